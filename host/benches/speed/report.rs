@@ -1,0 +1,129 @@
+//! What was measured, as a table.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a measure should come to.
+pub enum Goal {
+    /// At most so many times what the native server takes, at the median.
+    Ratio(f64),
+    /// At most this, at the median.
+    AtMost(Duration),
+}
+
+/// The table so far.
+pub struct Report {
+    load: String,
+    rows: Vec<[String; 5]>,
+}
+
+impl Report {
+    /// An empty table; the load of the machine is noted now and at the end.
+    pub fn begin() -> Self {
+        let head = ["", "native", "portcullis", "ratio", "goal"];
+        Self { load: load(), rows: vec![head.map(str::to_owned)] }
+    }
+
+    /// The times of the native server and of Portcullis.
+    pub fn times(&mut self, what: &str, times: &mut [Vec<Duration>; 2], goals: &[Goal]) {
+        for times in times.iter_mut() {
+            times.sort_unstable();
+        }
+        for (name, quantile) in [("p50", 0.5), ("p99", 0.99)] {
+            let [native, own] = times.each_ref().map(|times| at(times, quantile));
+            let ratio = own.as_secs_f64() / native.as_secs_f64();
+            let goals = if name == "p50" { goals } else { &[] };
+            let goals: Vec<_> = goals.iter().map(|goal| judge(goal, own, ratio)).collect();
+            self.row(
+                format!("{what}, {name}"),
+                time(native),
+                time(own),
+                format!("{ratio:.2}"),
+                goals.join("; "),
+            );
+        }
+    }
+
+    /// Calls a second.
+    pub fn throughput(&mut self, what: &str, [native, own]: [f64; 2]) {
+        self.row(
+            what.to_owned(),
+            format!("{native:.0} /s"),
+            format!("{own:.0} /s"),
+            format!("{:.2}", own / native),
+            String::new(),
+        );
+    }
+
+    /// Bytes resident, where the system tells.
+    pub fn memory(&mut self, what: &str, bytes: [Option<u64>; 2], most: Option<u64>) {
+        let [Some(native), Some(own)] = bytes else {
+            return;
+        };
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / 1024.0 / 1024.0);
+        let goal = most.map(|most| format!("{}: {}", mib(most), met(own <= most)));
+        let ratio = format!("{:.2}", own as f64 / native as f64);
+        self.row(what.to_owned(), mib(native), mib(own), ratio, goal.unwrap_or_default());
+    }
+
+    /// What only Portcullis does.
+    pub fn alone(&mut self, what: &str, spent: Duration) {
+        self.row(what.to_owned(), String::new(), time(spent), String::new(), String::new());
+    }
+
+    fn row(&mut self, what: String, native: String, own: String, ratio: String, goal: String) {
+        self.rows.push([what, native, own, ratio, goal]);
+    }
+
+    /// Prints it, as Markdown.
+    pub fn print(&self) {
+        let width = |column: usize| {
+            self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        };
+        let widths = [0, 1, 2, 3, 4].map(width);
+        let mut text = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            for (cell, width) in row.iter().zip(widths) {
+                write!(text, "| {cell:width$} ").expect("a String takes any text");
+            }
+            text.push_str("|\n");
+            if number == 0 {
+                for width in widths {
+                    write!(text, "|{:-<1$}", "", width + 2).expect("a String takes any text");
+                }
+                text.push_str("|\n");
+            }
+        }
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        println!("{text}\n{cores} cores; load before {}, after {}", self.load, load());
+    }
+}
+
+fn judge(goal: &Goal, own: Duration, ratio: f64) -> String {
+    match goal {
+        Goal::Ratio(most) => format!("{most} x: {}", met(ratio <= *most)),
+        Goal::AtMost(most) => format!("{}: {}", time(*most), met(own <= *most)),
+    }
+}
+
+fn met(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+fn at(sorted: &[Duration], quantile: f64) -> Duration {
+    let index = (sorted.len() as f64 * quantile) as usize;
+    sorted[index.min(sorted.len() - 1)]
+}
+
+fn time(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    if us < 1000.0 { format!("{us:.1} us") } else { format!("{:.2} ms", us / 1000.0) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the load is in a file of the system's")]
+fn load() -> String {
+    match std::fs::read_to_string("/proc/loadavg") {
+        Ok(text) => text.split(' ').take(2).collect::<Vec<_>>().join(", "),
+        Err(_) => "unknown".into(),
+    }
+}

@@ -1,0 +1,27 @@
+//! Rust for what `wit/` says.
+
+#[expect(missing_docs, reason = "generated from wit/, where each item is documented")]
+mod generated {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "plugin",
+        imports: { default: async | trappable },
+        exports: { default: async },
+        require_store_data_send: true,
+        with: {
+            "portcullis:plugin/request.request": crate::sandbox::Request,
+            "portcullis:plugin/store.keyspace": crate::capabilities::store::Keyspace,
+            "portcullis:plugin/cache.claim": crate::capabilities::cache::Claim,
+        },
+        additional_derives: [serde::Serialize, serde::Deserialize],
+    });
+}
+
+pub use generated::portcullis;
+pub use generated::portcullis::plugin::types;
+pub use generated::{Plugin as Component, PluginPre as ComponentPre};
+
+pub use generated::exports::portcullis::plugin::manifest::{
+    Manifest, PathAccess, PathArgument, PathKind, Tool, ToolHints, Want,
+};
+pub use generated::exports::portcullis::plugin::tools::{ToolOutcome, ToolResult};

@@ -1,0 +1,151 @@
+//! Derived data worth keeping: bounded, keyed, single-flight, on disk when asked.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use quick_cache::sync::Cache as Memory;
+
+use crate::records::Records;
+
+/// The cached values of one plugin.
+pub struct Cache {
+    memory: Memory<String, Value, ByBytes>,
+    disk: Option<(Records, u64)>,
+    flights: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+#[derive(Clone)]
+struct Value {
+    bytes: Arc<[u8]>,
+    expires: Option<SystemTime>,
+}
+
+impl Value {
+    fn is_current(&self) -> bool {
+        self.expires.is_none_or(|expires| expires > SystemTime::now())
+    }
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl quick_cache::Weighter<String, Value> for ByBytes {
+    fn weight(&self, key: &String, value: &Value) -> u64 {
+        (key.len() + value.bytes.len()) as u64
+    }
+}
+
+/// The right to make the value of a key; everyone else waits until it goes.
+pub struct Flight(
+    #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
+);
+
+impl Cache {
+    /// A cache of at most `bytes` in memory, and as many on disk where a folder is given.
+    pub fn new(bytes: u64, folder: Option<PathBuf>) -> Self {
+        // How many values are expected: only a hint for the table's first size.
+        let expected = usize::try_from(bytes / 16_384).unwrap_or(usize::MAX).clamp(16, 1024);
+        Self {
+            memory: Memory::with_weighter(expected, bytes, ByBytes),
+            disk: folder.map(|folder| (Records::new(folder), bytes)),
+            flights: Mutex::default(),
+        }
+    }
+
+    /// The value of a key, if there is one. Blocks on the disk where the memory has none.
+    pub fn get(&self, key: &str) -> Option<Arc<[u8]>> {
+        if let Some(value) = self.memory.get(key) {
+            if value.is_current() {
+                return Some(value.bytes);
+            }
+            self.memory.remove(key);
+        }
+        let (records, _) = self.disk.as_ref()?;
+        let record = records
+            .read(key)
+            .inspect_err(|error| tracing::warn!("cache: cannot read a record: {error}"))
+            .ok()??;
+        let value = Value { bytes: record.value.into(), expires: record.expires };
+        self.memory.insert(key.to_owned(), value.clone());
+        Some(value.bytes)
+    }
+
+    /// Keeps a value for at most `ttl`. Blocks on the disk where the cache is kept there.
+    pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
+        let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
+        if let Some((records, limit)) = &self.disk {
+            let kept = records
+                .write(key, &bytes, None, expires, |_| true)
+                .map_err(|error| format!("{error:?}"))
+                .and_then(|_| records.shrink(*limit).map_err(|error| error.to_string()));
+            if let Err(error) = kept {
+                tracing::warn!("cache: cannot write a record: {error}");
+            }
+        }
+        self.memory.insert(key.to_owned(), Value { bytes: bytes.into(), expires });
+    }
+
+    /// Waits until nobody makes the value of this key. `None`: it has been made meanwhile.
+    pub async fn claim(&self, key: &str) -> Option<Flight> {
+        let flight = {
+            let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+            flights.retain(|_, flight| flight.strong_count() > 0);
+            match flights.get(key).and_then(Weak::upgrade) {
+                Some(flight) => flight,
+                None => {
+                    let flight = Arc::default();
+                    flights.insert(key.to_owned(), Arc::downgrade(&flight));
+                    flight
+                }
+            }
+        };
+        let guard = flight.lock_owned().await;
+        if self.memory.get(key).is_some_and(|value| value.is_current()) {
+            return None;
+        }
+        Some(Flight(guard))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_end_with_their_time_and_the_oldest_make_room() {
+        let cache = Cache::new(10_000, None);
+        cache.set("short", vec![1], Some(Duration::ZERO));
+        assert!(cache.get("short").is_none());
+        for n in 0..100 {
+            cache.set(&n.to_string(), vec![0; 1000], None);
+        }
+        let kept = (0..100).filter(|n| cache.get(&n.to_string()).is_some()).count();
+        assert!((1..=10).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn the_disk_outlives_the_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = || Cache::new(10_000, Some(folder.path().to_owned()));
+        cache().set("a", vec![1, 2], None);
+        assert_eq!(cache().get("a").as_deref(), Some([1, 2].as_slice()));
+    }
+
+    #[tokio::test]
+    async fn one_makes_the_value_and_the_others_wait() {
+        let cache = Arc::new(Cache::new(10_000, None));
+        let first = cache.claim("a").await.expect("nobody else is there");
+        let second = tokio::spawn({
+            let cache = cache.clone();
+            async move { cache.claim("a").await.is_none() }
+        });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
+        cache.set("a", vec![1], None);
+        drop(first);
+        assert!(second.await.unwrap(), "the value was made meanwhile");
+        assert!(cache.claim("b").await.is_some(), "another key is another flight");
+    }
+}

@@ -1,0 +1,160 @@
+//! Everything a plugin can be granted: one file each.
+
+pub mod cache;
+pub mod client;
+pub mod files;
+pub mod http;
+pub mod settings;
+pub mod store;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::bindings::Want;
+
+/// The kinds of things a plugin can be granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// Files and directories of the session's roots.
+    Files,
+    /// Requests to other machines.
+    Http,
+    /// Small durable state.
+    Store,
+    /// Derived data that may vanish.
+    Cache,
+    /// Questions to the connected client.
+    Client,
+}
+
+impl Capability {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [Self::Files, Self::Http, Self::Store, Self::Cache, Self::Client];
+
+    /// The interfaces that exist for a plugin only where this is granted.
+    ///
+    /// A prefix of the interface's name without its version.
+    pub fn imports(self) -> &'static [&'static str] {
+        match self {
+            Self::Files => &["wasi:filesystem/"],
+            Self::Http => &["wasi:http/"],
+            Self::Store => &["portcullis:plugin/store"],
+            Self::Cache => &["portcullis:plugin/cache"],
+            // Asked for through the outcome of a call, not through an import.
+            Self::Client => &[],
+        }
+    }
+
+    /// The smallest block for `portcullis.toml` that grants it to `plugin`.
+    pub fn remedy(self, plugin: &str) -> String {
+        let body = match self {
+            Self::Files => "access = \"read\"",
+            Self::Http => "hosts = [\"HOST\"]",
+            Self::Store | Self::Cache => "bytes = 1_000_000",
+            Self::Client => "features = [\"elicitation\"]",
+        };
+        format!("[plugins.{plugin}.grants.{self}]\n{body}")
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "files",
+            Self::Http => "http",
+            Self::Store => "store",
+            Self::Cache => "cache",
+            Self::Client => "client",
+        })
+    }
+}
+
+/// What one plugin is granted, or says it wants. Absence is refusal.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grants {
+    /// Which files.
+    pub files: Option<files::FilesGrant>,
+    /// Which hosts.
+    pub http: Option<http::HttpGrant>,
+    /// How much durable state.
+    pub store: Option<store::StoreGrant>,
+    /// How much derived data.
+    pub cache: Option<cache::CacheGrant>,
+    /// Which questions to the client.
+    pub client: Option<client::ClientGrant>,
+}
+
+impl Grants {
+    /// Whether anything of this capability is granted.
+    pub fn has(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Files => self.files.is_some(),
+            Capability::Http => self.http.is_some(),
+            Capability::Store => self.store.is_some(),
+            Capability::Cache => self.cache.is_some(),
+            Capability::Client => self.client.is_some(),
+        }
+    }
+
+    /// One line about each capability granted, as `audit` shows it.
+    pub fn lines(&self) -> Vec<(Capability, String)> {
+        let all = [
+            (Capability::Files, self.files.as_ref().map(ToString::to_string)),
+            (Capability::Http, self.http.as_ref().map(ToString::to_string)),
+            (Capability::Store, self.store.as_ref().map(ToString::to_string)),
+            (Capability::Cache, self.cache.as_ref().map(ToString::to_string)),
+            (Capability::Client, self.client.as_ref().map(ToString::to_string)),
+        ];
+        all.into_iter().filter_map(|(capability, line)| Some((capability, line?))).collect()
+    }
+
+    /// What a manifest's wants come to, and the wants nobody understands.
+    ///
+    /// A target `$NAME` stands for what the operator's setting NAME holds, so that a plugin can
+    /// want "the mirror I was configured with" without knowing it.
+    pub fn wanted(wants: &[Want], settings: &BTreeMap<String, String>) -> (Self, Vec<Unusable>) {
+        let mut sum = Self::default();
+        let mut unusable = Vec::new();
+        for want in wants {
+            let target = match want.target.strip_prefix('$') {
+                None => want.target.clone(),
+                Some(name) => match settings.get(name) {
+                    Some(value) => value.clone(),
+                    None => continue,
+                },
+            };
+            let joined = match want.capability.as_str() {
+                "files" => files::want(&mut sum.files, &target, &want.access),
+                "http" => self::http::want(&mut sum.http, &target, &want.access),
+                "store" => store::want(&mut sum.store, &target),
+                "cache" => cache::want(&mut sum.cache, &target),
+                "client" => client::want(&mut sum.client, &target),
+                // Always there: it reaches nothing but what the operator wrote for this plugin.
+                "settings" => Ok(()),
+                _ => Err("this host knows no such capability".to_owned()),
+            };
+            if let Err(reason) = joined {
+                unusable.push(Unusable {
+                    want: format!("{} {}", want.capability, want.target),
+                    optional: want.optional,
+                    reason,
+                });
+            }
+        }
+        (sum, unusable)
+    }
+}
+
+/// A want that this host cannot make sense of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unusable {
+    /// The want, in short.
+    pub want: String,
+    /// Whether the plugin can do without.
+    pub optional: bool,
+    /// What is wrong with it.
+    pub reason: String,
+}

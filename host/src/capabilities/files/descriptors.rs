@@ -1,0 +1,351 @@
+//! `wasi:filesystem` as a guest of ours sees it: each operation that takes a path, writes, or
+//! makes something is judged first and then done by wasmtime-wasi on the same handles.
+
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::{
+    Descriptor, Dir as DirDescriptor, File as FileDescriptor, FsPerms, OpenMode,
+};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream,
+    ErrorCode, Filesize, Host, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue,
+    NewTimestamp, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+
+use super::Access;
+use super::judge::{FilesView, Reached, perms};
+use crate::roots::{OpenHow, Opened};
+
+impl preopens::Host for FilesView<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let mut directories = Vec::with_capacity(self.files.preopens.len());
+        for index in 0..self.files.preopens.len() {
+            let (handle, node) = &self.files.preopens[index];
+            let (handle, node) = (handle.try_clone()?, node.clone());
+            let name = node.path.display().to_string();
+            let perms = perms(node.reach.widest());
+            let dir = DirDescriptor::new(handle, perms, OpenMode::READ, false);
+            let fd = self.table.push(Descriptor::Dir(dir))?;
+            self.files.nodes.insert(fd.rep(), node);
+            directories.push((fd, name));
+        }
+        Ok(directories)
+    }
+}
+
+impl Host for FilesView<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        self.wasi().convert_error_code(error)
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        self.wasi().filesystem_error_code(error)
+    }
+}
+
+impl HostDescriptor for FilesView<'_> {
+    async fn open_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Resource<Descriptor>> {
+        let syncs = DescriptorFlags::FILE_INTEGRITY_SYNC
+            | DescriptorFlags::DATA_INTEGRITY_SYNC
+            | DescriptorFlags::REQUESTED_WRITE_SYNC;
+        if flags.intersects(syncs) {
+            return Err(ErrorCode::Unsupported.into());
+        }
+        let how = OpenHow {
+            create: open_flags.contains(OpenFlags::CREATE),
+            exclusive: open_flags.contains(OpenFlags::CREATE | OpenFlags::EXCLUSIVE),
+            truncate: open_flags.contains(OpenFlags::TRUNCATE),
+            write: flags.contains(DescriptorFlags::WRITE)
+                || open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE),
+            nofollow: !path_flags.contains(PathFlags::SYMLINK_FOLLOW),
+        };
+        let only_directory = open_flags.contains(OpenFlags::DIRECTORY);
+        if only_directory && (how.create || how.truncate) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        let target = self.target(&fd, &path)?;
+        let access = if how.write { Access::Write } else { Access::Read };
+        self.ask(&target, access)?;
+        let opened = self.open(&fd, path, &target, how).await?;
+        let node = target.node(self.node(&fd)?);
+        let perms = perms(node.reach.widest());
+        match opened {
+            Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
+            Opened::File(file) => {
+                let mode =
+                    if how.write { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
+                self.push(Descriptor::File(FileDescriptor::new(file, perms, mode, false)), node)
+            }
+            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
+            Opened::Directory(dir) => {
+                let dir = DirDescriptor::new(dir, perms, OpenMode::READ, false);
+                self.push(Descriptor::Dir(dir), node)
+            }
+            Opened::Special => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    async fn create_directory_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        let target = self.may(&fd, &path, Access::Write)?;
+        self.may_make(&target)?;
+        self.wasi().create_directory_at(fd, path).await
+    }
+
+    async fn rename_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        old: String,
+        new_fd: Resource<Descriptor>,
+        new: String,
+    ) -> FsResult<()> {
+        self.may(&fd, &old, Access::Write)?;
+        let target = self.may(&new_fd, &new, Access::Write)?;
+        self.may_move_to(&target)?;
+        self.wasi().rename_at(fd, old, new_fd, new).await
+    }
+
+    async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+        self.may(&fd, &path, Access::Write)?;
+        self.wasi().unlink_file_at(fd, path).await
+    }
+
+    async fn remove_directory_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        self.may(&fd, &path, Access::Write)?;
+        self.wasi().remove_directory_at(fd, path).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.may(&fd, &path, Access::Write)?;
+        self.wasi().set_times_at(fd, path_flags, path, accessed, modified).await
+    }
+
+    /// Refused: a link would let one call leave another a way to elsewhere.
+    async fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    /// Refused, as [`Self::symlink_at`].
+    async fn link_at(
+        &mut self,
+        _: Resource<Descriptor>,
+        _: PathFlags,
+        _: String,
+        _: Resource<Descriptor>,
+        _: String,
+    ) -> FsResult<()> {
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    async fn read_directory(
+        &mut self,
+        fd: Resource<Descriptor>,
+    ) -> FsResult<Resource<DirectoryEntryStream>> {
+        self.listable(&fd)?;
+        self.wasi().read_directory(fd).await
+    }
+
+    async fn stat_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
+        let target = self.visible(&fd, &path)?;
+        if let Some(Reached::File(file)) = target.reached {
+            let file = file.ok_or(ErrorCode::NoEntry)?;
+            let descriptor = FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+            let fd = self.table.push(Descriptor::File(descriptor))?;
+            let stat = self.wasi().stat(Resource::new_borrow(fd.rep())).await;
+            self.table.delete(fd)?;
+            return stat;
+        }
+        self.wasi().stat_at(fd, path_flags, path).await
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
+        let target = self.visible(&fd, &path)?;
+        if matches!(target.reached, Some(Reached::File(None))) {
+            return Err(ErrorCode::NoEntry.into());
+        }
+        self.wasi().metadata_hash_at(fd, path_flags, path).await
+    }
+
+    async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+        let target = self.visible(&fd, &path)?;
+        match target.reached {
+            Some(Reached::Beneath) => self.wasi().readlink_at(fd, path).await,
+            // What is designated has been followed already.
+            Some(Reached::Itself | Reached::File(_)) | None => Err(ErrorCode::Invalid.into()),
+        }
+    }
+
+    async fn write(
+        &mut self,
+        fd: Resource<Descriptor>,
+        bytes: Vec<u8>,
+        offset: Filesize,
+    ) -> FsResult<Filesize> {
+        let quota = &self.files.quota;
+        if !quota.allows_size(offset.checked_add(bytes.len() as u64)) {
+            return Err(ErrorCode::FileTooLarge.into());
+        }
+        if !quota.take_bytes(bytes.len() as u64) {
+            return Err(ErrorCode::Quota.into());
+        }
+        self.wasi().write(fd, bytes, offset).await
+    }
+
+    async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
+        if self.node(&fd)?.reach.widest() == Access::Read {
+            return Err(ErrorCode::ReadOnly.into());
+        }
+        if !self.files.quota.allows_size(Some(size)) {
+            return Err(ErrorCode::FileTooLarge.into());
+        }
+        // A sparse file costs its whole size: what it will hold is not known.
+        if !self.files.quota.take_bytes(size) {
+            return Err(ErrorCode::Quota.into());
+        }
+        self.wasi().set_size(fd, size).await
+    }
+
+    fn write_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.wasi().write_via_stream(fd, offset)?;
+        self.meter(stream, offset)
+    }
+
+    fn append_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let size = match self.table.get(&fd)? {
+            Descriptor::File(file) => file.file.metadata().map_or(0, |metadata| metadata.len()),
+            Descriptor::Dir(_) => return Err(ErrorCode::BadDescriptor.into()),
+        };
+        let stream = self.wasi().append_via_stream(fd)?;
+        self.meter(stream, size)
+    }
+
+    fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.files.nodes.remove(&fd.rep());
+        HostDescriptor::drop(&mut self.wasi(), fd)
+    }
+
+    // What follows works on an open descriptor alone: it was judged when it was opened.
+
+    async fn advise(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: Filesize,
+        len: Filesize,
+        advice: Advice,
+    ) -> FsResult<()> {
+        self.wasi().advise(fd, offset, len, advice).await
+    }
+
+    async fn sync_data(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.wasi().sync_data(fd).await
+    }
+
+    async fn sync(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.wasi().sync(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+        self.wasi().get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorType> {
+        self.wasi().get_type(fd).await
+    }
+
+    async fn set_times(
+        &mut self,
+        fd: Resource<Descriptor>,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.wasi().set_times(fd, accessed, modified).await
+    }
+
+    async fn read(
+        &mut self,
+        fd: Resource<Descriptor>,
+        len: Filesize,
+        offset: Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
+        self.wasi().read(fd, len, offset).await
+    }
+
+    async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorStat> {
+        self.wasi().stat(fd).await
+    }
+
+    fn read_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynInputStream>> {
+        self.wasi().read_via_stream(fd, offset)
+    }
+
+    async fn is_same_object(
+        &mut self,
+        a: Resource<Descriptor>,
+        b: Resource<Descriptor>,
+    ) -> wasmtime::Result<bool> {
+        self.wasi().is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
+        self.wasi().metadata_hash(fd).await
+    }
+}
+
+impl HostDirectoryEntryStream for FilesView<'_> {
+    async fn read_directory_entry(
+        &mut self,
+        stream: Resource<DirectoryEntryStream>,
+    ) -> FsResult<Option<DirectoryEntry>> {
+        self.wasi().read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        HostDirectoryEntryStream::drop(&mut self.wasi(), stream)
+    }
+}

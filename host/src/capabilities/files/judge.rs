@@ -1,0 +1,269 @@
+//! What a guest may do with its files: each path is judged against what its descriptor reaches,
+//! and asked for at the gate.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use wasmtime::component::{HasData, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::{DynOutputStream, FsResult};
+
+use super::quota::Metered;
+use super::{Access, FileAsk, Files, Node, Origin, Reach, What};
+use crate::roots::{OpenHow, Opened, open_beneath};
+
+/// How the linker finds the files of a call.
+pub struct FilesData;
+
+impl HasData for FilesData {
+    type Data<'a> = FilesView<'a>;
+}
+
+/// The files of a call together with the table of its resources.
+pub struct FilesView<'a> {
+    pub(super) files: &'a mut Files,
+    pub(super) table: &'a mut wasmtime_wasi::ResourceTable,
+}
+
+/// What a path beneath a descriptor leads to.
+pub(super) struct Target {
+    pub path: PathBuf,
+    origin: Origin,
+    opened_for: Access,
+    depth: u32,
+    /// `None`: the descriptor does not reach it.
+    pub reached: Option<Reached>,
+}
+
+pub(super) enum Reached {
+    /// Something beneath the directory.
+    Beneath,
+    /// The directory itself, of which not all is open: to be looked at only.
+    Itself,
+    /// The designated file; `None`: there is none.
+    File(Option<std::fs::File>),
+}
+
+impl Target {
+    /// What a descriptor of this target stands for.
+    pub(super) fn node(self, of: &Node) -> Node {
+        let reach = match self.reached {
+            Some(Reached::Itself) => of.reach.clone(),
+            Some(Reached::Beneath | Reached::File(_)) | None => Reach::all(self.opened_for),
+        };
+        Node { path: self.path, reach, origin: self.origin, depth: self.depth }
+    }
+}
+
+pub(super) fn perms(access: Access) -> FsPerms {
+    match access {
+        Access::Read => FsPerms::ReadOnly,
+        Access::Write => FsPerms::ReadWrite,
+    }
+}
+
+impl<'a> FilesView<'a> {
+    /// A view for the duration of one import.
+    pub fn new(files: &'a mut Files, table: &'a mut wasmtime_wasi::ResourceTable) -> Self {
+        Self { files, table }
+    }
+
+    /// wasmtime-wasi's own implementation, for what has been judged.
+    pub(super) fn wasi(&mut self) -> WasiFilesystemCtxView<'_> {
+        WasiFilesystemCtxView { ctx: &mut self.files.ctx, table: self.table }
+    }
+
+    pub(super) fn node(&self, fd: &Resource<Descriptor>) -> FsResult<&Node> {
+        Ok(self.files.nodes.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)?)
+    }
+
+    /// What a path beneath a descriptor leads to, if the descriptor reaches it.
+    pub(super) fn target(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
+        let node = self.node(fd)?;
+        let relative = Path::new(path);
+        let parts = u32::try_from(relative.components().count()).unwrap_or(u32::MAX);
+        let (reached, opened_for) = reach(&node.reach, relative)?;
+        Ok(Target {
+            path: node.path.join(relative).components().collect(),
+            origin: if reached.is_some() { node.origin } else { Origin::Beside },
+            opened_for,
+            depth: node.depth.saturating_add(parts),
+            reached,
+        })
+    }
+
+    pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<()> {
+        let ask = FileAsk {
+            path: target.path.clone(),
+            access,
+            origin: target.origin,
+            opened_for: target.opened_for,
+        };
+        match self.files.gate.pass(ask) {
+            Ok(_permit) => Ok(()),
+            Err(_denied) if target.reached.is_some() && target.opened_for < access => {
+                Err(ErrorCode::ReadOnly.into())
+            }
+            Err(_denied) => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    /// A target that lies in a directory of ours, asked for at the gate.
+    pub(super) fn may(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        access: Access,
+    ) -> FsResult<Target> {
+        let target = self.target(fd, path)?;
+        self.ask(&target, access)?;
+        match target.reached {
+            Some(Reached::Beneath) => Ok(target),
+            // A designated file cannot be removed, renamed or replaced: only its contents are.
+            Some(Reached::File(_) | Reached::Itself) | None => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    /// A target whose metadata may be looked at without asking.
+    pub(super) fn visible(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
+        let target = self.target(fd, path)?;
+        if target.reached.is_none() {
+            self.ask(&target, Access::Read)?;
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(target)
+    }
+
+    /// A directory whose names may be listed.
+    pub(super) fn listable(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
+        let node = self.node(fd)?;
+        if node.reach.all.is_some() {
+            return Ok(());
+        }
+        let target = Target {
+            path: node.path.clone(),
+            origin: Origin::Beside,
+            opened_for: Access::Read,
+            depth: node.depth,
+            reached: None,
+        };
+        self.ask(&target, Access::Read)
+    }
+
+    /// Takes a new entry from the quota.
+    pub(super) fn may_make(&self, target: &Target) -> FsResult<()> {
+        if !self.files.quota.allows_depth(target.depth) || !self.files.quota.take_entry() {
+            return Err(ErrorCode::Quota.into());
+        }
+        Ok(())
+    }
+
+    /// Whether something may be moved to this place.
+    pub(super) fn may_move_to(&self, target: &Target) -> FsResult<()> {
+        if !self.files.quota.allows_depth(target.depth) {
+            return Err(ErrorCode::Quota.into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn push(
+        &mut self,
+        descriptor: Descriptor,
+        node: Node,
+    ) -> FsResult<Resource<Descriptor>> {
+        let fd = self.table.push(descriptor)?;
+        self.files.nodes.insert(fd.rep(), node);
+        Ok(fd)
+    }
+
+    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<std::fs::File>> {
+        match self.table.get(fd)? {
+            Descriptor::Dir(dir) => Ok(dir.dir.clone()),
+            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    /// Opens a target that was asked for.
+    pub(super) async fn open(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+        target: &Target,
+        how: OpenHow,
+    ) -> FsResult<Opened> {
+        match &target.reached {
+            Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
+            Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
+            Some(Reached::File(Some(file))) => {
+                let file = file.try_clone().map_err(|error| ErrorCode::from(&error))?;
+                if how.truncate {
+                    file.set_len(0).map_err(|error| ErrorCode::from(&error))?;
+                }
+                Ok(Opened::File(file))
+            }
+            Some(Reached::Beneath | Reached::Itself) => {
+                let dir = self.dir(fd)?.try_clone().map_err(|error| ErrorCode::from(&error))?;
+                let dir = Dir::from_std_file(dir);
+                let quota = self.files.quota.clone();
+                let depth = target.depth;
+                tokio::task::spawn_blocking(move || {
+                    if how.create
+                        && dir.symlink_metadata(&path).is_err()
+                        && !(quota.allows_depth(depth) && quota.take_entry())
+                    {
+                        return Err(ErrorCode::Quota);
+                    }
+                    open_beneath(&dir, Path::new(&path), how).map_err(|error| (&error).into())
+                })
+                .await
+                .map_err(|_| ErrorCode::Interrupted)?
+                .map_err(Into::into)
+            }
+            None => Err(ErrorCode::NotPermitted.into()),
+        }
+    }
+
+    /// Has what is written to a stream taken from the quota.
+    pub(super) fn meter(
+        &mut self,
+        stream: Resource<DynOutputStream>,
+        position: u64,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let inner = self.table.delete(stream)?;
+        let quota = self.files.quota.clone();
+        let metered: DynOutputStream = Box::new(Metered { inner, quota, position });
+        Ok(self.table.push(metered)?)
+    }
+}
+
+/// What a relative path leads to in a directory of which this much is reached.
+fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
+    let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    let first = parts.next();
+    let rest: Vec<_> = parts.collect();
+    for entry in &reach.names {
+        if first != Some(Component::Normal(entry.name.as_ref())) {
+            continue;
+        }
+        return Ok(match &entry.what {
+            What::File(file) if rest.is_empty() => {
+                let file = file.as_ref().map(std::fs::File::try_clone).transpose();
+                let file = file.map_err(|error| ErrorCode::from(&error))?;
+                (Some(Reached::File(file)), entry.access)
+            }
+            // Without a way up: that would lead to what lies beside it.
+            What::Create if rest.iter().all(|part| matches!(part, Component::Normal(_))) => {
+                (Some(Reached::Beneath), entry.access)
+            }
+            What::File(_) | What::Create => (None, Access::Read),
+        });
+    }
+    Ok(match (reach.all, first) {
+        (Some(access), _) => (Some(Reached::Beneath), access),
+        // Any program looks at the directory of a file on its way.
+        (None, None) => (Some(Reached::Itself), Access::Read),
+        (None, Some(_)) => (None, Access::Read),
+    })
+}

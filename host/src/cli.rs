@@ -1,0 +1,155 @@
+//! What you can type.
+
+mod audit;
+mod call;
+mod check;
+mod config;
+mod list;
+mod serve;
+mod start;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::engine::child;
+
+/// An MCP server whose every tool is a sandboxed WebAssembly component.
+#[derive(Parser)]
+#[command(name = "portcullis", version, about, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  portcullis serve --root ~/projects           for an MCP client, over stdin and stdout
+  portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
+  portcullis tools                             what can be called
+  portcullis call run_manifest_validation --root ~/projects/app --trail \\
+      '{\"manifestPath\": \"/home/me/projects/app/webapp/manifest.json\"}'
+  portcullis audit                             what each plugin can reach";
+
+/// What every command takes.
+#[derive(clap::Args)]
+pub struct Common {
+    /// Read this configuration instead of the user's own
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// Let tools work in this directory; may be given several times
+    #[arg(long = "root", value_name = "DIR", global = true)]
+    roots: Vec<PathBuf>,
+    /// Say more on stderr; twice: everything
+    #[arg(long, short, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve an MCP client over stdin and stdout, or MCP clients over HTTP
+    Serve(serve::Args),
+    /// Call one tool and print its answer
+    Call(call::Args),
+    /// List the tools
+    Tools {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look after plugins
+    #[command(subcommand)]
+    Plugin(Plugin),
+    /// Show what each plugin can reach, and what it did last
+    Audit(audit::Args),
+    /// Check configuration, plugins and grants against each other
+    Check {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the configuration, or where it is
+    #[command(subcommand)]
+    Config(config::Args),
+    /// Print completions for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Subcommand)]
+enum Plugin {
+    /// List the plugins: loaded, or refused and why
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2.
+pub enum End {
+    /// What was asked for was done.
+    Done,
+    /// The tool ran and said that it failed, or `check` found faults.
+    Failed,
+}
+
+/// Runs what was typed.
+pub fn main() -> ExitCode {
+    // Started by the host itself, and for nobody to type.
+    if std::env::args_os().nth(1).is_some_and(|first| first == child::SUBCOMMAND) {
+        return finish(child::main().map(|()| End::Done));
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to stdout and is no fault; where neither can be written, nobody reads it.
+            let _unread = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    let ended = match cli.command {
+        Command::Completions { shell } => completions(shell),
+        command => start::block_on(&cli.common, command),
+    };
+    finish(ended)
+}
+
+fn finish(ended: Result<End, String>) -> ExitCode {
+    match ended {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Failed) => ExitCode::from(1),
+        Err(error) => {
+            anstream::eprintln!("{}", start::red(&format!("portcullis: {error}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<End, String> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Writes to stdout; a reader that has gone away has read enough.
+fn print(text: &str) -> Result<End, String> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("writing the answer: {error}"))
+        }
+        _ => Ok(End::Done),
+    }
+}
+
+/// The whole command line, for the generated reference.
+pub fn reference() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,187 @@
+//! `portcullis audit`: what each plugin can reach, and what it did last.
+
+use serde_json::{Value, json};
+
+use super::End;
+use super::start::{Ready, faint, green, red};
+use crate::audit::{Event, Record, Verdict};
+use crate::plugins::{Loaded, compare};
+use crate::sandbox::{ALWAYS, Import};
+
+/// What `audit` takes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this plugin
+    plugin: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+        let plugins = ready.plugins().await;
+        let records = crate::audit::read(ready.audit.path())
+            .map_err(|error| format!("{}: {error}", ready.audit.path().display()))?;
+        let wanted = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
+        let loaded: Vec<_> = plugins.loaded.iter().filter(|l| wanted(&l.plugin.name)).collect();
+        let refused: Vec<_> = plugins.refused.iter().filter(|r| wanted(&r.name)).collect();
+        if let Some(plugin) = self.plugin.as_ref().filter(|_| loaded.len() + refused.len() == 0) {
+            return Err(format!(
+                "there is no plugin `{plugin}`: `portcullis plugin list` lists all"
+            ));
+        }
+        if self.json {
+            let plugins: Vec<_> = loaded.iter().map(|l| as_json(l, &records)).collect();
+            let refused: Vec<_> = refused
+                .iter()
+                .map(|r| json!({"name": r.name, "digest": r.digest, "reason": r.reason}))
+                .collect();
+            let whole = json!({"plugins": plugins, "refused": refused});
+            return super::print(&format!("{whole:#}\n"));
+        }
+        for loaded in loaded {
+            super::print(&as_text(loaded, &records))?;
+        }
+        for refused in refused {
+            let reason = crate::text::plain(&refused.reason).replace('\n', "\n    ");
+            super::print(&format!("{} refused\n    {reason}\n", red(&refused.name)))?;
+        }
+        Ok(End::Done)
+    }
+}
+
+/// What the records say of one plugin.
+struct Use<'a> {
+    last: Option<&'a str>,
+    calls: usize,
+    denied: usize,
+    /// The denials, the last ones first, each once.
+    denials: Vec<&'a str>,
+}
+
+impl<'a> Use<'a> {
+    fn of(name: &str, records: &'a [Record]) -> Self {
+        let mut all = Self { last: None, calls: 0, denied: 0, denials: Vec::new() };
+        for record in records.iter().rev().filter(|record| record.plugin == name) {
+            match &record.event {
+                Event::Call { .. } => {
+                    all.calls += 1;
+                    all.last = all.last.or(Some(&record.time));
+                }
+                Event::Ask { verdict: Verdict::Denied, subject, .. } => {
+                    all.denied += 1;
+                    if all.denials.len() < 5 && !all.denials.contains(&subject.as_str()) {
+                        all.denials.push(subject);
+                    }
+                }
+                Event::Ask { verdict: Verdict::Allowed, .. } => {}
+            }
+        }
+        all
+    }
+}
+
+/// What reaches beyond the sandbox; the rest every guest has.
+fn reaching(loaded: &Loaded) -> Vec<&Import> {
+    let always = |import: &&Import| !ALWAYS.iter().any(|a| import.interface.starts_with(a));
+    loaded.imports.iter().filter(always).collect()
+}
+
+fn as_text(loaded: &Loaded, records: &[Record]) -> String {
+    let plugin = &loaded.plugin;
+    let used = Use::of(&plugin.name, records);
+    let version = crate::text::line(&loaded.manifest.version, 40);
+    let mut text = format!("{} {version} ({})\n", green(&plugin.name), plugin.origin);
+    text += &format!("  digest   sha256:{}\n", plugin.digest);
+    let tools: Vec<_> = loaded.tools.iter().map(|tool| tool.definition.name.as_str()).collect();
+    text += &format!("  tools    {}\n", tools.join(", "));
+    let compared = compare(loaded);
+    if compared.is_empty() {
+        text += "  grants   nothing: it computes, and reaches nothing\n";
+    }
+    for (capability, granted, wanted) in compared {
+        let granted = granted.unwrap_or_else(|| red("not granted"));
+        text += &format!("  {:<8} {granted}\n", capability.to_string());
+        match wanted {
+            None => text += &format!("           {}\n", faint("it does not want this")),
+            Some(wanted) if wanted != granted => {
+                text += &format!("           {}\n", faint(&format!("it wants: {wanted}")));
+            }
+            Some(_) => {}
+        }
+    }
+    for want in &loaded.manifest.wants {
+        let reason = crate::text::line(&want.reason, 200);
+        if !reason.is_empty() {
+            text += &format!("  why      {}: {reason}\n", crate::text::line(&want.capability, 20));
+        }
+    }
+    for import in reaching(loaded) {
+        text += &format!("  imports  {}\n", import.interface);
+        text += &format!("           {}\n", faint(&import.functions.join(" ")));
+    }
+    if reaching(loaded).is_empty() {
+        text += "  imports  nothing that reaches beyond the sandbox\n";
+    }
+    let limits = plugin.terms.limits.lines();
+    let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
+    text += &format!("  limits   {}\n", faint(&limits.join(", ")));
+    text += &format!(
+        "  use      {} calls, {} asks denied, last {}\n",
+        used.calls,
+        used.denied,
+        used.last.unwrap_or("never")
+    );
+    for denial in used.denials {
+        text += &format!("  denied   {}\n", red(&crate::text::line(denial, 300)));
+    }
+    for remark in &loaded.remarks {
+        text += &format!("  remark   {}\n", crate::text::line(remark, 300));
+    }
+    text + "\n"
+}
+
+fn as_json(loaded: &Loaded, records: &[Record]) -> Value {
+    let plugin = &loaded.plugin;
+    let used = Use::of(&plugin.name, records);
+    let capabilities: serde_json::Map<_, _> = compare(loaded)
+        .into_iter()
+        .map(|(capability, granted, wanted)| {
+            (capability.to_string(), json!({"granted": granted, "wanted": wanted}))
+        })
+        .collect();
+    let limits: serde_json::Map<_, _> = plugin
+        .terms
+        .limits
+        .lines()
+        .into_iter()
+        .map(|(name, value, ..)| (name, value.into()))
+        .collect();
+    let wants: Vec<_> = (loaded.manifest.wants.iter())
+        .map(|want| {
+            json!({
+                "capability": want.capability, "target": want.target, "access": want.access,
+                "reason": want.reason, "optional": want.optional,
+            })
+        })
+        .collect();
+    let settings: Vec<_> = plugin.terms.settings.keys().collect();
+    json!({
+        "name": &*plugin.name,
+        "version": loaded.manifest.version,
+        "origin": plugin.origin.to_string(),
+        "digest": &*plugin.digest,
+        "tools": loaded.tools.iter().map(|tool| &tool.definition.name).collect::<Vec<_>>(),
+        "imports": loaded.imports,
+        "capabilities": capabilities,
+        "wants": wants,
+        "settings": settings,
+        "limits": limits,
+        "use": {
+            "calls": used.calls, "denied": used.denied, "last": used.last,
+            "denials": used.denials,
+        },
+        "remarks": loaded.remarks,
+    })
+}

@@ -1,0 +1,159 @@
+//! `portcullis call`: one tool, from the shell, through the same pipeline as any client's call.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+
+use super::End;
+use super::start::{Ready, faint, patiently};
+use crate::bindings::types::{Content, ContentBody, ResourceData};
+use crate::call::{Answer, Call, Failure};
+use crate::sandbox::{Context, Notice};
+
+/// What `call` takes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The tool's name, as `portcullis tools` lists it
+    tool: String,
+    /// Its arguments, a JSON object; `-` reads them from stdin
+    #[arg(default_value = "{}", value_name = "JSON")]
+    arguments: String,
+    /// Print the whole answer as MCP has it
+    #[arg(long)]
+    json: bool,
+    /// Print the audit trail of the call after the answer
+    #[arg(long)]
+    trail: bool,
+}
+
+impl Args {
+    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+        let arguments = self.arguments()?;
+        if self.trail {
+            ready.audit.keep();
+        }
+        let plugins = ready.plugins().await;
+        let (notices, mut told) = unbounded_channel();
+        let cancel = CancellationToken::new();
+        let call = Call {
+            request: crate::call::request_id(),
+            tool: self.tool.clone(),
+            arguments,
+            roots: ready.roots.clone(),
+            context: Context {
+                protocol: "2026-07-28".into(),
+                cancelled: Arc::new(AtomicBool::new(false)),
+                notices: Some(notices),
+                ..Context::default()
+            },
+            cancel: cancel.clone(),
+        };
+        let running = crate::call::call(&plugins, call);
+        tokio::pin!(running);
+        let waiting = async {
+            loop {
+                tokio::select! {
+                    answer = &mut running => break answer,
+                    Some(notice) = told.recv() => tell(&notice),
+                    _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
+                }
+            }
+        };
+        let answer = patiently(&format!("waiting for {}", self.tool), waiting).await;
+        let ended = self.show(answer, &plugins);
+        if self.trail {
+            for line in ready.audit.kept() {
+                super::print(&format!("{line}\n"))?;
+            }
+        }
+        ended
+    }
+
+    fn arguments(&self) -> Result<Map<String, Value>, String> {
+        let mut text = self.arguments.clone();
+        if text == "-" {
+            text.clear();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| format!("reading the arguments from stdin: {error}"))?;
+        }
+        serde_json::from_str(&text).map_err(|error| {
+            format!("the arguments are not a JSON object: {error}\n  given: {text}")
+        })
+    }
+
+    fn show(
+        &self,
+        answer: Result<Answer, Failure>,
+        plugins: &crate::plugins::Plugins,
+    ) -> Result<End, String> {
+        let result = match answer {
+            Ok(Answer::Done(result)) => result,
+            Ok(Answer::NeedInput(need)) => {
+                let keys: Vec<_> = need.asks.iter().map(|(key, _)| key.as_str()).collect();
+                return Err(format!(
+                    "the tool asks its client ({}), and a shell is none: call it from an MCP client",
+                    keys.join(", ")
+                ));
+            }
+            Err(failure @ Failure::UnknownTool(_)) => {
+                let names: Vec<_> =
+                    plugins.tools().map(|(_, tool)| tool.definition.name.as_str()).collect();
+                return Err(format!("{failure}; there are: {}", names.join(", ")));
+            }
+            Err(failure) => return Err(failure.to_string()),
+        };
+        if self.json {
+            let structured = result.structured.as_deref().map(serde_json::from_str::<Value>);
+            let content: Vec<_> = result.content.iter().map(block).collect();
+            let mut whole = json!({"content": content, "isError": result.is_error});
+            if let Some(structured) = structured {
+                whole["structuredContent"] = structured.map_err(|error| error.to_string())?;
+            }
+            super::print(&format!("{whole:#}\n"))?;
+        } else {
+            for content in &result.content {
+                super::print(&format!("{}\n", text(content)))?;
+            }
+        }
+        Ok(if result.is_error { End::Failed } else { End::Done })
+    }
+}
+
+/// Progress and log records go to stderr.
+fn tell(notice: &Notice) {
+    let line = match notice {
+        Notice::Progress { done, total, message } => {
+            let of = total.map(|total| format!("/{total}")).unwrap_or_default();
+            format!("{done}{of} {}", message.as_deref().unwrap_or_default())
+        }
+        Notice::Log { data: Value::String(text), .. } => text.clone(),
+        Notice::Log { data, .. } => data.to_string(),
+    };
+    anstream::eprintln!("{}", faint(&crate::text::line(&line, 500)));
+}
+
+fn text(content: &Content) -> String {
+    match &content.body {
+        ContentBody::Text(text) => text.clone(),
+        ContentBody::Image(blob) => format!("({}, {} bytes)", blob.mime_type, blob.data.len()),
+        ContentBody::Audio(blob) => format!("({}, {} bytes)", blob.mime_type, blob.data.len()),
+        ContentBody::Resource(resource) => match &resource.data {
+            ResourceData::Text(text) => text.clone(),
+            ResourceData::Bytes(bytes) => format!("({}, {} bytes)", resource.uri, bytes.len()),
+        },
+        ContentBody::Link(link) => link.uri.clone(),
+        ContentBody::Other(json) => json.clone(),
+    }
+}
+
+fn block(content: &Content) -> Value {
+    match crate::mcp::block(content.clone()) {
+        Ok(block) => block,
+        Err(why) => json!({"type": "text", "text": why}),
+    }
+}

@@ -1,0 +1,87 @@
+//! `portcullis check`: configuration, plugins and grants against each other, both ways.
+
+use serde_json::json;
+
+use super::End;
+use super::start::{Ready, green, red};
+use crate::config::Source;
+use crate::engine::child;
+use crate::plugins::{Plugins, compare};
+
+/// What was found.
+#[derive(Default)]
+struct Findings {
+    /// What works.
+    good: Vec<String>,
+    /// What the operator may want to know.
+    remarks: Vec<String>,
+    /// What does not work.
+    faults: Vec<String>,
+}
+
+/// Checks everything that can be checked without calling a tool.
+pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
+    let plugins = ready.plugins().await;
+    let mut findings = Findings::default();
+    findings.good.push(match &ready.source {
+        Source::File(path) => format!("configuration: {}", path.display()),
+        Source::Default => "configuration: the defaults in the binary".into(),
+    });
+    if ready.roots.is_empty() {
+        findings.remarks.push(
+            "no roots: tools can open paths only where the client names its own roots".into(),
+        );
+    } else {
+        findings.good.push(format!("roots: {}", ready.roots));
+    }
+    findings.good.push(format!("audit: {}", ready.audit.path().display()));
+    findings.good.push(format!("compiling foreign plugins: {}", child::confinement()));
+    examine(&plugins, &mut findings);
+    let faults = findings.faults.len();
+    if json {
+        let Findings { good, remarks, faults } = &findings;
+        let whole = json!({"good": good, "remarks": remarks, "faults": faults});
+        super::print(&format!("{whole:#}\n"))?;
+    } else {
+        let lines = (findings.good.iter().map(|line| format!("{} {line}\n", green("ok"))))
+            .chain(findings.remarks.iter().map(|line| format!("-- {line}\n")))
+            .chain(findings.faults.iter().map(|line| format!("{} {line}\n", red("!!"))));
+        super::print(&lines.collect::<String>())?;
+    }
+    Ok(if faults == 0 { End::Done } else { End::Failed })
+}
+
+fn examine(plugins: &Plugins, findings: &mut Findings) {
+    for loaded in &plugins.loaded {
+        let name = &loaded.plugin.name;
+        findings.good.push(format!("plugin `{name}`: {} tools", loaded.tools.len()));
+        for (capability, granted, wanted) in compare(loaded) {
+            match (granted, wanted) {
+                (Some(granted), None) => findings.remarks.push(format!(
+                    "`{name}` is granted `{capability}` ({granted}) and does not want it: it \
+                     cannot use it"
+                )),
+                (None, Some(wanted)) => findings.remarks.push(format!(
+                    "`{name}` wants `{capability}` ({wanted}) and is not granted it: what needs \
+                     it will be refused"
+                )),
+                (Some(_), Some(_)) | (None, None) => {}
+            }
+        }
+        findings.remarks.extend(loaded.remarks.iter().cloned());
+        for tool in &loaded.tools {
+            let name = &tool.definition.name;
+            if let Err(error) = tool.input() {
+                findings.faults.push(format!("the input schema of `{name}`: {error}"));
+            }
+            if let Err(error) = tool.output() {
+                findings.faults.push(format!("the output schema of `{name}`: {error}"));
+            }
+        }
+    }
+    for refused in &plugins.refused {
+        let reason = crate::text::plain(&refused.reason).replace('\n', "\n   ");
+        findings.faults.push(format!("plugin `{}` is refused: {reason}", refused.name));
+    }
+    findings.remarks.extend(plugins.remarks.iter().cloned());
+}

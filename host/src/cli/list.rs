@@ -1,0 +1,78 @@
+//! `portcullis tools` and `portcullis plugin list`.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::End;
+use super::start::{Ready, faint, green, red};
+
+/// Lists every tool that can be called.
+pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
+    let plugins = ready.plugins().await;
+    if json {
+        let tools: Vec<_> = plugins.tools().map(|(_, tool)| crate::mcp::tool(tool)).collect();
+        return super::print(&format!("{:#}\n", json!({ "tools": tools })));
+    }
+    let mut text = String::new();
+    for (loaded, tool) in plugins.tools() {
+        let definition = &tool.definition;
+        let description = definition.description.as_deref().unwrap_or_default();
+        let name = green(&definition.name);
+        let plugin = faint(&format!("({})", loaded.plugin.name));
+        let description = crate::text::line(description, 300);
+        writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
+    }
+    if text.is_empty() {
+        text = "there are no tools: `portcullis plugin list` says why\n".into();
+    }
+    super::print(&text)
+}
+
+/// Lists every plugin, loaded or refused.
+pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
+    let plugins = ready.plugins().await;
+    if json {
+        let loaded = plugins.loaded.iter().map(|loaded| {
+            let tools: Vec<_> = loaded.tools.iter().map(|tool| &tool.definition.name).collect();
+            json!({
+                "name": &*loaded.plugin.name,
+                "state": "loaded",
+                "version": loaded.manifest.version,
+                "origin": loaded.plugin.origin.to_string(),
+                "digest": &*loaded.plugin.digest,
+                "tools": tools,
+            })
+        });
+        let refused = plugins.refused.iter().map(|refused| {
+            json!({
+                "name": refused.name,
+                "state": "refused",
+                "origin": refused.origin.to_string(),
+                "digest": refused.digest,
+                "reason": refused.reason,
+            })
+        });
+        let all: Vec<_> = loaded.chain(refused).collect();
+        return super::print(&format!("{:#}\n", json!({ "plugins": all })));
+    }
+    let mut text = String::new();
+    for loaded in &plugins.loaded {
+        let version = crate::text::line(&loaded.manifest.version, 40);
+        text += &format!(
+            "{} {version} {}\n    {} tools; {}\n",
+            green(&loaded.plugin.name),
+            faint("loaded"),
+            loaded.tools.len(),
+            loaded.plugin.origin,
+        );
+    }
+    for refused in &plugins.refused {
+        let reason = crate::text::plain(&refused.reason).replace('\n', "\n    ");
+        text += &format!("{} {}\n    {reason}\n", red(&refused.name), faint("refused"));
+    }
+    for remark in &plugins.remarks {
+        text += &format!("{}\n", faint(&crate::text::line(remark, 400)));
+    }
+    super::print(&text)
+}

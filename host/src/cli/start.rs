@@ -1,0 +1,171 @@
+//! From what was typed to a host: logging, configuration, roots, threads.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Style};
+use tracing_subscriber::EnvFilter;
+
+use super::{Command, Common, End, Plugin};
+use crate::audit::Audit;
+use crate::config::{self, Config, Folders, Source};
+use crate::mcp::Host;
+use crate::plugins::Plugins;
+use crate::roots::{Root, Roots};
+use crate::sandbox::Sandbox;
+
+/// Everything a command works with.
+pub struct Ready {
+    /// What the operator says.
+    pub config: Config,
+    /// Where that came from.
+    pub source: Source,
+    /// Where this user's files go.
+    pub folders: Folders,
+    /// The operator's roots.
+    pub roots: Roots,
+    /// The file that calls are recorded in.
+    pub audit: Audit,
+}
+
+impl Ready {
+    fn new(common: &Common) -> Result<Self, String> {
+        let folders = Folders::of_user()?;
+        let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let folders = folders.with(&config.host);
+        let roots = roots(common, &config)?;
+        let audit = Audit::to_file(folders.audit.clone());
+        Ok(Self { config, source, folders, roots, audit })
+    }
+
+    /// What runs plugins.
+    pub fn sandbox(&self) -> Arc<Sandbox> {
+        let cache = self.folders.cache.clone();
+        Arc::new(Sandbox::new(self.config.largest_memory(), cache, self.audit.clone()))
+    }
+
+    /// Loads every plugin.
+    pub async fn plugins(&self) -> Plugins {
+        let loading = Plugins::load(self.sandbox(), &self.config, &self.folders);
+        patiently("loading the plugins: one that is new is compiled first", loading).await
+    }
+
+    /// A host that loads its plugins when they are first needed.
+    pub fn host(&self) -> Arc<Host> {
+        let (sandbox, config, folders) =
+            (self.sandbox(), Arc::new(self.config.clone()), Arc::new(self.folders.clone()));
+        let load = move || {
+            let (sandbox, config, folders) = (sandbox.clone(), config.clone(), folders.clone());
+            let loading = async move { Plugins::load(sandbox, &config, &folders).await };
+            Box::pin(loading) as crate::mcp::LoadPlugins
+        };
+        Arc::new(Host::new(self.roots.clone(), load))
+    }
+}
+
+/// Runs a command that needs all of this.
+pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
+    log(common.verbose);
+    let ready = Ready::new(common)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("portcullis")
+        .enable_all()
+        .build()
+        .map_err(|error| format!("starting threads: {error}"))?;
+    let ended = runtime.block_on(async move {
+        match command {
+            Command::Serve(args) => args.run(ready).await,
+            Command::Call(args) => args.run(ready).await,
+            Command::Tools { json } => super::list::tools(&ready, json).await,
+            Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,
+            Command::Audit(args) => args.run(ready).await,
+            Command::Check { json } => super::check::run(&ready, json).await,
+            Command::Config(args) => args.run(&ready),
+            Command::Completions { .. } => {
+                unreachable!("it needs no host")
+            }
+        }
+    });
+    // A thread may be in the middle of a read that nobody waits for any more.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Roots from `--root` and the configuration, and from clients that say it in the environment.
+#[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
+fn roots(common: &Common, config: &Config) -> Result<Roots, String> {
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
+    let mut roots = Vec::new();
+    for path in config.roots.iter().chain(&common.roots) {
+        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+        let root = Root::open(&path).map_err(|error| no_root(&path, &error))?;
+        roots.push(root);
+    }
+    // Only where the operator named none: it must not widen what was named.
+    if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
+        match Root::open(&path) {
+            Ok(root) => roots.push(root),
+            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}", no_root(&path, &error)),
+        }
+    }
+    Ok(Roots::new(roots))
+}
+
+fn no_root(path: &Path, error: &std::io::Error) -> String {
+    format!("the root {} cannot be opened: {error}", path.display())
+}
+
+/// Logs go to stderr: stdout carries answers and nothing else.
+#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
+fn log(verbose: u8) {
+    let default = match verbose {
+        // rmcp takes the end of an ordinary HTTP request for an error.
+        0 => "warn,rmcp=off",
+        1 => "info,rmcp=off,plugin=info",
+        _ => "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info",
+    };
+    let filter = std::env::var("PORTCULLIS_LOG").ok();
+    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
+        .unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never)
+        .without_time()
+        .with_target(false)
+        .init();
+}
+
+/// Waits for something, and says on stderr what for if it takes longer than a second.
+pub async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
+        Ok(done) => done,
+        Err(_) => {
+            anstream::eprintln!("{}", faint(&format!("{what} …")));
+            work.await
+        }
+    }
+}
+
+fn coloured(text: &str, colour: AnsiColor) -> String {
+    let style = Style::new().fg_color(Some(colour.into()));
+    format!("{style}{text}{style:#}")
+}
+
+/// Text for something wrong; plain where it is not shown on a terminal.
+pub fn red(text: &str) -> String {
+    coloured(text, AnsiColor::Red)
+}
+
+/// Text for something right; plain where it is not shown on a terminal.
+pub fn green(text: &str) -> String {
+    coloured(text, AnsiColor::Green)
+}
+
+/// Text that matters less; plain where it is not shown on a terminal.
+pub fn faint(text: &str) -> String {
+    let style = Style::new().dimmed();
+    format!("{style}{text}{style:#}")
+}

@@ -1,0 +1,316 @@
+//! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::capabilities::Grants;
+use crate::engine::{Limits, SomeLimits};
+
+/// The configuration that counts where the operator wrote none: it grants the bundled plugins what
+/// they want.
+pub const DEFAULT: &str = include_str!("../../resources/portcullis.toml");
+
+/// Everything the operator says.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Config {
+    /// Directories that sessions may work in.
+    #[serde(default)]
+    pub roots: Vec<PathBuf>,
+    /// The host itself.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// The HTTP transport.
+    #[serde(default)]
+    pub http: HttpConfig,
+    /// Limits of all plugins.
+    #[serde(default)]
+    pub limits: SomeLimits,
+    /// Each plugin, by name.
+    #[serde(default)]
+    pub plugins: BTreeMap<String, PluginConfig>,
+}
+
+/// Where the host finds and keeps things.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HostConfig {
+    /// Folders whose `*.wasm` files are plugins, instead of `plugins` in the user's data folder.
+    pub plugin_dirs: Option<Vec<PathBuf>>,
+    /// Whether the plugins that come with the binary are there; they are unless this is false.
+    pub bundled: Option<bool>,
+    /// The audit's file, instead of `audit.jsonl` in the user's state folder.
+    pub audit_file: Option<PathBuf>,
+    /// What may be deleted at any time, instead of the user's cache folder.
+    pub cache_dir: Option<PathBuf>,
+    /// What plugins keep, instead of `store` in the user's data folder.
+    pub store_dir: Option<PathBuf>,
+}
+
+/// The HTTP transport.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct HttpConfig {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// A file whose text every request must carry as its bearer token.
+    pub token_file: Option<PathBuf>,
+    /// Values of the Host header that are served beside those of loopback.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call, beside those of loopback.
+    pub allowed_origins: Vec<String>,
+    /// Connections at the same time.
+    pub connections: u32,
+    /// Sessions at the same time.
+    pub sessions: u32,
+    /// Requests a second, of all clients together.
+    pub requests_per_second: u32,
+    /// Size of one request's body, in bytes.
+    pub body_bytes: u32,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
+            token_file: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            connections: 256,
+            sessions: 128,
+            requests_per_second: 500,
+            body_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// What the operator says of one plugin.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PluginConfig {
+    /// Whether it is there; it is unless this is false.
+    pub enabled: Option<bool>,
+    /// What it may do.
+    #[serde(default)]
+    pub grants: Grants,
+    /// What it can read.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// What it may use up, where that is not what all may.
+    #[serde(default)]
+    pub limits: SomeLimits,
+}
+
+/// Where the configuration came from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// No file: what is in the binary.
+    Default,
+}
+
+impl Config {
+    /// Reads a configuration and adds the defaults of the bundled plugins that it does not name.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: the place, the key, and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let defaults: Self = toml::from_str(DEFAULT).map_err(|error| error.to_string())?;
+        if config.host.bundled.unwrap_or(true) {
+            for (name, plugin) in defaults.plugins {
+                config.plugins.entry(name).or_insert(plugin);
+            }
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let paths = (self.roots.iter().map(|path| ("roots", path)))
+            .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
+            .chain(self.host.audit_file.iter().map(|path| ("host.audit-file", path)))
+            .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
+            .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
+            .chain(self.http.token_file.iter().map(|path| ("http.token-file", path)));
+        for (key, path) in paths {
+            if !path.is_absolute() {
+                return Err(format!(
+                    "`{key}`: {} is not an absolute path: what it means would depend on where \
+                     portcullis is started",
+                    path.display()
+                ));
+            }
+        }
+        for (key, value) in [
+            ("connections", self.http.connections),
+            ("sessions", self.http.sessions),
+            ("requests-per-second", self.http.requests_per_second),
+            ("body-bytes", self.http.body_bytes),
+        ] {
+            if value == 0 {
+                return Err(format!("`http.{key}` is 0: nothing could be served"));
+            }
+        }
+        for (name, plugin) in &self.plugins {
+            if !is_name(name) {
+                return Err(format!(
+                    "`plugins.{name}`: a plugin's name has letters, digits, `-` and `_` only, and \
+                     at most 64 of them"
+                ));
+            }
+            for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
+                for (header, secret) in headers {
+                    secret.read().map_err(|error| {
+                        format!(
+                            "`plugins.{name}.grants.http.headers.\"{origin}\".{header}`: {error}"
+                        )
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Limits of one plugin.
+    pub fn limits_of(&self, plugin: &str) -> Limits {
+        let base = self.limits.over(&Limits::default());
+        match self.plugins.get(plugin) {
+            Some(plugin) => plugin.limits.over(&base),
+            None => base,
+        }
+    }
+
+    /// The memory that the pool must have room for: what the plugin with the most may have.
+    pub fn largest_memory(&self) -> u64 {
+        let own = self.plugins.keys().map(|name| self.limits_of(name).memory_bytes);
+        own.chain([self.limits_of("").memory_bytes]).max().map_or(0, |bytes| bytes.get())
+    }
+}
+
+/// Whether a plugin can be called so.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Finds and reads the configuration: the file given, or `$PORTCULLIS_CONFIG`, or
+/// `portcullis.toml` in the user's configuration folder. Never one of the working directory: a
+/// cloned repository must not be able to grant anything.
+///
+/// # Errors
+///
+/// In words for the operator. A file that was named must be there.
+#[expect(clippy::disallowed_methods, reason = "reading the configuration is this file's job")]
+pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Source), String> {
+    let named = given.map(Path::to_owned).or_else(|| {
+        std::env::var_os("PORTCULLIS_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from)
+    });
+    let path = named.clone().unwrap_or_else(|| folders.config.clone());
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => {
+            return Ok((Config::parse(DEFAULT)?, Source::Default));
+        }
+        Err(error) => return Err(format!("{}: {error}", path.display())),
+    };
+    let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((config, Source::File(path)))
+}
+
+/// Where this user's files go, by the system's custom.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    /// The configuration's file.
+    pub config: PathBuf,
+    /// Plugins that the user dropped in.
+    pub plugins: PathBuf,
+    /// What plugins keep.
+    pub store: PathBuf,
+    /// The audit's file.
+    pub audit: PathBuf,
+    /// What may be deleted at any time.
+    pub cache: PathBuf,
+}
+
+impl Folders {
+    /// The user's folders.
+    ///
+    /// # Errors
+    ///
+    /// Where the user has no home.
+    pub fn of_user() -> Result<Self, String> {
+        use etcetera::BaseStrategy;
+        let base = etcetera::choose_base_strategy()
+            .map_err(|error| format!("finding the user's folders: {error}"))?;
+        let state = base.state_dir().unwrap_or_else(|| base.data_dir());
+        Ok(Self {
+            config: base.config_dir().join("portcullis").join("portcullis.toml"),
+            plugins: base.data_dir().join("portcullis").join("plugins"),
+            store: base.data_dir().join("portcullis").join("store"),
+            audit: state.join("portcullis").join("audit.jsonl"),
+            cache: base.cache_dir().join("portcullis"),
+        })
+    }
+
+    /// These folders, as far as the configuration does not name others.
+    pub fn with(mut self, config: &HostConfig) -> Self {
+        let put = |place: &mut PathBuf, named: &Option<PathBuf>| {
+            if let Some(named) = named {
+                place.clone_from(named);
+            }
+        };
+        put(&mut self.audit, &config.audit_file);
+        put(&mut self.cache, &config.cache_dir);
+        put(&mut self.store, &config.store_dir);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_a_configuration() {
+        Config::parse(DEFAULT).unwrap();
+    }
+
+    #[test]
+    fn what_would_not_be_enforced_is_refused() {
+        for (text, expected) in [
+            ("rots = []", "rots"),
+            ("roots = [\"relative\"]", "not an absolute path"),
+            ("[plugins.\"a b\"]", "letters, digits"),
+            ("[plugins.a.grants.network]", "network"),
+            ("[plugins.a.grants.http]\nhosts = []", "name at least one"),
+            ("[plugins.a.grants.http]", "hosts"),
+            ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
+            ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
+            ("[http]\nsessions = 0", "http.sessions"),
+            (
+                "[plugins.a.grants.http]\nhosts = [\"h\"]\n\
+                 headers.h.authorization = { env = \"PORTCULLIS_TEST_NO_SUCH_VARIABLE\" }",
+                "PORTCULLIS_TEST_NO_SUCH_VARIABLE",
+            ),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bundled_plugin_keeps_its_defaults_until_it_is_named() {
+        let named = Config::parse("[plugins.ui5-manifest]").unwrap();
+        assert_eq!(named.plugins["ui5-manifest"].grants, Grants::default());
+        let unnamed = Config::parse("").unwrap();
+        assert!(unnamed.plugins["ui5-manifest"].grants.files.is_some());
+        let off = Config::parse("[host]\nbundled = false").unwrap();
+        assert!(off.plugins.is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! wasmtime: settings, limits, the epoch clock, compiled code on disk.
+
+pub mod child;
+mod clock;
+pub mod code;
+pub mod compile;
+mod limits;
+
+use std::sync::Arc;
+
+use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+pub use clock::{Clock, Running};
+pub use limits::{Limits, SomeLimits, size};
+
+/// The target that compiled code is for: this binary's own.
+pub const TARGET: &str = env!("PORTCULLIS_TARGET");
+
+/// Calls in flight in all; more wait their turn. Each holds a slot of the pool.
+pub const CALLS: u32 = 64;
+
+/// What runs components.
+#[derive(Clone)]
+pub struct Engine {
+    wasmtime: wasmtime::Engine,
+    clock: Arc<Clock>,
+}
+
+impl Engine {
+    /// An engine whose pool has room for instances of up to `memory_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Where the system has no address space for the pool.
+    pub fn new(memory_bytes: u64) -> wasmtime::Result<Self> {
+        let mut config = compile::settings(TARGET)?;
+        let mut pool = PoolingAllocationConfig::new();
+        pool.total_component_instances(CALLS)
+            .total_stacks(CALLS)
+            .total_memories(CALLS * 4)
+            .total_tables(CALLS * 8)
+            .total_core_instances(CALLS * 16)
+            .total_gc_heaps(CALLS)
+            .max_core_instances_per_component(64)
+            .max_memories_per_component(4)
+            .max_tables_per_component(8)
+            .max_memory_size(usize::try_from(memory_bytes).unwrap_or(usize::MAX))
+            .table_elements(100_000)
+            // Resetting a used slot in place is cheaper than giving its pages back and taking
+            // them again; how much, is in docs/PERFORMANCE.md.
+            .linear_memory_keep_resident(1024 * 1024)
+            .table_keep_resident(64 * 1024)
+            .async_stack_keep_resident(64 * 1024)
+            .pagemap_scan(Enabled::Auto);
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+        let wasmtime = wasmtime::Engine::new(&config)?;
+        let clock = Arc::new(Clock::new(wasmtime.weak()));
+        Ok(Self { wasmtime, clock })
+    }
+
+    /// wasmtime's own engine.
+    pub fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.wasmtime
+    }
+
+    /// Keeps the epoch clock ticking while a guest runs.
+    pub fn run(&self) -> Running {
+        Clock::run(&self.clock)
+    }
+}

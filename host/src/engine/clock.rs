@@ -1,0 +1,72 @@
+//! The epoch clock: a thread that ticks while guests run and sleeps while none does.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use wasmtime::EngineWeak;
+
+/// Length of a tick. A guest that computes for longer gives way to others.
+pub const TICK: Duration = Duration::from_millis(1);
+
+/// Ticks without a guest after which the thread sleeps: calls in a row do not wake it each time.
+const IDLE_TICKS: u32 = 50;
+
+/// Ticks the epoch of one engine.
+pub struct Clock {
+    engine: EngineWeak,
+    running: AtomicU32,
+    thread: OnceLock<Thread>,
+}
+
+impl Clock {
+    pub(super) fn new(engine: EngineWeak) -> Self {
+        Self { engine, running: AtomicU32::new(0), thread: OnceLock::new() }
+    }
+
+    pub(super) fn run(clock: &Arc<Self>) -> Running {
+        let before = clock.running.fetch_add(1, Ordering::SeqCst);
+        let thread = clock.thread.get_or_init(|| {
+            let ticking = clock.clone();
+            thread::Builder::new()
+                .name("epoch".into())
+                .spawn(move || ticking.tick())
+                .expect("the system has a thread for the clock")
+                .thread()
+                .clone()
+        });
+        if before == 0 {
+            thread.unpark();
+        }
+        Running(clock.clone())
+    }
+
+    fn tick(&self) {
+        let mut idle = 0;
+        loop {
+            if self.running.load(Ordering::SeqCst) > 0 {
+                idle = 0;
+            } else if idle < IDLE_TICKS {
+                idle += 1;
+            } else {
+                thread::park();
+                continue;
+            }
+            thread::sleep(TICK);
+            match self.engine.upgrade() {
+                Some(engine) => engine.increment_epoch(),
+                None => return,
+            }
+        }
+    }
+}
+
+/// A guest runs as long as this lives.
+pub struct Running(Arc<Clock>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}

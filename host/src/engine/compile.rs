@@ -1,0 +1,32 @@
+//! How components are compiled: the settings that the code in the binary, the code in the cache
+//! and the engine that runs it share.
+//!
+//! The build script includes this file too, to compile the bundled plugins ahead of time.
+
+use wasmtime::Config;
+
+/// Settings that compiled code depends on.
+///
+/// The target is named, so that code compiled on a build machine runs on every machine of its
+/// architecture, and not only on those that have the build machine's extensions.
+///
+/// # Errors
+///
+/// Where Cranelift was built without that target.
+pub fn settings(target: &str) -> wasmtime::Result<Config> {
+    let mut config = Config::new();
+    config
+        .target(target)?
+        .wasm_component_model(true)
+        // Component-model async needs it; our contract does not, and instances are cheaper without.
+        .concurrency_support(false)
+        // Guests are stopped by time: fuel would count instructions.
+        .epoch_interruption(true)
+        // Small stacks of guests, so that endless recursion ends early; fibres are a little larger.
+        .max_wasm_stack(512 * 1024)
+        .async_stack_size(1024 * 1024)
+        // Names for backtraces are in the component; addresses of lines are not worth their bytes.
+        .generate_address_map(true)
+        .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16));
+    Ok(config)
+}

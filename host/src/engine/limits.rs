@@ -1,0 +1,116 @@
+//! What one call may use up. "No limit" cannot be said.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+macro_rules! limits {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $unit:literal, )+) => {
+        /// The limits of one plugin's calls. Each has a name, a unit, a default and a reason.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Limits {
+            $( $(#[doc = $doc])+ pub $name: $type, )+
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $( $name: <$type>::new($default).expect("a default is not zero"), )+ }
+            }
+        }
+
+        /// Limits as they are written: those left out keep what they were.
+        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        pub struct SomeLimits {
+            $( $name: Option<$type>, )+
+        }
+
+        impl SomeLimits {
+            /// These limits where they say something, `base` where they do not.
+            pub fn over(&self, base: &Limits) -> Limits {
+                Limits { $( $name: self.$name.unwrap_or(base.$name), )+ }
+            }
+        }
+
+        impl Limits {
+            /// Each limit: its name in `portcullis.toml`, its value, its unit and what it is for.
+            pub fn lines(&self) -> Vec<(String, u64, &'static str, String)> {
+                vec![ $( (
+                    stringify!($name).replace('_', "-"),
+                    u64::from(self.$name.get()),
+                    $unit,
+                    [$($doc),+].concat().trim().to_owned(),
+                ), )+ ]
+            }
+        }
+    };
+}
+
+limits! {
+    /// Time from the call to its answer, waiting included. A client gives up after a minute.
+    wall_ms: NonZeroU64 = 30_000 "ms",
+    /// Time in which the guest itself computes. Endless loops end here.
+    cpu_ms: NonZeroU64 = 20_000 "ms",
+    /// Linear memory of all instances of one call. Some tools hold a large file; none a machine.
+    memory_bytes: NonZeroU64 = 268_435_456 "bytes",
+    /// Entries of all tables together. A large Rust program has some thousand functions.
+    table_entries: NonZeroU64 = 100_000 "entries",
+    /// Core instances, memories and tables each in one component. Adapters need a few.
+    instances: NonZeroU32 = 64 "each",
+    /// Open handles: files, directories, streams, requests, timers.
+    handles: NonZeroU32 = 1_024 "handles",
+    /// Size of the arguments as JSON. A model writes far less.
+    argument_bytes: NonZeroU64 = 4_194_304 "bytes",
+    /// Size of an answer. What is larger helps no model and floods its client.
+    answer_bytes: NonZeroU64 = 16_777_216 "bytes",
+    /// What a guest may print in one call before the rest is dropped.
+    log_bytes: NonZeroU64 = 65_536 "bytes",
+    /// Progress reports and log records sent to the client in one call; the rest is dropped.
+    notifications: NonZeroU32 = 1_000 "messages",
+    /// Bytes of one call to the host: bounds what the host copies at once.
+    import_bytes: NonZeroU64 = 33_554_432 "bytes",
+    /// HTTP requests in one call.
+    http_requests: NonZeroU32 = 256 "requests",
+    /// Size of the body of one HTTP request or answer.
+    http_body_bytes: NonZeroU64 = 67_108_864 "bytes",
+    /// Time of one HTTP request, its body included.
+    http_ms: NonZeroU64 = 20_000 "ms",
+    /// Bytes written to files in one call.
+    file_write_bytes: NonZeroU64 = 268_435_456 "bytes",
+    /// Size of one file written, sparse or not.
+    file_bytes: NonZeroU64 = 67_108_864 "bytes",
+    /// Files and directories made in one call.
+    file_entries: NonZeroU64 = 10_000 "entries",
+    /// Depth of a path below a directory of the call.
+    file_depth: NonZeroU32 = 64 "directories",
+    /// Calls of one plugin at the same time; more wait their turn.
+    calls: NonZeroU32 = 16 "calls",
+}
+
+impl Limits {
+    /// [`Limits::wall_ms`] as a duration.
+    pub fn wall(&self) -> Duration {
+        Duration::from_millis(self.wall_ms.get())
+    }
+}
+
+/// A limit as a size in memory of this machine.
+pub fn size(limit: NonZeroU64) -> usize {
+    usize::try_from(limit.get()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_keeps_its_value_and_zero_is_refused() {
+        let some: SomeLimits = toml::from_str("wall-ms = 5").unwrap();
+        let limits = some.over(&Limits::default());
+        assert_eq!(limits.wall(), Duration::from_millis(5));
+        assert_eq!(limits.cpu_ms, Limits::default().cpu_ms);
+        assert!(toml::from_str::<SomeLimits>("wall-ms = 0").is_err());
+        assert!(toml::from_str::<SomeLimits>("wall-seconds = 1").is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! The one door: whatever touches the world asks here first, and is recorded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::audit::Trail;
+use crate::capabilities::{Capability, Grants};
+
+/// Something a plugin would like to do to the world.
+///
+/// [`is_within`](Ask::is_within) is pure and is the entire policy of its capability: it is asked
+/// twice, once of what the operator granted and once of what the plugin said it wants.
+pub trait Ask {
+    /// What the operator grants and the plugin wants, for this capability.
+    type Grant;
+
+    /// Which capability this asks for.
+    const CAPABILITY: Capability;
+
+    /// This capability's part of all grants. `None` is refusal.
+    fn grant(grants: &Grants) -> Option<&Self::Grant>;
+
+    /// Whether the grant holds this ask.
+    fn is_within(&self, grant: &Self::Grant) -> bool;
+
+    /// What is asked for, for the audit record: never arguments beyond paths and addresses, never
+    /// secrets.
+    fn subject(&self) -> String;
+
+    /// The keys, beneath `[plugins.NAME.grants]`, that would allow it.
+    fn remedy(&self) -> String;
+}
+
+/// Proof that the gate let an ask through. Functions that touch the world take one by value.
+#[derive(Debug)]
+pub struct Permit<A>(A);
+
+impl<A> Permit<A> {
+    /// What was permitted.
+    pub fn into_ask(self) -> A {
+        self.0
+    }
+}
+
+/// A refusal. `Display` is what the client may read: its reader is a model, perhaps with an
+/// editor, so the remedy is not in it.
+#[derive(Debug, Clone)]
+pub struct Denied {
+    plugin: Arc<str>,
+    subject: String,
+    reason: Reason,
+}
+
+#[derive(Debug, Clone)]
+enum Reason {
+    NotGranted(String),
+    NotWanted(Capability),
+    NotRecorded(String),
+}
+
+impl Denied {
+    /// What the operator reads: who, what, and the line that would allow it.
+    pub fn for_operator(&self) -> String {
+        let Self { plugin, subject, reason } = self;
+        match reason {
+            Reason::NotGranted(remedy) => format!(
+                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{remedy}"
+            ),
+            Reason::NotWanted(capability) => format!(
+                "`{plugin}` may not {subject}: its own manifest does not ask for this use of \
+                 `{capability}`, so no grant can allow it"
+            ),
+            Reason::NotRecorded(error) => {
+                format!("`{plugin}` may not {subject}: the audit could not record it ({error})")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` may not {}", self.plugin, self.subject)
+    }
+}
+
+impl std::error::Error for Denied {}
+
+/// What one plugin wants and was granted. Both must hold an ask.
+#[derive(Debug, Default)]
+pub struct Policy {
+    /// What the operator wrote into `portcullis.toml`.
+    pub grants: Grants,
+    /// What the plugin's manifest says it needs.
+    pub wants: Grants,
+}
+
+/// The door of one call: one plugin's policy and the trail that the call leaves.
+#[derive(Clone)]
+pub struct Gate {
+    policy: Arc<Policy>,
+    trail: Trail,
+}
+
+impl Gate {
+    /// A gate for one call.
+    pub fn new(policy: Arc<Policy>, trail: Trail) -> Self {
+        Self { policy, trail }
+    }
+
+    /// The trail this gate writes to.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    /// What the operator granted, for limits that are part of a grant.
+    pub fn grants(&self) -> &Grants {
+        &self.policy.grants
+    }
+
+    /// Lets the ask through or not, and records which.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
+    pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
+        let holds = |grants| A::grant(grants).is_some_and(|grant| ask.is_within(grant));
+        let reason = if !holds(&self.policy.grants) {
+            Some(Reason::NotGranted(self.remedy(&ask)))
+        } else if !holds(&self.policy.wants) {
+            Some(Reason::NotWanted(A::CAPABILITY))
+        } else {
+            None
+        };
+        let recorded = self.trail.asked(A::CAPABILITY, &ask.subject(), reason.is_none());
+        let reason = reason.or(recorded.err().map(|error| Reason::NotRecorded(error.to_string())));
+        match reason {
+            None => Ok(Permit(ask)),
+            Some(reason) => {
+                let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
+                tracing::warn!("{}", denied.for_operator());
+                Err(denied)
+            }
+        }
+    }
+
+    /// Records a refusal that only came to light while a permitted ask was carried out, such as a
+    /// granted host whose address turned out to be private.
+    pub fn refuse_late<A: Ask>(&self, ask: &A) -> Denied {
+        let reason = match self.trail.asked(A::CAPABILITY, &ask.subject(), false) {
+            Ok(()) => Reason::NotGranted(self.remedy(ask)),
+            Err(error) => Reason::NotRecorded(error.to_string()),
+        };
+        let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
+        tracing::warn!("{}", denied.for_operator());
+        denied
+    }
+
+    fn remedy<A: Ask>(&self, ask: &A) -> String {
+        let plugin = self.trail.plugin();
+        format!("[plugins.{plugin}.grants.{}]\n{}", A::CAPABILITY, ask.remedy())
+    }
+}

@@ -1,0 +1,22 @@
+//! Portcullis: an MCP server whose every tool is a sandboxed WebAssembly component.
+//!
+//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which
+//! everything that touches the world goes through. `docs/ARCHITECTURE.md` has the picture.
+
+pub mod audit;
+pub mod bindings;
+pub mod cache;
+pub mod call;
+pub mod capabilities;
+pub mod cli;
+pub mod config;
+pub mod engine;
+pub mod gate;
+pub mod mcp;
+pub mod plugins;
+pub mod records;
+pub mod roots;
+pub mod sandbox;
+pub mod schema;
+pub mod text;
+pub mod transport;

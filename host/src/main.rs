@@ -1,0 +1,7 @@
+//! The binary: what is typed goes to `cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    portcullis::cli::main()
+}

@@ -1,0 +1,394 @@
+//! Questions of a plugin to the client, in both eras.
+//!
+//! A plugin says what it needs and is called again with the answers. For clients of 2026-07-28 the
+//! questions travel in the answer, together with a sealed state that the client sends back; older
+//! clients are asked by the host itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
+    RequestStateCodec, SealOptions,
+};
+use rmcp::service::{RequestContext, ServiceError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::session::Caller;
+use crate::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
+use crate::call::Failure;
+use crate::records::digest;
+
+/// Rounds of questions in one call.
+const MAX_ROUNDS: u32 = 10;
+
+/// How long an answer may take: a person may be asked.
+const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// The host's own question, for the client's roots.
+const ROOTS: &str = "portcullis.roots";
+
+/// What kind of question a key stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Kind {
+    Form,
+    Visit,
+    Sample,
+    Roots,
+}
+
+/// The questions and answers of one call so far. This is what is sealed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The correlation id: the same in every round.
+    pub request: String,
+    rounds: u32,
+    /// What has been asked and not yet answered.
+    asked: BTreeMap<String, Kind>,
+    /// Every earlier answer, as the client gave it.
+    answered: BTreeMap<String, (Kind, Value)>,
+    /// The plugin's own state, in base64.
+    state: Option<String>,
+}
+
+/// What a sealed state belongs to: it is worth nothing for another call.
+pub struct Binding<'a> {
+    /// The plugin's digest.
+    pub plugin: &'a str,
+    /// The tool called.
+    pub tool: &'a str,
+    /// Who called it.
+    pub principal: Option<&'a str>,
+    /// With which arguments.
+    pub arguments: &'a JsonObject,
+}
+
+impl Binding<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let Self { plugin, tool, principal, arguments } = self;
+        let arguments = serde_json::to_string(&sorted(arguments)).unwrap_or_default();
+        json!([plugin, tool, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
+    }
+}
+
+/// The same arguments in another order are the same arguments.
+fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
+    object
+        .iter()
+        .map(|(key, value)| match value {
+            Value::Object(inner) => (key, json!(sorted(inner))),
+            other => (key, other.clone()),
+        })
+        .collect()
+}
+
+/// Seals exchanges with a key that this process made and keeps for itself.
+pub struct Seal(RequestStateCodec);
+
+impl Seal {
+    /// A new key.
+    pub fn new() -> Self {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the system has randomness");
+        Self(RequestStateCodec::try_new(key).expect("the key is long enough"))
+    }
+
+    /// The exchange that a client sends back, with its answers; or a new one.
+    ///
+    /// # Errors
+    ///
+    /// Where the state is not one of ours, not of this call, or too old.
+    pub fn open(
+        &self,
+        binding: &Binding<'_>,
+        sealed: Option<&str>,
+        responses: Option<InputResponses>,
+    ) -> Result<Exchange, &'static str> {
+        let Some(sealed) = sealed else { return Ok(Exchange::default()) };
+        let bytes = binding.bytes();
+        let mut exchange: Exchange = self
+            .0
+            .open_json_with(sealed, &bytes)
+            .map_err(|_| "requestState is not what this server gave out for this call")?;
+        exchange.take(responses.unwrap_or_default());
+        Ok(exchange)
+    }
+
+    /// The answer that asks the client.
+    ///
+    /// # Errors
+    ///
+    /// Where the exchange cannot be sealed: a fault of the host.
+    pub fn ask(
+        &self,
+        binding: &Binding<'_>,
+        exchange: Exchange,
+        asks: InputRequests,
+    ) -> Result<CallToolResponse, String> {
+        let bytes = binding.bytes();
+        let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
+        let sealed = self
+            .0
+            .seal_json_with(&exchange, &options)
+            .map_err(|error| format!("sealing a request's state: {error}"))?;
+        Ok(InputRequiredResult::new(Some(asks), Some(sealed)).into())
+    }
+}
+
+impl Default for Exchange {
+    fn default() -> Self {
+        Self {
+            request: crate::call::request_id(),
+            rounds: 0,
+            asked: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            state: None,
+        }
+    }
+}
+
+impl Exchange {
+    /// Notes what a plugin asks, as the client is to be asked.
+    ///
+    /// # Errors
+    ///
+    /// Where the client takes no part in it, or nothing new is asked.
+    pub fn ask(&mut self, need: Need, caller: &Caller) -> Result<InputRequests, Failure> {
+        self.rounds += 1;
+        if self.rounds > MAX_ROUNDS {
+            return Err(Failure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
+        }
+        self.state = need.state.map(|state| STANDARD.encode(state));
+        let mut requests = InputRequests::new();
+        for (key, ask) in need.asks {
+            let (kind, feature, request) = request(&ask)?;
+            if !caller.supports(feature) {
+                return Err(Failure::PluginFailed(format!(
+                    "it has to ask the client for `{feature}`, in which this client takes no part"
+                )));
+            }
+            self.asked.insert(key.clone(), kind);
+            requests.insert(key, request);
+        }
+        if requests.is_empty() {
+            return Err(Failure::BrokenPromise("it needs input and asks nothing".into()));
+        }
+        Ok(requests)
+    }
+
+    /// The host's own question.
+    pub fn ask_roots(&mut self) -> InputRequests {
+        self.asked.insert(ROOTS.into(), Kind::Roots);
+        let request = serde_json::from_value(json!({"method": "roots/list"}));
+        [(ROOTS.to_owned(), request.expect("this is a roots/list request"))].into()
+    }
+
+    /// Asks a client of the era with `initialize`.
+    ///
+    /// # Errors
+    ///
+    /// Where the client does not answer.
+    #[expect(deprecated, reason = "clients up to 2025-11-25 are asked this way")]
+    pub async fn ask_peer(
+        &mut self,
+        requests: InputRequests,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<(), Failure> {
+        let mut responses = InputResponses::new();
+        for (key, request) in requests {
+            let ask = async {
+                match request {
+                    InputRequest::Elicitation(request) => {
+                        let answer = cx.peer.create_elicitation(request.params).await;
+                        answer.map(|answer| json!(answer))
+                    }
+                    InputRequest::CreateMessage(request) => {
+                        let answer = cx.peer.create_message(request.params).await;
+                        answer.map(|answer| json!(answer))
+                    }
+                    InputRequest::ListRoots(_) => {
+                        cx.peer.list_roots().await.map(|answer| json!(answer))
+                    }
+                    _ => unreachable!("only these three are made here"),
+                }
+            };
+            let answer = tokio::select! {
+                answer = tokio::time::timeout(ANSWER_TIME, ask) => answer,
+                () = cx.ct.cancelled() => return Err(Failure::Cancelled),
+            };
+            let answer =
+                match answer.map_err(|_| Failure::TimedOut("the client did not answer".into()))? {
+                    // An answer of no form counts as not given, in both eras.
+                    Err(ServiceError::UnexpectedResponse) => Ok(Value::Null),
+                    answer => answer,
+                };
+            let answer = answer.map_err(|error| {
+                let error = crate::text::line(&error.to_string(), 300);
+                Failure::PluginFailed(format!("the client could not be asked: {error}"))
+            })?;
+            responses.insert(key, answer);
+        }
+        self.take(responses);
+        Ok(())
+    }
+
+    /// Keeps the answers to what was asked; what was not asked is nobody's answer.
+    fn take(&mut self, responses: InputResponses) {
+        for (key, value) in responses {
+            if let Some(kind) = self.asked.remove(&key) {
+                self.answered.insert(key, (kind, value));
+            }
+        }
+    }
+
+    /// The client's roots, if the host asked for them.
+    pub fn roots(&self) -> Option<Vec<String>> {
+        let (_, value) = self.answered.get(ROOTS)?;
+        Some(roots(value).into_iter().map(|root| root.uri).collect())
+    }
+
+    /// The answers for the plugin. One that is not of its form counts as not given.
+    pub fn answers(&self) -> BTreeMap<String, Answer> {
+        let own = self.answered.iter().filter(|(key, _)| *key != ROOTS);
+        own.filter_map(|(key, (kind, value))| Some((key.clone(), answer(*kind, value)?))).collect()
+    }
+
+    /// The plugin's state of the round before.
+    pub fn state(&self) -> Option<Vec<u8>> {
+        self.state.as_ref().and_then(|state| STANDARD.decode(state).ok())
+    }
+}
+
+/// A question as MCP puts it, and the feature of the client that it needs.
+fn request(ask: &Ask) -> Result<(Kind, &'static str, InputRequest), Failure> {
+    let parse = |text: &str| -> Result<Value, Failure> {
+        serde_json::from_str(text)
+            .map_err(|error| Failure::BrokenPromise(format!("its question is no JSON: {error}")))
+    };
+    let (kind, feature, request) = match ask {
+        Ask::Form(form) => {
+            let params = json!({
+                "mode": "form", "message": form.message, "requestedSchema": parse(&form.schema)?,
+            });
+            let request = json!({"method": "elicitation/create", "params": params});
+            (Kind::Form, "elicitation.form", request)
+        }
+        Ask::Visit(visit) => {
+            let params = json!({
+                "mode": "url", "message": visit.message, "url": visit.url,
+                "elicitationId": crate::call::request_id(),
+            });
+            let request = json!({"method": "elicitation/create", "params": params});
+            (Kind::Visit, "elicitation.url", request)
+        }
+        Ask::Sample(text) => {
+            let request = json!({"method": "sampling/createMessage", "params": parse(text)?});
+            (Kind::Sample, "sampling", request)
+        }
+        Ask::Roots => (Kind::Roots, "roots", json!({"method": "roots/list"})),
+        Ask::Other(_) => {
+            return Err(Failure::BrokenPromise("it asks what this host cannot ask".into()));
+        }
+    };
+    let request = serde_json::from_value(request).map_err(|error| {
+        Failure::BrokenPromise(format!("its question is not as MCP wants it: {error}"))
+    })?;
+    Ok((kind, feature, request))
+}
+
+fn answer(kind: Kind, value: &Value) -> Option<Answer> {
+    let action = || match value["action"].as_str() {
+        Some("accept") => Some(Action::Accept),
+        Some("decline") => Some(Action::Decline),
+        Some("cancel") => Some(Action::Cancel),
+        _ => None,
+    };
+    Some(match kind {
+        Kind::Form => {
+            let content = value.get("content").filter(|content| content.is_object());
+            let action = action()?;
+            if action == Action::Accept && content.is_none() {
+                return None;
+            }
+            Answer::Form(FormAnswer { action, content: content.map(Value::to_string) })
+        }
+        Kind::Visit => Answer::Visit(action()?),
+        Kind::Sample => Answer::Sample(value.is_object().then(|| value.to_string())?),
+        Kind::Roots => Answer::Roots(roots(value)),
+    })
+}
+
+fn roots(value: &Value) -> Vec<Root> {
+    let text = |root: &Value, key: &str| root[key].as_str().map(str::to_owned);
+    let all = value["roots"].as_array().into_iter().flatten();
+    all.filter_map(|root| Some(Root { uri: text(root, "uri")?, name: text(root, "name") }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(text: &str) -> JsonObject {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn binding(arguments: &JsonObject) -> Binding<'_> {
+        Binding { plugin: "p", tool: "t", principal: None, arguments }
+    }
+
+    fn sealed(response: CallToolResponse) -> String {
+        match response {
+            CallToolResponse::InputRequired(result) => result.request_state.unwrap(),
+            _ => panic!("input is required"),
+        }
+    }
+
+    #[test]
+    fn a_state_is_good_for_its_own_call_alone() {
+        let seal = Seal::new();
+        let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
+        let mut exchange = Exchange::default();
+        let asks = exchange.ask_roots();
+        let state = sealed(seal.ask(&binding(&one), exchange, asks).unwrap());
+        let responses: InputResponses =
+            [(ROOTS.to_owned(), json!({"roots": [{"uri": "file:///a"}]}))].into();
+        let reordered = arguments(r#"{"b":2,"a":1}"#);
+        let opened = seal.open(&binding(&reordered), Some(&state), Some(responses)).unwrap();
+        assert_eq!(opened.roots().unwrap(), ["file:///a"]);
+        assert!(seal.open(&binding(&two), Some(&state), None).is_err(), "other arguments");
+        let other = Binding { tool: "u", ..binding(&one) };
+        assert!(seal.open(&other, Some(&state), None).is_err(), "another tool");
+        let other = Binding { principal: Some("x"), ..binding(&one) };
+        assert!(seal.open(&other, Some(&state), None).is_err(), "another caller");
+        assert!(seal.open(&binding(&one), Some(&format!("{state}x")), None).is_err(), "tampered");
+        assert!(Seal::new().open(&binding(&one), Some(&state), None).is_err(), "another process");
+    }
+
+    #[test]
+    fn answers_to_what_was_not_asked_do_not_count() {
+        let mut exchange = Exchange::default();
+        exchange.asked.insert("name".into(), Kind::Form);
+        exchange.take(
+            [
+                ("name".to_owned(), json!({"action": "accept", "content": {"name": "a"}})),
+                ("else".to_owned(), json!({"action": "accept", "content": {}})),
+            ]
+            .into(),
+        );
+        let answers = exchange.answers();
+        assert_eq!(answers.len(), 1);
+        assert!(matches!(&answers["name"], Answer::Form(form) if form.action == Action::Accept));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_of_its_form_counts_as_not_given() {
+        for value in [json!(null), json!(1), json!({"action": "accept"}), json!({"action": "x"})] {
+            assert!(answer(Kind::Form, &value).is_none(), "{value}");
+        }
+    }
+}

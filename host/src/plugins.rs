@@ -1,0 +1,389 @@
+//! Every plugin: bundled or found in a folder, loaded or refused; and whose a tool is.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::bindings::{Manifest, Tool as Definition};
+use crate::cache::Cache;
+use crate::capabilities::files::Scope;
+use crate::capabilities::{Capability, Grants};
+use crate::config::{Config, Folders, PluginConfig, is_name};
+use crate::engine::code::read_component;
+use crate::gate::Policy;
+use crate::records::digest;
+use crate::sandbox::{
+    Code, Failure, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
+};
+use crate::schema::Schema;
+
+mod bundled {
+    /// A plugin that came with the binary.
+    pub struct Bundled {
+        pub name: &'static str,
+        pub digest: &'static str,
+        pub code: &'static [u8],
+    }
+
+    include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+}
+
+/// A plugin whose tools can be called.
+pub struct Loaded {
+    /// What runs it.
+    pub plugin: Plugin,
+    /// What it imports.
+    pub imports: Vec<Import>,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// What it says it wants, as far as this host understands it.
+    pub remarks: Vec<String>,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+}
+
+impl Loaded {
+    /// Whether calls have the session's roots, whatever their arguments.
+    pub fn wants_roots(&self) -> bool {
+        let grant = &self.plugin.terms.policy.grants.files;
+        grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots)
+    }
+}
+
+/// One tool of a plugin.
+pub struct Tool {
+    /// As the plugin describes it.
+    pub definition: Definition,
+    input: OnceLock<Result<Schema, String>>,
+    output: OnceLock<Option<Result<Schema, String>>>,
+}
+
+impl Tool {
+    /// The schema of its arguments, read with the first call.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the schema.
+    pub fn input(&self) -> Result<&Schema, &str> {
+        let parse = || Schema::parse(&self.definition.input_schema);
+        self.input.get_or_init(parse).as_ref().map_err(String::as_str)
+    }
+
+    /// The schema of its structured answer, if it promises one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the schema.
+    pub fn output(&self) -> Result<Option<&Schema>, &str> {
+        let parse = || self.definition.output_schema.as_deref().map(Schema::parse);
+        match self.output.get_or_init(parse) {
+            None => Ok(None),
+            Some(schema) => schema.as_ref().map(Some).map_err(String::as_str),
+        }
+    }
+}
+
+/// A plugin that is there and cannot be called.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// The operator's name for it.
+    pub name: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// SHA-256 of the component, where it could be read.
+    pub digest: Option<String>,
+    /// Why, and what would help.
+    pub reason: String,
+}
+
+/// All plugins of this host.
+#[derive(Default)]
+pub struct Plugins {
+    /// Those whose tools can be called.
+    pub loaded: Vec<Loaded>,
+    /// Those that are refused.
+    pub refused: Vec<Refused>,
+    /// What else the operator should know.
+    pub remarks: Vec<String>,
+    tools: HashMap<String, (usize, usize)>,
+}
+
+impl Plugins {
+    /// Loads what comes with the binary, and what lies in the plugin folders.
+    pub async fn load(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
+        let mut plugins = Self::default();
+        let mut seen: BTreeMap<String, Origin> = BTreeMap::new();
+        for candidate in candidates(config, folders, &mut plugins.remarks) {
+            if let Some(first) = seen.insert(candidate.name.clone(), candidate.origin.clone()) {
+                let reason = format!("another plugin has this name: {first}");
+                plugins.refused.push(candidate.refuse(None, reason));
+                continue;
+            }
+            let own = config.plugins.get(&candidate.name).cloned().unwrap_or_default();
+            if own.enabled == Some(false) {
+                continue;
+            }
+            match load(&sandbox, config, folders, &candidate, own).await {
+                Ok(loaded) => plugins.add(loaded),
+                Err(refused) => plugins.refused.push(refused),
+            }
+        }
+        for name in config.plugins.keys().filter(|name| !seen.contains_key(*name)) {
+            let bundled = config.host.bundled.unwrap_or(true) || !is_bundled(name);
+            if bundled {
+                plugins.remarks.push(format!(
+                    "portcullis.toml speaks of `{name}`, but there is no such plugin: what it \
+                     grants is granted to nobody"
+                ));
+            }
+        }
+        for refused in &plugins.refused {
+            tracing::warn!("plugin `{}` is refused: {}", refused.name, refused.reason);
+        }
+        plugins
+    }
+
+    fn add(&mut self, loaded: Loaded) {
+        let index = self.loaded.len();
+        for (number, tool) in loaded.tools.iter().enumerate() {
+            let name = &tool.definition.name;
+            if let Some((first, _)) = self.tools.get(name) {
+                self.remarks.push(format!(
+                    "the tool `{name}` of `{}` is hidden: `{}` has a tool of that name",
+                    loaded.plugin.name, self.loaded[*first].plugin.name
+                ));
+                continue;
+            }
+            self.tools.insert(name.clone(), (index, number));
+        }
+        self.loaded.push(loaded);
+    }
+
+    /// The tool of that name, and its plugin.
+    pub fn tool(&self, name: &str) -> Option<(&Loaded, &Tool)> {
+        let (plugin, tool) = self.tools.get(name)?;
+        let loaded = &self.loaded[*plugin];
+        Some((loaded, &loaded.tools[*tool]))
+    }
+
+    /// Every tool that can be called, in an order that does not change.
+    pub fn tools(&self) -> impl Iterator<Item = (&Loaded, &Tool)> {
+        self.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
+            loaded
+                .tools
+                .iter()
+                .enumerate()
+                .filter(move |(number, tool)| {
+                    self.tools.get(&tool.definition.name) == Some(&(index, *number))
+                })
+                .map(move |(_, tool)| (loaded, tool))
+        })
+    }
+}
+
+fn is_bundled(name: &str) -> bool {
+    bundled::PLUGINS.iter().any(|plugin| plugin.name == name)
+}
+
+/// A component that might be a plugin.
+struct Candidate {
+    name: String,
+    origin: Origin,
+    bundled: Option<&'static bundled::Bundled>,
+}
+
+impl Candidate {
+    fn refuse(&self, digest: Option<String>, reason: String) -> Refused {
+        Refused { name: self.name.clone(), origin: self.origin.clone(), digest, reason }
+    }
+}
+
+fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    if config.host.bundled.unwrap_or(true) {
+        found.extend(bundled::PLUGINS.iter().map(|plugin| Candidate {
+            name: plugin.name.to_owned(),
+            origin: Origin::Bundled,
+            bundled: Some(plugin),
+        }));
+    }
+    let default = vec![folders.plugins.clone()];
+    for folder in config.host.plugin_dirs.as_ref().unwrap_or(&default) {
+        match components(folder) {
+            Ok(paths) => found.extend(paths.into_iter().map(|path| Candidate {
+                name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                origin: Origin::File(path),
+                bundled: None,
+            })),
+            // The default folder need not be there.
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound
+                    && config.host.plugin_dirs.is_none() => {}
+            Err(error) => {
+                remarks.push(format!("the plugin folder {}: {error}", folder.display()));
+            }
+        }
+    }
+    found
+}
+
+#[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
+fn components(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "wasm") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+async fn load(
+    sandbox: &Arc<Sandbox>,
+    config: &Config,
+    folders: &Folders,
+    candidate: &Candidate,
+    own: PluginConfig,
+) -> Result<Loaded, Refused> {
+    let name = &candidate.name;
+    if !is_name(name) {
+        let reason = "its name may hold letters, digits, `-` and `_` only: rename the file";
+        return Err(candidate.refuse(None, reason.into()));
+    }
+    let (code, digest) = match (&candidate.origin, candidate.bundled) {
+        (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
+        (Origin::File(path), None) => {
+            let bytes = read_component(path).map_err(|error| candidate.refuse(None, error))?;
+            let digest = digest(&bytes);
+            (Code::Foreign(bytes.into()), digest)
+        }
+        (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
+    };
+    let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
+    let places = places(name, &own.grants, folders);
+    let settings = Arc::new(own.settings);
+    let limits = config.limits_of(name);
+    let plugin = |policy: Policy| {
+        let terms =
+            Terms { policy: Arc::new(policy), limits: limits.clone(), settings: settings.clone() };
+        Plugin::new(
+            sandbox.clone(),
+            name.as_str().into(),
+            digest.as_str().into(),
+            candidate.origin.clone(),
+            code.clone(),
+            terms,
+            places.clone(),
+        )
+    };
+    let grants = own.grants;
+    let unknown = plugin(Policy { grants: grants.clone(), wants: Grants::default() });
+    let Known { imports, manifest } =
+        unknown.know().await.map_err(|failure| refuse(explain(failure)))?;
+    let missing = Known { imports: imports.clone(), manifest: None }.missing(&grants);
+    let Some(manifest) = manifest.filter(|_| missing.is_empty()) else {
+        return Err(refuse(lacking(name, &missing)));
+    };
+    let (wants, unusable) = Grants::wanted(&manifest.wants, &settings);
+    let remarks = unusable
+        .iter()
+        .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))
+        .collect();
+    let tools = tools(&manifest).map_err(refuse)?;
+    let plugin = plugin(Policy { grants, wants });
+    Ok(Loaded { plugin, imports, manifest, remarks, tools })
+}
+
+fn places(name: &str, grants: &Grants, folders: &Folders) -> Places {
+    let cache = grants.cache.as_ref().map(|grant| {
+        let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
+        Arc::new(Cache::new(grant.bytes.get(), folder))
+    });
+    Places { store: folders.store.join(name), cache }
+}
+
+fn explain(failure: Failure) -> String {
+    match failure {
+        Failure::Unusable(why) => format!("it is no component that can be run here: {why}"),
+        Failure::Crashed(why) => format!("it failed while it described itself: {why}"),
+        Failure::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
+        Failure::Limit(hit) => format!("while it described itself, {hit}"),
+        Failure::Protocol(error) => format!("it could not describe itself: {}", error.message),
+        Failure::Host(why) => why,
+    }
+}
+
+fn lacking(name: &str, missing: &[Missing]) -> String {
+    let lines: Vec<_> = missing
+        .iter()
+        .map(|missing| match missing {
+            Missing::Grant(capability) => format!(
+                "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
+                capability.remedy(name)
+            ),
+            Missing::Unknown(interface) => {
+                format!("it imports {interface}, which this host offers to nobody")
+            }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Checks what can be checked without running anything: names, and where paths are declared.
+fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
+    let mut tools: Vec<Tool> = Vec::new();
+    for definition in &manifest.tools {
+        let name = &definition.name;
+        if !is_tool_name(name) {
+            let name = crate::text::line(name, 80);
+            return Err(format!("its tool `{name}` has no name that MCP clients take"));
+        }
+        if tools.iter().any(|tool| tool.definition.name == *name) {
+            return Err(format!("it has two tools called `{name}`"));
+        }
+        let schema: serde_json::Value = serde_json::from_str(&definition.input_schema)
+            .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
+        if schema["type"] != "object" {
+            return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));
+        }
+        for path in &definition.paths {
+            let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
+            let known = first.is_some_and(|first| {
+                schema["properties"].get(first.replace("~1", "/").replace("~0", "~")).is_some()
+            });
+            if !known {
+                return Err(format!(
+                    "the tool `{name}` declares a path at `{}`, where its schema has no argument",
+                    path.pointer
+                ));
+            }
+        }
+        tools.push(Tool {
+            definition: definition.clone(),
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        });
+    }
+    Ok(tools)
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// The capabilities in the order in which they are shown, with what is granted and what wanted.
+pub fn compare(loaded: &Loaded) -> Vec<(Capability, Option<String>, Option<String>)> {
+    let Policy { grants, wants } = &*loaded.plugin.terms.policy;
+    let (granted, wanted) = (grants.lines(), wants.lines());
+    let find = |lines: &[(Capability, String)], capability| {
+        lines.iter().find(|(c, _)| *c == capability).map(|(_, line)| line.clone())
+    };
+    Capability::ALL
+        .into_iter()
+        .map(|capability| (capability, find(&granted, capability), find(&wanted, capability)))
+        .filter(|(_, granted, wanted)| granted.is_some() || wanted.is_some())
+        .collect()
+}

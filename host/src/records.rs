@@ -1,0 +1,328 @@
+//! Records on disk: one file a key, written whole or not at all, checked when read.
+//!
+//! The store, the disk part of the cache and what is known of each plugin are kept this way. A
+//! file is a line of JSON (key, version, expiry, digest of the value) and then the value.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A folder of records. Several processes may use one at once.
+pub struct Records {
+    folder: PathBuf,
+}
+
+/// What was found under a key.
+#[derive(Debug, PartialEq)]
+pub struct Record {
+    /// The bytes kept.
+    pub value: Vec<u8>,
+    /// Grows with each write of this key, from 1.
+    pub version: u64,
+    /// When it ceases to count; `None`: never.
+    pub expires: Option<SystemTime>,
+}
+
+/// Why a record was not written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// Another version is there than the expected one.
+    Conflict,
+    /// There would be more bytes than allowed.
+    Full,
+    /// The disk failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    key: String,
+    version: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_ms: Option<u64>,
+    sha256: String,
+}
+
+/// A name for a file made from any text: no separators, no case, no reserved names.
+pub fn file_name(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// SHA-256 of some bytes, in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes any text");
+        text
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
+impl Records {
+    /// The records in `folder`, which is created with the first write, readable by its owner only.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The record of a key. Damaged and expired ones count as absent.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is there but cannot be read.
+    pub fn read(&self, key: &str) -> io::Result<Option<Record>> {
+        let Some((head, value)) = read_file(&self.path(key))? else { return Ok(None) };
+        let expires = head.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms));
+        if head.key != key
+            || head.sha256 != digest(&value)
+            || expires.is_some_and(|expires| expires < SystemTime::now())
+        {
+            return Ok(None);
+        }
+        Ok(Some(Record { value, version: head.version, expires }))
+    }
+
+    /// Writes a record, if `expect` (where given) is its version now (0: absent) and `allowed`
+    /// says yes to the bytes that will be kept in all. Answers the new version.
+    ///
+    /// # Errors
+    ///
+    /// See [`WriteError`]; what was there before is then still there.
+    pub fn write(
+        &self,
+        key: &str,
+        value: &[u8],
+        expect: Option<u64>,
+        expires: Option<SystemTime>,
+        allowed: impl FnOnce(u64) -> bool,
+    ) -> Result<u64, WriteError> {
+        create_private_folder(&self.folder)?;
+        let _lock = self.lock()?;
+        self.sweep()?;
+        let path = self.path(key);
+        let before = read_file(&path)?.map_or(0, |(head, _)| head.version);
+        if expect.is_some_and(|expected| expected != before) {
+            return Err(WriteError::Conflict);
+        }
+        let head = Head {
+            key: key.to_owned(),
+            version: before + 1,
+            expires_ms: expires
+                .and_then(|expires| expires.duration_since(UNIX_EPOCH).ok())
+                .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+            sha256: digest(value),
+        };
+        let mut bytes = serde_json::to_vec(&head).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        bytes.extend_from_slice(value);
+        let others: u64 =
+            self.sizes()?.iter().filter(|(p, ..)| *p != path).map(|(_, n, _)| n).sum();
+        if !allowed(others + bytes.len() as u64) {
+            return Err(WriteError::Full);
+        }
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_data()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(head.version)
+    }
+
+    /// Removes a record; absent is fine.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is there and stays.
+    pub fn remove(&self, key: &str) -> io::Result<()> {
+        match std::fs::remove_file(self.path(key)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the records least recently written until at most `bytes` are left.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder cannot be read.
+    pub fn shrink(&self, bytes: u64) -> io::Result<()> {
+        let mut sizes = self.sizes()?;
+        sizes.sort_unstable_by_key(|(_, _, modified)| *modified);
+        let mut sum: u64 = sizes.iter().map(|(_, size, _)| size).sum();
+        for (path, size, _) in sizes {
+            if sum <= bytes {
+                break;
+            }
+            if std::fs::remove_file(path).is_ok() {
+                sum -= size;
+            }
+        }
+        Ok(())
+    }
+
+    /// All keys, in no order.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder cannot be read.
+    pub fn keys(&self) -> io::Result<Vec<String>> {
+        let mut keys = Vec::new();
+        for (path, ..) in self.sizes()? {
+            keys.extend(read_file(&path)?.map(|(head, _)| head.key));
+        }
+        Ok(keys)
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(file_name(key))
+    }
+
+    /// Held while a version is compared and set, also against other processes.
+    fn lock(&self) -> io::Result<File> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.folder.join(".lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Removes what processes that were killed left half-written. Nobody else is in the middle of
+    /// writing while the lock is held.
+    fn sweep(&self) -> io::Result<()> {
+        for entry in std::fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".tmp") {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sizes(&self) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut sizes = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            // Names of 64 characters are records; locks and half-written files are not.
+            if entry.file_name().len() != 64 {
+                continue;
+            }
+            match entry.metadata() {
+                Ok(metadata) => sizes.push((entry.path(), metadata.len(), metadata.modified()?)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
+fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(mut file) => file.read_to_end(&mut bytes)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+    let Ok(head) = serde_json::from_slice(&bytes[..end]) else { return Ok(None) };
+    bytes.drain(..=end);
+    Ok(Some((head, bytes)))
+}
+
+/// Makes a folder, and those above it, that only its owner can enter.
+///
+/// # Errors
+///
+/// Where it cannot be made.
+#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records() -> (tempfile::TempDir, Records) {
+        let folder = tempfile::tempdir().unwrap();
+        let records = Records::new(folder.path().join("records"));
+        (folder, records)
+    }
+
+    fn any(_: u64) -> bool {
+        true
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_versions_grow() {
+        let (_folder, records) = records();
+        assert_eq!(records.read("a").unwrap(), None);
+        assert_eq!(records.write("a", b"one", None, None, any).unwrap(), 1);
+        assert_eq!(records.write("a", b"two", Some(1), None, any).unwrap(), 2);
+        let record = records.read("a").unwrap().unwrap();
+        assert_eq!((record.value.as_slice(), record.version), (b"two".as_slice(), 2));
+        assert_eq!(records.keys().unwrap(), ["a"]);
+        records.remove("a").unwrap();
+        records.remove("a").unwrap();
+        assert_eq!(records.read("a").unwrap(), None);
+    }
+
+    #[test]
+    fn an_unexpected_version_or_too_many_bytes_leave_what_was_there() {
+        let (_folder, records) = records();
+        records.write("a", b"one", Some(0), None, any).unwrap();
+        assert!(matches!(records.write("a", b"x", Some(0), None, any), Err(WriteError::Conflict)));
+        assert!(matches!(records.write("a", b"x", None, None, |_| false), Err(WriteError::Full)));
+        assert_eq!(records.read("a").unwrap().unwrap().value, b"one");
+    }
+
+    #[test]
+    fn damaged_and_expired_records_are_absent() {
+        let (folder, records) = records();
+        records.write("a", b"one", None, Some(UNIX_EPOCH), any).unwrap();
+        assert_eq!(records.read("a").unwrap(), None);
+        records.write("b", b"value", None, None, any).unwrap();
+        let path = folder.path().join("records").join(file_name("b"));
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(records.read("b").unwrap(), None);
+    }
+
+    #[test]
+    fn shrinking_keeps_the_bound() {
+        let (_folder, records) = records();
+        for n in 0..10 {
+            records.write(&n.to_string(), &[0; 1000], None, None, any).unwrap();
+        }
+        records.shrink(5000).unwrap();
+        let left: u64 = records.sizes().unwrap().iter().map(|(_, size, _)| size).sum();
+        assert!(left <= 5000 && left > 3000, "{left}");
+    }
+}

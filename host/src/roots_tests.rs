@@ -1,0 +1,193 @@
+//! What a path argument may and may not be.
+
+use std::fs;
+
+use super::*;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::create_dir_all(at.join("root/inner")).unwrap();
+    fs::create_dir_all(at.join("root2")).unwrap();
+    fs::write(at.join("root/file"), "root").unwrap();
+    fs::write(at.join("root/inner/file"), "inner").unwrap();
+    fs::write(at.join("root2/file"), "outside").unwrap();
+    folder
+}
+
+fn roots(folder: &tempfile::TempDir) -> Roots {
+    Roots::new(vec![Root::open(&folder.path().join("root")).unwrap()])
+}
+
+fn designate(roots: &Roots, path: &str) -> Result<Designated, Refusal> {
+    roots.designate(path, PathKind::File, PathAccess::Read)
+}
+
+#[test]
+fn a_file_beneath_a_root_is_opened_and_nothing_beside_it() {
+    let folder = folder();
+    let path = folder.path().join("root/inner/file");
+    let designated = designate(&roots(&folder), path.to_str().unwrap()).unwrap();
+    assert_eq!(designated.directory, folder.path().join("root/inner"));
+    assert!(matches!(designated.reach, Reach::File { name, handle: Some(_) } if name == "file"));
+}
+
+#[test]
+fn paths_that_lead_elsewhere_are_refused() {
+    let folder = folder();
+    let at = folder.path().display();
+    for path in [
+        format!("{at}/root2/file"),
+        format!("{at}/root/../root2/file"),
+        format!("{at}/root/inner/../../root2/file"),
+        format!("{at}/rootx"),
+        "/etc/hostname".to_owned(),
+        "/proc/self/root/etc/hostname".to_owned(),
+        "root/file".to_owned(),
+        "file:///etc/hostname".to_owned(),
+        String::new(),
+        format!("{at}/root/file\0"),
+        format!("{at}/root/{}", "x".repeat(5000)),
+        format!("{at}/root/{}file", "x/".repeat(3000)),
+    ] {
+        assert!(designate(&roots(&folder), &path).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_the_plugins_to_find_missing_and_a_missing_folder_is_not() {
+    let folder = folder();
+    let at = folder.path().display();
+    let missing = designate(&roots(&folder), &format!("{at}/root/none")).unwrap();
+    assert!(matches!(missing.reach, Reach::File { handle: None, .. }));
+    let refusal = designate(&roots(&folder), &format!("{at}/root/none/none")).unwrap_err();
+    assert_eq!(refusal, Refusal::Missing);
+}
+
+#[test]
+fn without_roots_nothing_is_opened() {
+    let refusal = designate(&Roots::default(), "/etc/hostname").unwrap_err();
+    assert!(refusal.to_string().contains("--root"), "the remedy is told");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_stay_within_their_root() {
+        let folder = folder();
+        let at = folder.path();
+        symlink(at.join("root2/file"), at.join("root/out")).unwrap();
+        symlink("../root2", at.join("root/dir")).unwrap();
+        symlink("inner/file", at.join("root/in")).unwrap();
+        symlink("loop", at.join("root/loop")).unwrap();
+        let roots = roots(&folder);
+        let open = |name: &str| designate(&roots, at.join("root").join(name).to_str().unwrap());
+        assert_eq!(open("out").unwrap_err(), Refusal::LeadsOut);
+        assert_eq!(open("dir/file").unwrap_err(), Refusal::LeadsOut);
+        assert!(open("loop").is_err());
+        let mut text = String::new();
+        let Reach::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
+            panic!("a link within the root is followed")
+        };
+        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+        assert_eq!(text, "inner");
+    }
+
+    #[test]
+    fn a_root_may_be_spelled_by_its_link_or_by_its_target() {
+        let folder = folder();
+        let at = folder.path();
+        symlink("root", at.join("link")).unwrap();
+        let roots = Roots::new(vec![Root::open(&at.join("link")).unwrap()]);
+        for spelling in ["link/file", "root/file"] {
+            designate(&roots, at.join(spelling).to_str().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn special_files_are_refused_and_never_waited_for() {
+        let folder = folder();
+        let at = folder.path();
+        let fifo = at.join("root/fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at.join("root/socket")).unwrap();
+        for name in ["fifo", "socket", "inner"] {
+            for access in [PathAccess::Read, PathAccess::Write] {
+                let path = at.join("root").join(name);
+                let refusal = roots(&folder)
+                    .designate(path.to_str().unwrap(), PathKind::File, access)
+                    .unwrap_err();
+                assert_eq!(refusal, Refusal::NotAFile, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_root_that_was_replaced_is_noticed() {
+        let folder = folder();
+        let at = folder.path();
+        let roots = roots(&folder);
+        fs::rename(at.join("root"), at.join("moved")).unwrap();
+        fs::rename(at.join("root2"), at.join("root")).unwrap();
+        let refusal = designate(&roots, at.join("root/file").to_str().unwrap()).unwrap_err();
+        assert!(matches!(refusal, Refusal::Moved(_)), "{refusal}");
+    }
+
+    #[test]
+    fn what_is_to_be_made_is_no_link() {
+        let folder = folder();
+        let at = folder.path();
+        symlink("../root2", at.join("root/new")).unwrap();
+        let create = |name: &str| {
+            roots(&folder).designate(
+                at.join("root").join(name).to_str().unwrap(),
+                PathKind::Directory,
+                PathAccess::Create,
+            )
+        };
+        assert!(create("new").is_err(), "a link stands there");
+        assert!(create("newer").is_ok());
+    }
+}
+
+#[test]
+fn a_client_narrows_and_never_widens() {
+    let folder = folder();
+    let at = folder.path();
+    let roots = roots(&folder);
+    let paths = |narrowed: Roots| -> Vec<PathBuf> {
+        narrowed.iter().map(|root| root.path().to_owned()).collect()
+    };
+    assert_eq!(paths(roots.narrowed_by(&[at.join("root/inner")])), [at.join("root/inner")]);
+    assert_eq!(paths(roots.narrowed_by(&[at.to_owned()])), [at.join("root")]);
+    assert!(roots.narrowed_by(&[at.join("root2")]).is_empty());
+    assert!(roots.narrowed_by(&[at.join("root/none")]).is_empty());
+    assert_eq!(paths(Roots::default().narrowed_by(&[at.join("root2")])), [at.join("root2")]);
+}
+
+#[test]
+fn uris_of_roots() {
+    for (uri, path) in [
+        ("file:///a/b", Some("/a/b")),
+        ("file:///a%20b/%C3%A4", Some("/a b/\u{e4}")),
+        ("file://localhost/a", Some("/a")),
+        ("file:///a/%2e%2e/b", Some("/b")),
+        ("file://elsewhere/a", None),
+        ("vscode-remote://wsl/a", None),
+        ("http://a/b", None),
+        ("not a uri", None),
+    ] {
+        assert_eq!(path_of_uri(uri), path.map(PathBuf::from), "{uri}");
+    }
+}

@@ -1,0 +1,385 @@
+//! A plugin: load, describe, call.
+
+mod guests;
+mod known;
+mod limiter;
+mod output;
+mod state;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::{OnceCell, Semaphore};
+use wasmtime::component::{Component, Linker, Resource};
+use wasmtime::{Store, UpdateDeadline};
+
+pub use guests::Guests;
+pub use known::{Import, Known, Missing};
+pub use limiter::LimitHit;
+pub use state::{ALWAYS, Context, Notice, Places, Request, State};
+
+use crate::audit::{Audit, Subject, Trail};
+use crate::bindings::types::Error as ProtocolError;
+use crate::bindings::{ComponentPre, Manifest, ToolOutcome};
+use crate::capabilities::Capability;
+use crate::capabilities::files::Preopen;
+use crate::engine::code::{CodeError, Codes};
+use crate::engine::{CALLS, Engine, Limits};
+use crate::gate::{Gate, Policy};
+use crate::records::Records;
+
+/// What all plugins share: the engine, the code, the audit, and the threads for guests.
+pub struct Sandbox {
+    engine: OnceLock<Engine>,
+    memory_bytes: u64,
+    codes: Codes,
+    known: Records,
+    audit: Audit,
+    slots: Arc<Semaphore>,
+    guests: Guests,
+}
+
+impl Sandbox {
+    /// A sandbox whose engine is made when the first guest runs, with room for guests of
+    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`.
+    pub fn new(memory_bytes: u64, cache: PathBuf, audit: Audit) -> Self {
+        Self {
+            engine: OnceLock::new(),
+            memory_bytes,
+            codes: Codes::new(cache.join("compiled")),
+            known: Records::new(cache.join("described")),
+            audit,
+            slots: Arc::new(Semaphore::new(CALLS as usize)),
+            guests: Guests::default(),
+        }
+    }
+
+    /// Where calls are recorded.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    fn engine(&self) -> Result<&Engine, Failure> {
+        if let Some(engine) = self.engine.get() {
+            return Ok(engine);
+        }
+        let engine = Engine::new(self.memory_bytes)
+            .map_err(|error| Failure::Host(format!("starting wasmtime: {error:#}")))?;
+        Ok(self.engine.get_or_init(|| engine))
+    }
+}
+
+/// Where a plugin's component is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// In this binary.
+    Bundled,
+    /// In a file.
+    File(PathBuf),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bundled => f.write_str("bundled"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// The bytes of a component.
+#[derive(Clone)]
+pub enum Code {
+    /// Compiled ahead of time, when this binary was built.
+    Bundled(&'static [u8]),
+    /// A foreign component, to be compiled by a child.
+    Foreign(Arc<[u8]>),
+}
+
+/// What the operator says of one plugin.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// What it may do.
+    pub policy: Arc<Policy>,
+    /// What it may use up.
+    pub limits: Limits,
+    /// What it can read.
+    pub settings: Arc<BTreeMap<String, String>>,
+}
+
+/// A component that can be called.
+pub struct Plugin {
+    /// The operator's name for it.
+    pub name: Arc<str>,
+    /// SHA-256 of the component.
+    pub digest: Arc<str>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What the operator says of it.
+    pub terms: Terms,
+    code: Code,
+    places: Places,
+    sandbox: Arc<Sandbox>,
+    pre: OnceCell<ComponentPre<State>>,
+    slots: Semaphore,
+}
+
+/// Why a guest gave no answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// A limit of time, by its name in `portcullis.toml`, was reached.
+    TimedOut(&'static str),
+    /// Another limit was reached.
+    Limit(LimitHit),
+    /// The guest ended by itself, with these words.
+    Crashed(String),
+    /// The component cannot be run at all.
+    Unusable(String),
+    /// The plugin answered with a JSON-RPC error.
+    Protocol(ProtocolError),
+    /// The host failed.
+    Host(String),
+}
+
+/// One call of a tool.
+pub struct ToolCall {
+    /// Which tool.
+    pub tool: String,
+    /// Its arguments: a JSON object, checked.
+    pub arguments: String,
+    /// The directories the call has.
+    pub preopens: Vec<Preopen>,
+    /// What the guest can learn of the call.
+    pub context: Context,
+}
+
+impl Plugin {
+    /// A component, before anything is known about it.
+    pub fn new(
+        sandbox: Arc<Sandbox>,
+        name: Arc<str>,
+        digest: Arc<str>,
+        origin: Origin,
+        code: Code,
+        terms: Terms,
+        places: Places,
+    ) -> Self {
+        let slots = Semaphore::new(terms.limits.calls.get() as usize);
+        let pre = OnceCell::new();
+        Self { name, digest, origin, terms, code, places, sandbox, pre, slots }
+    }
+
+    /// The trail of one request to this plugin.
+    pub fn trail(&self, request: String, tool: String, principal: Option<String>) -> Trail {
+        let subject = Subject {
+            request,
+            plugin: self.name.clone(),
+            digest: self.digest.clone(),
+            tool,
+            principal,
+        };
+        Trail::new(self.sandbox.audit.clone(), subject)
+    }
+
+    /// What is known of the component: from an earlier run, or found out now. Nothing is run where
+    /// it imports what is not granted.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be compiled, instantiated or described.
+    pub async fn know(&self) -> Result<Known, Failure> {
+        let key = format!("{} {}", self.digest, env!("CARGO_PKG_VERSION"));
+        let before = self.sandbox.known.read(&key).ok().flatten();
+        let before: Option<Known> =
+            before.and_then(|record| serde_json::from_slice(&record.value).ok());
+        let missing = |known: &Known| !known.missing(&self.terms.policy.grants).is_empty();
+        if let Some(known) = before
+            && (known.manifest.is_some() || missing(&known))
+        {
+            return Ok(known);
+        }
+        let component = self.component().await?;
+        let engine = self.sandbox.engine()?;
+        let mut known = Known { imports: known::imports(engine, &component), manifest: None };
+        if !missing(&known) {
+            known.manifest = Some(self.describe().await?);
+        }
+        let text = serde_json::to_vec(&known).map_err(|error| Failure::Host(error.to_string()))?;
+        if let Err(error) = self.sandbox.known.write(&key, &text, None, None, |_| true) {
+            tracing::warn!("what is known of `{}` is not kept: {error:?}", self.name);
+        }
+        Ok(known)
+    }
+
+    async fn component(&self) -> Result<Component, Failure> {
+        let engine = self.sandbox.engine()?;
+        let component = match &self.code {
+            Code::Bundled(code) => Codes::bundled(engine, code),
+            Code::Foreign(bytes) => self.sandbox.codes.foreign(engine, &self.digest, bytes).await,
+        };
+        component.map_err(|error| match error {
+            CodeError::Refused(why) => Failure::Unusable(why),
+            CodeError::Host(why) => Failure::Host(why),
+        })
+    }
+
+    async fn pre(&self) -> Result<&ComponentPre<State>, Failure> {
+        let make = || async {
+            let component = self.component().await?;
+            let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
+            state::link(&mut linker, &self.terms.policy.grants)
+                .and_then(|()| ComponentPre::new(linker.instantiate_pre(&component)?))
+                .map_err(|error| Failure::Unusable(format!("{error:#}")))
+        };
+        self.pre.get_or_try_init(make).await
+    }
+
+    /// Asks the component what it is, with nothing granted.
+    async fn describe(&self) -> Result<Manifest, Failure> {
+        let trail = self.trail("describe".into(), String::new(), None);
+        let gate = Gate::new(Arc::default(), trail);
+        let places = Places { store: self.places.store.clone(), cache: None };
+        let output = state::output(&self.terms.limits);
+        let parts = state::Parts {
+            gate,
+            context: Context::default(),
+            preopens: Vec::new(),
+            settings: Arc::default(),
+            places,
+            output: output.clone(),
+        };
+        let pre = self.pre().await?.clone();
+        let (mut store, running) = self.store(parts)?;
+        let work = async move {
+            let _running = running;
+            let instance = pre.instantiate_async(&mut store).await?;
+            instance.portcullis_plugin_manifest().call_describe(&mut store).await
+        };
+        self.bounded(work, &output).await
+    }
+
+    /// Calls a tool in a fresh instance.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]. Nothing of a failed call outlives it.
+    pub async fn call(&self, gate: Gate, call: ToolCall) -> Result<ToolOutcome, Failure> {
+        let output = state::output(&self.terms.limits);
+        let parts = state::Parts {
+            gate,
+            context: call.context,
+            preopens: call.preopens,
+            settings: self.terms.settings.clone(),
+            places: self.places.clone(),
+            output: output.clone(),
+        };
+        let wait = async {
+            let mine = self.slots.acquire().await.expect("never closed");
+            let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");
+            (mine, of_all)
+        };
+        let Ok((_mine, of_all)) = tokio::time::timeout(self.terms.limits.wall(), wait).await else {
+            return Err(Failure::TimedOut("wall-ms"));
+        };
+        let pre = self.pre().await?.clone();
+        let (store, running) = self.store(parts)?;
+        let (tool, arguments) = (call.tool, call.arguments);
+        let work = async move {
+            let _running = running;
+            // Dropped in reverse: the slot of the pool is free only when the store is gone.
+            let _of_all = of_all;
+            let mut store = store;
+            let instance = pre.instantiate_async(&mut store).await?;
+            let request: Resource<Request> = store.data_mut().table.push(Request)?;
+            let tools = instance.portcullis_plugin_tools();
+            tools.call_call(&mut store, request, &tool, &arguments).await
+        };
+        let answer = self.bounded(work, &output).await?;
+        self.show(&output);
+        answer.map_err(Failure::Protocol)
+    }
+
+    fn store(
+        &self,
+        parts: state::Parts,
+    ) -> Result<(Store<State>, crate::engine::Running), Failure> {
+        let limits = &self.terms.limits;
+        let engine = self.sandbox.engine()?;
+        let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(crate::engine::size(limits.import_bytes));
+        store.set_max_component_handles(limits.handles.get() as usize);
+        store.set_epoch_deadline(1);
+        let mut left = limits.cpu_ms.get();
+        // A tick is a millisecond, and only guests that compute notice it.
+        store.epoch_deadline_callback(move |_| {
+            left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
+            Ok(UpdateDeadline::Yield(1))
+        });
+        Ok((store, engine.run()))
+    }
+
+    /// Runs a guest within its wall time: begun on this thread, and moved to the threads for
+    /// guests if it does not end at once.
+    async fn bounded<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = wasmtime::Result<T>> + Send + 'static,
+        output: &state::Output,
+    ) -> Result<T, Failure> {
+        let wall = self.terms.limits.wall();
+        match tokio::time::timeout(wall, self.sandbox.guests.run(work)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.explain(&error, output)),
+            Err(_) => {
+                self.show(output);
+                Err(Failure::TimedOut("wall-ms"))
+            }
+        }
+    }
+
+    fn explain(&self, error: &wasmtime::Error, output: &state::Output) -> Failure {
+        let said = self.show(output);
+        if let Some(hit) = error.downcast_ref::<LimitHit>() {
+            return match hit.0 {
+                "cpu-ms" => Failure::TimedOut(hit.0),
+                _ => Failure::Limit(*hit),
+            };
+        }
+        if error.is::<wasmtime::component::ResourceTableError>() {
+            return Failure::Limit(LimitHit("handles"));
+        }
+        // A panic says more than the trap it ends in.
+        let panic = said.lines().rev().find(|line| line.contains("panicked at"));
+        let words = match panic {
+            Some(_) => {
+                let from = said.find("panicked at").expect("found above");
+                said[from..].lines().take(3).collect::<Vec<_>>().join(" ")
+            }
+            None => match error.downcast_ref::<wasmtime::Trap>() {
+                Some(trap) => trap.to_string(),
+                None => error.root_cause().to_string(),
+            },
+        };
+        tracing::debug!("`{}` failed: {error:?}", self.name);
+        Failure::Crashed(crate::text::line(&words, 500))
+    }
+
+    /// Hands what the guest printed to the log, and back.
+    fn show(&self, output: &state::Output) -> String {
+        let (said, dropped) = output.take();
+        for line in said.lines().filter(|line| !line.trim().is_empty()) {
+            tracing::info!(target: "plugin", plugin = %self.name, "{line}");
+        }
+        if dropped > 0 {
+            tracing::info!(target: "plugin", plugin = %self.name, "({dropped} more bytes dropped)");
+        }
+        said
+    }
+
+    /// What this plugin may do, capability by capability.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.terms.policy.grants.has(capability)
+    }
+}

@@ -1,0 +1,115 @@
+//! What is known of a component without running it: its imports, and its manifest as it once
+//! described itself.
+
+use serde::{Deserialize, Serialize};
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
+
+use super::state::ALWAYS;
+use crate::bindings::Manifest;
+use crate::capabilities::{Capability, Grants};
+use crate::engine::Engine;
+
+/// Kept by digest from one start of the host to the next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Known {
+    /// What it imports.
+    pub imports: Vec<Import>,
+    /// What it says of itself. `None`: it has not been asked, as it imports what is not granted.
+    pub manifest: Option<Manifest>,
+}
+
+/// One imported interface.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// Its full name, with the version.
+    pub interface: String,
+    /// The functions used. A reader imports `[method]descriptor.open-at`; a plugin that does not
+    /// cannot open a file, whatever it is granted.
+    pub functions: Vec<String>,
+}
+
+/// Why an import is not to be had.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Missing {
+    /// It needs a grant.
+    Grant(Capability),
+    /// This host offers it to nobody.
+    Unknown(String),
+}
+
+impl Known {
+    /// What the component imports beyond these grants, each once.
+    pub fn missing(&self, grants: &Grants) -> Vec<Missing> {
+        let mut missing = Vec::new();
+        for import in &self.imports {
+            let name = import.interface.as_str();
+            if ALWAYS.iter().any(|always| name.starts_with(always)) {
+                continue;
+            }
+            let one = match Capability::ALL
+                .into_iter()
+                .find(|capability| capability.imports().iter().any(|i| name.starts_with(i)))
+            {
+                Some(capability) if grants.has(capability) => continue,
+                Some(capability) => Missing::Grant(capability),
+                None => Missing::Unknown(import.interface.clone()),
+            };
+            if !missing.contains(&one) {
+                missing.push(one);
+            }
+        }
+        missing
+    }
+}
+
+/// The imports of a compiled component.
+pub fn imports(engine: &Engine, component: &Component) -> Vec<Import> {
+    let engine = engine.wasmtime();
+    component
+        .component_type()
+        .imports(engine)
+        .map(|(name, import)| {
+            let functions = match import.ty {
+                ComponentItem::ComponentInstance(instance) => instance
+                    .exports(engine)
+                    .filter(|(_, export)| matches!(export.ty, ComponentItem::ComponentFunc(_)))
+                    .map(|(name, _)| name.to_owned())
+                    .collect(),
+                _ => Vec::new(),
+            };
+            Import { interface: name.to_owned(), functions }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(imports: &[&str]) -> Known {
+        let imports = imports
+            .iter()
+            .map(|name| Import { interface: (*name).to_owned(), functions: Vec::new() })
+            .collect();
+        Known { imports, manifest: None }
+    }
+
+    #[test]
+    fn imports_beyond_the_grants_are_named_once() {
+        let grants: Grants = toml::from_str("[store]\nbytes = 1").unwrap();
+        let known = known(&[
+            "wasi:io/streams@0.2.6",
+            "wasi:cli/environment@0.2.6",
+            "portcullis:plugin/request@0.1.0",
+            "portcullis:plugin/store@0.1.0",
+            "wasi:filesystem/types@0.2.6",
+            "wasi:filesystem/preopens@0.2.6",
+            "wasi:sockets/tcp@0.2.6",
+        ]);
+        assert_eq!(
+            known.missing(&grants),
+            [Missing::Grant(Capability::Files), Missing::Unknown("wasi:sockets/tcp@0.2.6".into())]
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! What a guest prints: kept up to a limit, then dropped and counted, never a reason to trap.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+/// Where stdout and stderr of one call go. Cheap to clone.
+#[derive(Clone)]
+pub struct Output(Arc<Mutex<Kept>>);
+
+struct Kept {
+    bytes: Vec<u8>,
+    limit: usize,
+    dropped: u64,
+}
+
+impl Output {
+    /// Keeps up to `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Self(Arc::new(Mutex::new(Kept { bytes: Vec::new(), limit, dropped: 0 })))
+    }
+
+    /// Everything kept, made fit for a terminal, and how many bytes were dropped.
+    pub fn take(&self) -> (String, u64) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = std::mem::take(&mut kept.bytes);
+        (crate::text::plain(&String::from_utf8_lossy(&bytes)), kept.dropped)
+    }
+}
+
+impl IsTerminal for Output {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Output {
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+
+    fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
+        // Only WASI 0.3 guests ask for this one, and none is linked.
+        Box::new(tokio::io::sink())
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Output {
+    async fn ready(&mut self) {}
+}
+
+#[wasmtime_wasi::async_trait]
+impl OutputStream for Output {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = kept.limit.saturating_sub(kept.bytes.len()).min(bytes.len());
+        kept.bytes.extend_from_slice(&bytes[..room]);
+        kept.dropped += (bytes.len() - room) as u64;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 * 1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_the_limit_is_counted_and_never_an_error() {
+        let mut output = Output::new(4);
+        for _ in 0..3 {
+            output.write(Bytes::from_static(b"abc")).unwrap();
+        }
+        assert_eq!(output.take(), ("abca".to_owned(), 5));
+    }
+}

@@ -1,0 +1,326 @@
+//! What one instance has: its store data, and the host's side of `request`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+use super::limiter::Limiter;
+pub use super::output::Output;
+use crate::bindings::portcullis::plugin::{cache, request, settings, store};
+use crate::bindings::types::Answer;
+use crate::cache::Cache;
+use crate::capabilities::files::{Files, FilesData, FilesView, Preopen, Quota};
+use crate::capabilities::http::Http;
+use crate::capabilities::{Capability, Grants};
+use crate::engine::{Limits, size};
+use crate::gate::Gate;
+
+/// Where the durable and the derived data of one plugin are.
+#[derive(Clone)]
+pub struct Places {
+    /// Folder of its store.
+    pub store: PathBuf,
+    /// Its cache, where it was granted one.
+    pub cache: Option<Arc<Cache>>,
+}
+
+/// What the host tells the client while a call goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// How far the call is.
+    Progress {
+        /// How much is done.
+        done: f64,
+        /// Of how much.
+        total: Option<f64>,
+        /// In words.
+        message: Option<String>,
+    },
+    /// A log record.
+    Log {
+        /// How serious.
+        level: request::Level,
+        /// Which part of the plugin speaks.
+        logger: Option<String>,
+        /// Any JSON.
+        data: serde_json::Value,
+    },
+}
+
+/// What a guest can learn of the call it serves.
+#[derive(Clone, Default)]
+pub struct Context {
+    /// MCP revision spoken with the client.
+    pub protocol: String,
+    /// Who calls, where the transport knows.
+    pub principal: Option<String>,
+    /// The request's `_meta` without the reserved keys.
+    pub meta: Option<String>,
+    /// The features the client takes part in.
+    pub features: Vec<String>,
+    /// The answers to what earlier rounds asked.
+    pub answers: BTreeMap<String, Answer>,
+    /// The plugin's own state of the round before.
+    pub state: Option<Vec<u8>>,
+    /// Set once the caller gives up.
+    pub cancelled: Arc<AtomicBool>,
+    /// Where progress and log records go, if the client wants any.
+    pub notices: Option<UnboundedSender<Notice>>,
+}
+
+/// The store data of one instance.
+pub struct State {
+    pub(crate) table: ResourceTable,
+    pub(crate) gate: Gate,
+    pub(crate) call: Context,
+    pub(crate) settings: Arc<BTreeMap<String, String>>,
+    pub(crate) places: Places,
+    pub(super) limiter: Limiter,
+    wasi: WasiCtx,
+    files: Files,
+    http_ctx: WasiHttpCtx,
+    http: Http,
+    deadline: Instant,
+    wall: Duration,
+    notices_left: u32,
+}
+
+/// What it takes to make a [`State`].
+pub struct Parts {
+    /// The gate of the call.
+    pub gate: Gate,
+    /// What the guest can learn of the call.
+    pub context: Context,
+    /// The directories the call has.
+    pub preopens: Vec<Preopen>,
+    /// The operator's settings for the plugin.
+    pub settings: Arc<BTreeMap<String, String>>,
+    /// Where its data is.
+    pub places: Places,
+    /// Where its output goes.
+    pub output: Output,
+}
+
+impl State {
+    /// The data of a fresh instance.
+    pub fn new(limits: &Limits, parts: Parts) -> Self {
+        let Parts { gate, context, preopens, settings, places, output } = parts;
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
+        // No environment, arguments, stdin or inherited stdio: that is the builder's default.
+        let wasi = WasiCtx::builder().stdout(output.clone()).stderr(output).build();
+        let quota = Quota::new(
+            limits.file_write_bytes.get(),
+            limits.file_bytes.get(),
+            limits.file_entries.get(),
+            limits.file_depth.get(),
+        );
+        Self {
+            table,
+            files: Files::new(gate.clone(), preopens, quota),
+            http: Http::new(gate.clone(), limits),
+            gate,
+            call: context,
+            settings,
+            places,
+            limiter: Limiter::new(limits),
+            wasi,
+            http_ctx: WasiHttpCtx::new(),
+            deadline: Instant::now() + limits.wall(),
+            wall: limits.wall(),
+            notices_left: limits.notifications.get(),
+        }
+    }
+
+    fn notify(&mut self, notice: impl FnOnce() -> Notice) {
+        if let Some(notices) = &self.call.notices
+            && let Some(left) = self.notices_left.checked_sub(1)
+        {
+            self.notices_left = left;
+            // Nobody listens any more: the call is about to end.
+            let _gone = notices.send(notice());
+        }
+    }
+}
+
+/// Links what every guest has, and of the rest only what is granted: to a plugin without a grant
+/// the capability does not exist.
+///
+/// # Errors
+///
+/// Where two parts define one name: a fault of this program.
+pub fn link(linker: &mut Linker<State>, grants: &Grants) -> wasmtime::Result<()> {
+    use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+    use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+    use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random};
+    use wasmtime_wasi::random::WasiRandom;
+
+    wasmtime_wasi_io::add_to_linker_async(linker)?;
+    clocks::wall_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
+    random::random::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
+    random::insecure::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
+    random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
+    cli::exit::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::environment::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_input::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_output::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    request::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
+    settings::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
+    for capability in Capability::ALL.into_iter().filter(|c| grants.has(*c)) {
+        match capability {
+            Capability::Files => {
+                filesystem::types::add_to_linker::<State, FilesData>(linker, State::files)?;
+                filesystem::preopens::add_to_linker::<State, FilesData>(linker, State::files)?;
+            }
+            Capability::Http => {
+                wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+            }
+            Capability::Store => store::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
+            Capability::Cache => cache::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
+            Capability::Client => {}
+        }
+    }
+    Ok(())
+}
+
+/// The interfaces that every guest may import, as prefixes of their names.
+pub const ALWAYS: &[&str] = &[
+    "wasi:io/",
+    "wasi:clocks/wall-clock",
+    "wasi:clocks/monotonic-clock",
+    "wasi:random/",
+    "wasi:cli/",
+    "portcullis:plugin/types",
+    "portcullis:plugin/request",
+    "portcullis:plugin/settings",
+];
+
+impl State {
+    fn files(&mut self) -> FilesView<'_> {
+        FilesView::new(&mut self.files, &mut self.table)
+    }
+}
+
+impl wasmtime_wasi_io::IoView for State {
+    fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { ctx: &mut self.http_ctx, table: &mut self.table, hooks: &mut self.http }
+    }
+}
+
+/// The request being served: a resource of the guest. All it says is in [`Context`].
+pub struct Request;
+
+impl request::Host for State {}
+
+impl crate::bindings::types::Host for State {}
+
+impl request::HostRequest for State {
+    async fn id(&mut self, _: Resource<Request>) -> wasmtime::Result<String> {
+        Ok(self.gate.trail().request().to_owned())
+    }
+
+    async fn protocol(&mut self, _: Resource<Request>) -> wasmtime::Result<String> {
+        Ok(self.call.protocol.clone())
+    }
+
+    async fn principal(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<String>> {
+        Ok(self.call.principal.clone())
+    }
+
+    async fn meta(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<String>> {
+        Ok(self.call.meta.clone())
+    }
+
+    async fn supports(&mut self, _: Resource<Request>, feature: String) -> wasmtime::Result<bool> {
+        Ok(self.call.features.contains(&feature))
+    }
+
+    async fn answer(
+        &mut self,
+        _: Resource<Request>,
+        key: String,
+    ) -> wasmtime::Result<Option<Answer>> {
+        Ok(self.call.answers.get(&key).cloned())
+    }
+
+    async fn state(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<Vec<u8>>> {
+        Ok(self.call.state.clone())
+    }
+
+    async fn cancelled(&mut self, _: Resource<Request>) -> wasmtime::Result<bool> {
+        // The last tenth of the time is for tidying up.
+        let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
+        Ok(near || self.call.cancelled.load(Ordering::Relaxed))
+    }
+
+    async fn remaining(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<u64>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        Ok(Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    async fn progress(
+        &mut self,
+        _: Resource<Request>,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> wasmtime::Result<()> {
+        // JSON has no NaN and no infinity.
+        if done.is_finite() && total.is_none_or(f64::is_finite) {
+            self.notify(|| Notice::Progress { done, total, message });
+        }
+        Ok(())
+    }
+
+    async fn log(
+        &mut self,
+        _: Resource<Request>,
+        level: request::Level,
+        logger: Option<String>,
+        data: String,
+    ) -> wasmtime::Result<()> {
+        let plugin = self.gate.trail().plugin();
+        tracing::debug!(target: "plugin", %plugin, "{}", crate::text::line(&data, 2000));
+        self.notify(|| {
+            let data = serde_json::from_str(&data).unwrap_or(serde_json::Value::String(data));
+            Notice::Log { level, logger, data }
+        });
+        Ok(())
+    }
+
+    async fn drop(&mut self, request: Resource<Request>) -> wasmtime::Result<()> {
+        self.table.delete(request)?;
+        Ok(())
+    }
+}
+
+/// A guest's output for one call of a plugin with these limits.
+pub fn output(limits: &Limits) -> Output {
+    Output::new(size(limits.log_bytes))
+}

@@ -1,0 +1,117 @@
+//! Is this JSON what the tool said?
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+/// Largest schema that is looked at, in bytes: a tool's schema is read by a model.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Most faults that are named; the rest is counted.
+const MAX_FAULTS: usize = 10;
+
+/// A JSON Schema, ready to check values.
+pub struct Schema(Validator);
+
+impl Schema {
+    /// Reads a schema. Nothing is fetched for it and no file read; patterns cost linear time.
+    ///
+    /// # Errors
+    ///
+    /// In words for whoever wrote the schema.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_BYTES {
+            return Err(format!("it has {} bytes; {MAX_BYTES} are the most", text.len()));
+        }
+        let schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        jsonschema::options()
+            .with_pattern_options(PatternOptions::regex())
+            .build(&schema)
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    ///
+    /// Each fault with the place it is at, in one line.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        if self.0.is_valid(value) {
+            return Ok(());
+        }
+        let mut faults = self.0.iter_errors(value);
+        let named: Vec<_> = faults.by_ref().take(MAX_FAULTS).map(|fault| name(&fault)).collect();
+        let more = faults.count();
+        let mut text = named.join("; ");
+        if more > 0 {
+            text.push_str(&format!("; and {more} more"));
+        }
+        Err(text)
+    }
+}
+
+/// A fault, told by the name of the argument it is about.
+fn name(fault: &jsonschema::ValidationError<'_>) -> String {
+    use jsonschema::error::ValidationErrorKind;
+    let at = fault.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let within = if at.is_empty() { String::new() } else { format!(" in `{at}`") };
+    let list = |names: &[String]| {
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    match fault.kind() {
+        ValidationErrorKind::Required { property } => {
+            let property = property.as_str().unwrap_or_default();
+            format!("`{property}` is missing{within}")
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            format!("{} is not known{within}", list(unexpected))
+        }
+        _ => {
+            let words = crate::text::line(&fault.to_string(), 300);
+            if at.is_empty() { words } else { format!("`{at}`: {words}") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn faults(value: &Value) -> String {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "pattern": "^(a+)+$"},
+                "count": {"type": "integer", "minimum": 1},
+                "inner": {"type": "object", "required": ["x"]},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        Schema::parse(&schema.to_string()).unwrap().check(value).unwrap_err()
+    }
+
+    #[test]
+    fn missing_surplus_and_out_of_range_arguments_are_named() {
+        assert_eq!(faults(&json!({})), "`name` is missing");
+        assert_eq!(faults(&json!({"name": "a", "b": 1, "c": 2})), "`b`, `c` is not known");
+        assert!(faults(&json!({"name": "a", "count": 0})).starts_with("`count`: "));
+        assert_eq!(faults(&json!({"name": "a", "inner": {}})), "`x` is missing in `inner`");
+    }
+
+    #[test]
+    fn a_pattern_that_backtracks_costs_linear_time() {
+        let fault = faults(&json!({"name": format!("{}b", "a".repeat(50_000))}));
+        assert!(fault.starts_with("`name`: "), "{fault}");
+        assert!(fault.len() < 1000, "the value is cut: {}", fault.len());
+    }
+
+    #[test]
+    fn nothing_is_fetched_for_a_reference() {
+        for reference in ["http://127.0.0.1:9/x.json", "file:///etc/hostname"] {
+            assert!(Schema::parse(&json!({"$ref": reference}).to_string()).is_err());
+        }
+    }
+}

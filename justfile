@@ -1,0 +1,40 @@
+# What is done with this repository; CI does the same. `just` alone lists it.
+
+_list:
+    @just --list --unsorted
+
+# Build the binary
+build:
+    cargo build
+
+# Run every test of our own
+test:
+    cargo test
+
+# Check formatting, and have clippy find nothing
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Build the documentation of the code
+docs:
+    RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+
+# Let MCP clients that nobody here wrote call the built binary (needs npm)
+clients: build
+    cd tests/clients && npm ci && npm test
+
+# Measure beside a native server; on a quiet machine
+bench:
+    cargo bench --package portcullis --bench speed
+
+# Pack the manifest schemas anew (needs npm, pip and the network)
+schemas:
+    resources/ui5/make.sh
+
+# Put the binary where cargo puts binaries
+install:
+    cargo install --path host --locked
+
+# All that CI checks
+ci: lint test docs clients

@@ -1,0 +1,286 @@
+//! The part of a schema that an instance can reach, as one schema for the `jsonschema` crate.
+//!
+//! Building a validator costs far more than using it once, and a manifest touches little of its
+//! schema. Left out is only what is certain never to be asked: a schema for members, names or
+//! items that the instance does not have. Everything else is kept, so no verdict can change.
+
+use crate::{
+    Dialect, Unjudged,
+    documents::{Documents, Place},
+    formats,
+    keywords::{Group, Shape},
+    patterns::Patterns,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{HashMap, HashSet},
+    ptr,
+};
+
+/// Stands for any member name: nothing that is looked at here depends on which.
+static ANY_NAME: Value = Value::String(String::new());
+
+/// An excerpt and what it needs to be compiled.
+pub struct Excerpt {
+    /// Self-contained: all references lead to its own `$defs`.
+    pub schema: Value,
+    /// Its regular expressions need an engine with look-around.
+    pub looks_around: bool,
+}
+
+impl Excerpt {
+    /// The excerpt of the schema at this place for this instance.
+    pub fn new<'s>(
+        documents: &Documents<'s>,
+        at: Place<'s>,
+        instance: &Value,
+    ) -> Result<Self, Unjudged> {
+        let mut reach = Reach {
+            documents,
+            seen: HashSet::new(),
+            asked: HashSet::new(),
+            targets: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        reach.visit(at, instance)?;
+        reach.copy(at)
+    }
+}
+
+/// Which schemas are asked about the instance.
+struct Reach<'s, 'd> {
+    documents: &'d Documents<'s>,
+    seen: HashSet<(*const Value, *const Value)>,
+    asked: HashSet<*const Value>,
+    /// Where references lead to, numbered in the order met.
+    targets: Vec<Place<'s>>,
+    numbers: HashMap<*const Value, usize>,
+}
+
+impl<'s> Reach<'s, '_> {
+    fn visit(&mut self, at: Place<'s>, instance: &Value) -> Result<(), Unjudged> {
+        self.asked.insert(ptr::from_ref(at.schema));
+        let Value::Object(keywords) = at.schema else { return Ok(()) };
+        if !self.seen.insert((ptr::from_ref(at.schema), ptr::from_ref(instance))) {
+            return Ok(());
+        }
+        for (name, value) in keywords {
+            let Some((_, keyword)) = self.documents.dialect.keyword(name) else { continue };
+            if about(keyword.group, instance) {
+                self.visit_keyword(at, keyword.shape, value, instance)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_keyword(
+        &mut self,
+        at: Place<'s>,
+        shape: Shape,
+        value: &'s Value,
+        instance: &Value,
+    ) -> Result<(), Unjudged> {
+        match shape {
+            Shape::Plain => Ok(()),
+            Shape::Same => self.visit(at.part(value), instance),
+            Shape::SameEach => self.each(at, elements(value), std::iter::once(instance)),
+            Shape::Children => self.each(at, [value], children(instance)),
+            Shape::Positions if value.is_array() => {
+                for (schema, item) in elements(value).zip(elements(instance)) {
+                    self.visit(at.part(schema), item)?;
+                }
+                Ok(())
+            }
+            Shape::Positions => self.each(at, [value], children(instance)),
+            Shape::Names => {
+                for (name, schema) in members(value) {
+                    if let Some(member) = instance.get(name) {
+                        self.visit(at.part(schema), member)?;
+                    }
+                }
+                Ok(())
+            }
+            Shape::Patterns => {
+                self.each(at, members(value).map(|(_, schema)| schema), children(instance))
+            }
+            Shape::MemberNames => self.visit(at.part(value), &ANY_NAME),
+            Shape::Dependents => {
+                for (name, schema) in members(value) {
+                    if instance.get(name).is_some() && !schema.is_array() {
+                        self.visit(at.part(schema), instance)?;
+                    }
+                }
+                Ok(())
+            }
+            Shape::Reference => {
+                let target = self.target(at, value)?;
+                let key = ptr::from_ref(target.schema);
+                if !self.numbers.contains_key(&key) {
+                    self.numbers.insert(key, self.targets.len());
+                    self.targets.push(target);
+                }
+                self.visit(target, instance)
+            }
+        }
+    }
+
+    fn each<'i>(
+        &mut self,
+        at: Place<'s>,
+        schemas: impl IntoIterator<Item = &'s Value>,
+        instances: impl Iterator<Item = &'i Value> + Clone,
+    ) -> Result<(), Unjudged> {
+        for schema in schemas {
+            for instance in instances.clone() {
+                self.visit(at.part(schema), instance)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&self, at: Place<'s>, reference: &Value) -> Result<Place<'s>, Unjudged> {
+        match reference.as_str() {
+            Some(reference) => self.documents.follow(at, reference),
+            None => Err(Unjudged::new("the schema has a $ref that is not a string")),
+        }
+    }
+
+    /// What is asked about the instance, starting from this place.
+    fn copy(&self, at: Place<'s>) -> Result<Excerpt, Unjudged> {
+        let mut patterns = Patterns::default();
+        let mut schema = self.copy_schema(at, &mut patterns)?;
+        let mut targets = Map::new();
+        for (number, target) in self.targets.iter().enumerate() {
+            targets.insert(number.to_string(), self.copy_schema(*target, &mut patterns)?);
+        }
+        if let Value::Object(keywords) = &mut schema {
+            keywords.insert("$defs".to_owned(), Value::Object(targets));
+        }
+        Ok(Excerpt { schema, looks_around: patterns.look_around })
+    }
+
+    fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
+        if !self.asked.contains(&ptr::from_ref(at.schema)) {
+            // Never asked, so the answer does not matter. `false` would mean something of its own
+            // to `additionalProperties` and `items`: that there be none.
+            return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
+        }
+        let keywords = match at.schema {
+            Value::Object(keywords) => keywords,
+            Value::Bool(_) => return Ok(at.schema.clone()),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err(Unjudged::new("the schema has something that is not a schema in it"));
+            }
+        };
+        let mut copy = Map::new();
+        for (name, value) in keywords {
+            if let Some((_, keyword)) = self.documents.dialect.keyword(name) {
+                let Some(name_in_2020) = self.name_in_2020(name, keywords) else { continue };
+                if let Some(value) = self.copy_value(at, name, keyword.shape, value, patterns)? {
+                    copy.insert(name_in_2020.to_owned(), value);
+                }
+            } else if name == "nullable"
+                || (name == "$id" && !self.documents.is_document(at.schema))
+            {
+                return Err(Unjudged::new(format!(
+                    "the schema uses {name}, which is not supported"
+                )));
+            }
+        }
+        Ok(Value::Object(copy))
+    }
+
+    /// The excerpt is 2020-12, which names two keywords of draft-07 otherwise. None: draft-07
+    /// ignores the keyword in this schema.
+    fn name_in_2020<'n>(&self, name: &'n str, schema: &Map<String, Value>) -> Option<&'n str> {
+        let by_position = || schema.get("items").is_some_and(Value::is_array);
+        match (self.documents.dialect, name) {
+            (Dialect::Draft07, "additionalItems") => by_position().then_some("items"),
+            (Dialect::Draft07, "items") if by_position() => Some("prefixItems"),
+            (Dialect::Draft07 | Dialect::Draft202012, _) => Some(name),
+        }
+    }
+
+    fn copy_value(
+        &self,
+        at: Place<'s>,
+        name: &str,
+        shape: Shape,
+        value: &'s Value,
+        patterns: &mut Patterns,
+    ) -> Result<Option<Value>, Unjudged> {
+        let mut copy = |schema: &'s Value| self.copy_schema(at.part(schema), patterns);
+        let copied = match shape {
+            Shape::Plain => return plain(name, value, patterns),
+            Shape::Same | Shape::Children | Shape::MemberNames => copy(value)?,
+            Shape::SameEach => elements(value).map(copy).collect::<Result<_, _>>()?,
+            Shape::Positions if value.is_array() => {
+                elements(value).map(copy).collect::<Result<_, _>>()?
+            }
+            Shape::Positions => copy(value)?,
+            Shape::Names => named(value, copy)?,
+            Shape::Dependents => {
+                named(value, |part| if part.is_array() { Ok(part.clone()) } else { copy(part) })?
+            }
+            Shape::Patterns => {
+                let mut all = Map::new();
+                for (pattern, schema) in members(value) {
+                    let schema = self.copy_schema(at.part(schema), patterns)?;
+                    if all.insert(patterns.adapt(pattern), schema).is_some() {
+                        return Err(Unjudged::new("the schema has the same pattern twice"));
+                    }
+                }
+                Value::Object(all)
+            }
+            Shape::Reference => {
+                let target = self.target(at, value)?;
+                let number = self.numbers.get(&ptr::from_ref(target.schema));
+                // Asked schemas have had their references followed; what follows is a draft-07
+                // reference in a group that is not about the instance: there is none.
+                let number = number.expect("a reference that is asked has been followed");
+                json!(format!("#/$defs/{number}"))
+            }
+        };
+        Ok(Some(copied))
+    }
+}
+
+fn plain(name: &str, value: &Value, patterns: &mut Patterns) -> Result<Option<Value>, Unjudged> {
+    match (name, value) {
+        ("pattern", Value::String(pattern)) => Ok(Some(json!(patterns.adapt(pattern)))),
+        ("format", Value::String(format)) => {
+            Ok(formats::is_checked(format)?.then(|| value.clone()))
+        }
+        _ => Ok(Some(value.clone())),
+    }
+}
+
+fn about(group: Group, instance: &Value) -> bool {
+    match group {
+        Group::Any => true,
+        Group::Number => instance.is_number(),
+        Group::String => instance.is_string(),
+        Group::Array => instance.is_array(),
+        Group::Object => instance.is_object(),
+    }
+}
+
+fn named<'s>(
+    value: &'s Value,
+    mut copy: impl FnMut(&'s Value) -> Result<Value, Unjudged>,
+) -> Result<Value, Unjudged> {
+    members(value).map(|(name, schema)| Ok((name.clone(), copy(schema)?))).collect()
+}
+
+fn elements(value: &Value) -> impl Iterator<Item = &Value> + Clone {
+    value.as_array().into_iter().flatten()
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
+    value.as_object().into_iter().flatten()
+}
+
+/// The members or items of the instance.
+fn children(instance: &Value) -> impl Iterator<Item = &Value> + Clone {
+    elements(instance).chain(members(instance).map(|(_, member)| member))
+}

@@ -1,0 +1,154 @@
+//! The keywords Ajv knows: in which order it applies them, and what stands beneath each.
+
+use serde_json::{Map, Value};
+
+/// Which of Ajv's two classes a schema is compiled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `Ajv`: draft-07.
+    Draft07,
+    /// `Ajv2020`: 2020-12.
+    Draft202012,
+}
+
+/// What the value of a keyword is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// No schema: the keyword is complete by itself.
+    Plain,
+    /// One schema for the same instance.
+    Same,
+    /// A list of schemas for the same instance.
+    SameEach,
+    /// One schema for the members or items of the instance.
+    Children,
+    /// A schema for each item, by position, or (draft-07 `items`) one for all of them.
+    Positions,
+    /// Schemas for members, by name.
+    Names,
+    /// Schemas for members, by pattern of their names.
+    Patterns,
+    /// One schema for the names of the members.
+    MemberNames,
+    /// For each name what is asked when such a member is there: a schema, or a list of names.
+    Dependents,
+    /// Another schema, by reference.
+    Reference,
+}
+
+/// The type a keyword is about; the others do not look at instances of another type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// About every type.
+    Any,
+    /// About numbers.
+    Number,
+    /// About strings.
+    String,
+    /// About arrays.
+    Array,
+    /// About objects.
+    Object,
+}
+
+/// A keyword of a dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyword {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it is about.
+    pub group: Group,
+    /// What stands beneath it.
+    pub shape: Shape,
+    newer: bool,
+}
+
+const fn old(name: &'static str, group: Group, shape: Shape) -> Keyword {
+    Keyword { name, group, shape, newer: false }
+}
+
+const fn new(name: &'static str, group: Group, shape: Shape) -> Keyword {
+    Keyword { name, group, shape, newer: true }
+}
+
+/// In the order in which Ajv 8.20 applies them: group by group, whatever order the schema has.
+const KEYWORDS: &[Keyword] = &[
+    old("$ref", Group::Any, Shape::Reference),
+    old("type", Group::Any, Shape::Plain),
+    old("const", Group::Any, Shape::Plain),
+    old("enum", Group::Any, Shape::Plain),
+    old("not", Group::Any, Shape::Same),
+    old("anyOf", Group::Any, Shape::SameEach),
+    old("oneOf", Group::Any, Shape::SameEach),
+    old("allOf", Group::Any, Shape::SameEach),
+    old("if", Group::Any, Shape::Same),
+    old("then", Group::Any, Shape::Same),
+    old("else", Group::Any, Shape::Same),
+    old("maximum", Group::Number, Shape::Plain),
+    old("minimum", Group::Number, Shape::Plain),
+    old("exclusiveMaximum", Group::Number, Shape::Plain),
+    old("exclusiveMinimum", Group::Number, Shape::Plain),
+    old("multipleOf", Group::Number, Shape::Plain),
+    old("maxLength", Group::String, Shape::Plain),
+    old("minLength", Group::String, Shape::Plain),
+    old("pattern", Group::String, Shape::Plain),
+    old("format", Group::String, Shape::Plain),
+    old("maxItems", Group::Array, Shape::Plain),
+    old("minItems", Group::Array, Shape::Plain),
+    old("additionalItems", Group::Array, Shape::Children),
+    new("prefixItems", Group::Array, Shape::Positions),
+    old("items", Group::Array, Shape::Positions),
+    old("contains", Group::Array, Shape::Children),
+    old("uniqueItems", Group::Array, Shape::Plain),
+    new("maxContains", Group::Array, Shape::Plain),
+    new("minContains", Group::Array, Shape::Plain),
+    new("unevaluatedItems", Group::Array, Shape::Children),
+    old("maxProperties", Group::Object, Shape::Plain),
+    old("minProperties", Group::Object, Shape::Plain),
+    old("required", Group::Object, Shape::Plain),
+    old("propertyNames", Group::Object, Shape::MemberNames),
+    old("additionalProperties", Group::Object, Shape::Children),
+    old("dependencies", Group::Object, Shape::Dependents),
+    old("properties", Group::Object, Shape::Names),
+    old("patternProperties", Group::Object, Shape::Patterns),
+    new("dependentRequired", Group::Object, Shape::Plain),
+    new("dependentSchemas", Group::Object, Shape::Dependents),
+    new("unevaluatedProperties", Group::Object, Shape::Children),
+];
+
+impl Dialect {
+    /// The keyword of that name and its place in Ajv's order; none: Ajv ignores it.
+    pub fn keyword(self, name: &str) -> Option<(usize, &'static Keyword)> {
+        let (place, keyword) = KEYWORDS.iter().enumerate().find(|(_, known)| known.name == name)?;
+        let known = match self {
+            // `additionalItems` went out of use with 2020-12.
+            Self::Draft202012 => name != "additionalItems",
+            Self::Draft07 => !keyword.newer,
+        };
+        known.then_some((place, keyword))
+    }
+
+    /// Where in the order Ajv reports a wrong type: first, unless the schema says more about
+    /// instances of that one type; then where that would be checked.
+    pub fn place_of_type(self, schema: &Map<String, Value>) -> usize {
+        let only = match schema.get("type") {
+            Some(Value::String(name)) => name.as_str(),
+            Some(Value::Array(names)) if names.len() == 1 => names[0].as_str().unwrap_or(""),
+            _ => "",
+        };
+        let group = match only {
+            "number" => Group::Number,
+            "string" => Group::String,
+            "array" => Group::Array,
+            "object" => Group::Object,
+            _ => return 0,
+        };
+        let says_more = schema.keys().any(|name| {
+            self.keyword(name).is_some_and(|(_, keyword)| keyword.group == group)
+                // `format` is about numbers too.
+                || (group == Group::Number && name == "format")
+        });
+        let first = KEYWORDS.iter().position(|keyword| keyword.group == group);
+        first.filter(|_| says_more).unwrap_or(0)
+    }
+}

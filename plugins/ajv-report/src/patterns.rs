@@ -1,0 +1,69 @@
+//! JavaScript regular expressions, as the `jsonschema` crate can use them.
+
+/// The patterns of one excerpt.
+#[derive(Default)]
+pub struct Patterns {
+    /// One of them looks around or refers back, which takes an engine that backtracks.
+    pub look_around: bool,
+}
+
+impl Patterns {
+    /// Adapts one and notes what it needs.
+    pub fn adapt(&mut self, pattern: &str) -> String {
+        let adapted = adapt(pattern);
+        self.look_around |= looks_around(&adapted);
+        adapted
+    }
+}
+
+/// The same expression for Rust, where the two languages differ and the crate does not see to it.
+pub fn adapt(pattern: &str) -> String {
+    let mut adapted = String::with_capacity(pattern.len());
+    let mut rest = without_idle_look_ahead(pattern);
+    let mut in_class = false;
+    while let Some(character) = rest.chars().next() {
+        let length = match character {
+            '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            other => other.len_utf8(),
+        };
+        match character {
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => {}
+        }
+        match character {
+            // JavaScript knows more ends of a line.
+            '.' if !in_class => adapted.push_str(r"[^\n\r\u{2028}\u{2029}]"),
+            _ => adapted.push_str(&rest[..length]),
+        }
+        rest = rest[length..].to_owned();
+    }
+    adapted
+}
+
+/// Leaves out `(?!\.)` before `\/`: what is a slash is no dot. The manifest schemas have one such
+/// pattern, and without it they need no engine that backtracks.
+fn without_idle_look_ahead(pattern: &str) -> String {
+    pattern.replace(r"(?!\.)\/", r"\/")
+}
+
+fn looks_around(pattern: &str) -> bool {
+    let mut characters = pattern.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character == '\\' {
+            if matches!(characters.next(), Some('1'..='9' | 'k')) {
+                return true;
+            }
+        } else if character == '(' && characters.peek() == Some(&'?') {
+            characters.next();
+            let named = characters.peek() == Some(&'<');
+            if named {
+                characters.next();
+            }
+            if matches!(characters.peek(), Some('=' | '!')) {
+                return true;
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,373 @@
+//! From what the `jsonschema` crate found to Ajv's list.
+
+use crate::{
+    Dialect, ErrorObject, Unjudged,
+    documents::Documents,
+    excerpt::Excerpt,
+    formats,
+    trail::{LAST, Site, Start, Tracker, Trail, escaped},
+    wording::{self, Words},
+};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+
+/// How often a pattern that needs it may be tried anew on one string.
+const BACKTRACK_LIMIT: usize = 100_000;
+
+/// An error and its place in the list.
+pub struct Entry {
+    order: Vec<usize>,
+    error: ErrorObject,
+}
+
+/// Ajv's list for one schema and one instance.
+pub fn errors(documents: &Documents<'_>, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
+    let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
+    let mut entries = entries(documents, start)?;
+    entries.sort_by(|left, right| left.order.cmp(&right.order));
+    Ok(entries.into_iter().map(|entry| entry.error).collect())
+}
+
+fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<Entry>, Unjudged> {
+    let excerpt = Excerpt::new(documents, start.place, start.instance)?;
+    let validator = compile(&excerpt)?;
+    let mut report = Report {
+        documents,
+        tracker: Tracker::new(documents),
+        start,
+        entries: Vec::new(),
+        said: HashSet::new(),
+    };
+    for error in validator.iter_errors(start.instance) {
+        report.add(&error, None)?;
+    }
+    Ok(report.entries)
+}
+
+fn compile(excerpt: &Excerpt) -> Result<Validator, Unjudged> {
+    let options = formats::register(jsonschema::options())
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true);
+    let options = if excerpt.looks_around {
+        options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+    } else {
+        options.with_pattern_options(PatternOptions::regex())
+    };
+    options.build(&excerpt.schema).map_err(|error| {
+        Unjudged::new(format!(
+            "the schema cannot be compiled: {error} at {}",
+            error.instance_path()
+        ))
+    })
+}
+
+struct Report<'s, 'i, 'd> {
+    documents: &'d Documents<'s>,
+    tracker: Tracker<'s, 'd>,
+    start: Start<'s, 'i>,
+    entries: Vec<Entry>,
+    /// The places in the list that are taken: what the crate says more than once, Ajv says once.
+    said: HashSet<Vec<usize>>,
+}
+
+impl<'s, 'i> Report<'s, 'i, '_> {
+    /// Adds what Ajv says where the crate says this.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the enum is not ours, and most of it needs nothing more"
+    )]
+    fn add(&mut self, error: &ValidationError<'_>, name: Option<&Value>) -> Result<(), Unjudged> {
+        use ValidationErrorKind as Kind;
+        let mut passing = None;
+        match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                for nested in context.iter().flatten() {
+                    self.add(nested, name)?;
+                }
+            }
+            Kind::OneOfMultipleValid { context } => {
+                let held = |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
+                let mut holding = context.iter().enumerate().filter_map(held);
+                if let (Some(first), Some(second)) = (holding.next(), holding.next()) {
+                    passing = Some([first, second]);
+                    // Ajv looks no further once two schemas hold.
+                    for nested in context[..second].iter().flatten() {
+                        self.add(nested, name)?;
+                    }
+                }
+            }
+            Kind::PropertyNames { error: nested } => {
+                return self.add_name(nested, nested.instance());
+            }
+            Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+                return Err(Unjudged::new(format!(
+                    "a pattern took too long on the value at {}",
+                    error.instance_path()
+                )));
+            }
+            Kind::Referencing(_) | Kind::Custom { .. } | Kind::FromUtf8 { .. } => {
+                return Err(Unjudged::new(error.to_string()));
+            }
+            _ => {}
+        }
+        self.add_here(error, name, passing)
+    }
+
+    /// Adds what the keyword itself has to say.
+    fn add_here(
+        &mut self,
+        error: &ValidationError<'_>,
+        name: Option<&Value>,
+        passing: Option<[usize; 2]>,
+    ) -> Result<(), Unjudged> {
+        let site = Site {
+            evaluation_path: error.evaluation_path().as_str(),
+            instance_path: error.instance_path().as_str(),
+            name,
+        };
+        let trail = self.tracker.follow(self.start, site)?;
+        for condition in &trail.conditions {
+            let base = Base {
+                order: &condition.order,
+                schema_path: &condition.schema_path,
+                instance_path: &condition.instance_path,
+                property_name: condition.property_name,
+            };
+            self.say(&base, &[], "if", wording::of_condition(condition.keyword));
+        }
+        let base = Base {
+            order: &trail.order,
+            schema_path: &trail.schema_path,
+            instance_path: &trail.instance_path,
+            property_name: trail.property_name,
+        };
+        let (Some(keyword), Some(schema)) = (trail.keyword, trail.place.schema.as_object()) else {
+            self.say(&base, &[0], "false schema", wording::of_false_schema());
+            return Ok(());
+        };
+        let value = &schema[keyword];
+        match keyword {
+            "required" => self.say_required(&base, value, trail.instance, error.kind()),
+            "dependencies" | "dependentRequired" => {
+                self.say_dependencies(&base, keyword, value, trail.instance);
+            }
+            "additionalProperties" => self.say_additional(&base, trail.instance, error.kind()),
+            "items" | "additionalItems" => {
+                let before = if keyword == "items" { "prefixItems" } else { "items" };
+                let limit = schema.get(before).and_then(Value::as_array).map_or(0, Vec::len);
+                self.say(&base, &[LAST], keyword, wording::of_surplus_items(limit));
+            }
+            "contains" | "minContains" | "maxContains" => self.say_contains(&base, &trail)?,
+            "unevaluatedItems" | "unevaluatedProperties" => {
+                self.say_unevaluated(&base, &trail, keyword, error.kind())?;
+            }
+            "propertyNames" => {
+                for name in trail.instance.as_object().into_iter().flat_map(Map::keys) {
+                    self.add_name(error, &json!(name))?;
+                }
+            }
+            "uniqueItems" => {
+                let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
+                // Ajv does not see all that is the same: then it has nothing to say.
+                if let Some(pair) = wording::duplicates(items, schema) {
+                    self.say(&base, &[LAST], keyword, wording::of_duplicates(pair));
+                }
+            }
+            "oneOf" => self.say(&base, &[LAST], keyword, wording::of_one_of(passing)),
+            _ => match wording::of_keyword(keyword, value) {
+                Some(words) => self.say(&base, &[LAST], keyword, words),
+                None => return Err(Unjudged::new(format!("nothing is known to say of {keyword}"))),
+            },
+        }
+        Ok(())
+    }
+
+    /// Adds what is said of the name of a member, and that it is not valid.
+    fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
+        self.add(error, Some(name))?;
+        let evaluation_path = error.evaluation_path().as_str();
+        let end = evaluation_path.rfind("/propertyNames").unwrap_or(evaluation_path.len());
+        let site = Site {
+            evaluation_path: &format!("{}/propertyNames", &evaluation_path[..end]),
+            instance_path: error.instance_path().as_str(),
+            name: Some(name),
+        };
+        let trail = self.tracker.follow(self.start, site)?;
+        let name = name.as_str().unwrap_or_default();
+        let base = Base {
+            order: &trail.order,
+            schema_path: trail.schema_path.strip_suffix("/propertyNames").unwrap_or_default(),
+            instance_path: &trail.instance_path,
+            property_name: None,
+        };
+        self.say(&base, &[LAST], "propertyNames", wording::of_name(name));
+        Ok(())
+    }
+
+    fn say_required(
+        &mut self,
+        base: &Base<'_>,
+        value: &Value,
+        instance: &Value,
+        kind: &ValidationErrorKind,
+    ) {
+        let ValidationErrorKind::Required { property: Value::String(property) } = kind else {
+            return;
+        };
+        // The crate also says so of a member that is there, if it is one that must not be.
+        if instance.get(property).is_none() {
+            let names = value.as_array().map_or(&[][..], Vec::as_slice);
+            let order = [names.iter().position(|name| name == property).unwrap_or(LAST)];
+            self.say(base, &order, "required", wording::of_required(property));
+        }
+    }
+
+    /// The crate does not say which member asks, so all are looked at again.
+    fn say_dependencies(
+        &mut self,
+        base: &Base<'_>,
+        keyword: &'static str,
+        value: &Value,
+        instance: &Value,
+    ) {
+        for (position, (property, asked)) in value.as_object().into_iter().flatten().enumerate() {
+            let Value::Array(asked) = asked else { continue };
+            if instance.get(property).is_none() {
+                continue;
+            }
+            let asked: Vec<&str> = asked.iter().filter_map(Value::as_str).collect();
+            for (number, missing) in asked.iter().enumerate() {
+                if instance.get(missing).is_none() {
+                    let words = wording::of_dependency(property, missing, &asked);
+                    self.say(base, &[0, position, number], keyword, words);
+                }
+            }
+        }
+    }
+
+    fn say_additional(&mut self, base: &Base<'_>, instance: &Value, kind: &ValidationErrorKind) {
+        let unexpected: Vec<&str> =
+            if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
+                unexpected.iter().map(String::as_str).collect()
+            } else {
+                // Where no member is allowed the crate does not say which there are.
+                instance.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
+            };
+        for property in unexpected {
+            let order = [self.tracker.position(instance, property).unwrap_or(LAST)];
+            self.say(base, &order, "additionalProperties", wording::of_additional(property));
+        }
+    }
+
+    fn say_unevaluated(
+        &mut self,
+        base: &Base<'_>,
+        trail: &Trail<'s, '_>,
+        keyword: &'static str,
+        kind: &ValidationErrorKind,
+    ) -> Result<(), Unjudged> {
+        let value = &trail.place.schema[keyword];
+        let keys: Vec<String> = match (kind, trail.instance) {
+            (ValidationErrorKind::UnevaluatedProperties { unexpected }, _) => unexpected.clone(),
+            (ValidationErrorKind::UnevaluatedItems { unexpected }, Value::Array(items)) => {
+                (items.len() - unexpected.len()..items.len())
+                    .map(|index| index.to_string())
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        if let (Value::Bool(false), Value::Array(items)) = (value, trail.instance) {
+            let limit = items.len() - keys.len();
+            self.say(base, &[LAST], keyword, wording::of_surplus_items(limit));
+            return Ok(());
+        }
+        for key in keys {
+            let position = self.tracker.position(trail.instance, &key).unwrap_or(LAST);
+            if value == &Value::Bool(false) {
+                self.say(base, &[position], keyword, wording::of_unevaluated(&key));
+            } else {
+                self.say_part(base, trail, keyword, &key, position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the items are not what `contains` counts, then that there are too few or too many.
+    fn say_contains(&mut self, base: &Base<'_>, trail: &Trail<'s, '_>) -> Result<(), Unjudged> {
+        let limit = |name| match self.documents.dialect {
+            Dialect::Draft202012 => trail.place.schema.get(name),
+            Dialect::Draft07 => None,
+        };
+        let one = json!(1);
+        let (at_least, at_most) = (limit("minContains").unwrap_or(&one), limit("maxContains"));
+        let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
+        let mut found = 0.0;
+        let items = trail.instance.as_array().map_or(0, Vec::len);
+        for index in 0..items {
+            // Ajv counts no further than it must.
+            if most.is_some_and(|most| found > most || least > Some(most)) {
+                break;
+            }
+            if !self.say_part(base, trail, "contains", &index.to_string(), index)? {
+                found += 1.0;
+            }
+        }
+        self.say(base, &[LAST], "contains", wording::of_contains(at_least, at_most));
+        Ok(())
+    }
+
+    /// What the schema beneath the keyword says about one part of the instance, if anything.
+    fn say_part(
+        &mut self,
+        base: &Base<'_>,
+        trail: &Trail<'s, '_>,
+        keyword: &str,
+        key: &str,
+        position: usize,
+    ) -> Result<bool, Unjudged> {
+        let part = match trail.instance.as_array() {
+            Some(items) => &items[position],
+            None => &trail.instance[key],
+        };
+        let start = Start {
+            place: trail.place.part(&trail.place.schema[keyword]),
+            schema_path: &format!("{}/{keyword}", base.schema_path),
+            instance: part,
+            instance_path: &format!("{}/{}", base.instance_path, escaped(key)),
+        };
+        let nested = entries(self.documents, start)?;
+        let any = !nested.is_empty();
+        for entry in nested {
+            let order = [base.order, &[position], &entry.order].concat();
+            if self.said.insert(order.clone()) {
+                self.entries.push(Entry { order, error: entry.error });
+            }
+        }
+        Ok(any)
+    }
+
+    fn say(&mut self, base: &Base<'_>, order: &[usize], keyword: &'static str, words: Words) {
+        let order = [base.order, order].concat();
+        if !self.said.insert(order.clone()) {
+            return;
+        }
+        let error = ErrorObject {
+            keyword,
+            instance_path: base.instance_path.to_owned(),
+            schema_path: format!("{}/{keyword}", base.schema_path),
+            params: words.params,
+            property_name: base.property_name.map(str::to_owned),
+            message: words.message,
+        };
+        self.entries.push(Entry { order, error });
+    }
+}
+
+/// What all that a keyword says has in common.
+struct Base<'a> {
+    order: &'a [usize],
+    schema_path: &'a str,
+    instance_path: &'a str,
+    property_name: Option<&'a str>,
+}

@@ -1,0 +1,366 @@
+//! The way from the whole schema to the keyword that complained, as Ajv goes it.
+//!
+//! The `jsonschema` crate says by which keywords it came to an error. Followed through the schema,
+//! they give what Ajv says otherwise: its `schemaPath`, and the place in its order.
+
+use crate::{
+    Dialect, Unjudged,
+    documents::{Documents, Place},
+    keywords::Shape,
+    patterns,
+};
+use serde_json::{Map, Value};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, VecDeque},
+    ptr,
+};
+
+/// Where a trail starts.
+#[derive(Clone, Copy)]
+pub struct Start<'s, 'i> {
+    /// The schema.
+    pub place: Place<'s>,
+    /// Its path in Ajv's words.
+    pub schema_path: &'i str,
+    /// What is judged.
+    pub instance: &'i Value,
+    /// Where that stands in the whole.
+    pub instance_path: &'i str,
+}
+
+/// Where an error was found.
+#[derive(Clone, Copy)]
+pub struct Site<'e> {
+    /// By which keywords, through references.
+    pub evaluation_path: &'e str,
+    /// In which part of the instance.
+    pub instance_path: &'e str,
+    /// In the name of which of its members, if in one.
+    pub name: Option<&'e Value>,
+}
+
+/// How Ajv comes to an error.
+pub struct Trail<'s, 'i> {
+    /// What comes first in Ajv's list compares less.
+    pub order: Vec<usize>,
+    /// Of the schema that holds the keyword, not of the keyword.
+    pub schema_path: String,
+    /// The schema that holds the keyword.
+    pub place: Place<'s>,
+    /// What the keyword complains about.
+    pub instance: &'i Value,
+    /// Where that stands in the whole.
+    pub instance_path: String,
+    /// The keyword; none when the schema is `false`.
+    pub keyword: Option<&'static str>,
+    /// The member whose name is judged. Ajv forgets it in schemas it compiles apart.
+    pub property_name: Option<&'i str>,
+    /// The `then` and `else` it went through.
+    pub conditions: Vec<Condition<'i>>,
+}
+
+/// A `then` or `else` that did not hold.
+pub struct Condition<'i> {
+    /// The place of the `if` in Ajv's list.
+    pub order: Vec<usize>,
+    /// Of the schema that holds the `if`.
+    pub schema_path: String,
+    /// What was judged.
+    pub instance_path: String,
+    /// Which of the two.
+    pub keyword: &'static str,
+    /// The member whose name is judged.
+    pub property_name: Option<&'i str>,
+}
+
+/// Follows trails. Remembers where members stand, so that many errors do not take forever.
+pub struct Tracker<'s, 'd> {
+    documents: &'d Documents<'s>,
+    positions: RefCell<HashMap<*const Map<String, Value>, Positions>>,
+}
+
+/// The place of each member among the others, by name.
+type Positions = HashMap<String, usize>;
+
+/// Behind everything beneath the same keyword.
+pub const LAST: usize = usize::MAX;
+
+/// A trail so far, and what is left of the path.
+struct Walk<'s, 'i> {
+    trail: Trail<'s, 'i>,
+    keywords: VecDeque<String>,
+    steps: VecDeque<String>,
+}
+
+impl<'s, 'd> Tracker<'s, 'd> {
+    /// Starts with no memories.
+    pub fn new(documents: &'d Documents<'s>) -> Self {
+        Self { documents, positions: RefCell::default() }
+    }
+
+    /// Follows a trail to where the error was found.
+    pub fn follow<'i>(
+        &self,
+        start: Start<'s, 'i>,
+        site: Site<'i>,
+    ) -> Result<Trail<'s, 'i>, Unjudged> {
+        let mut walk = Walk {
+            trail: Trail {
+                order: Vec::new(),
+                schema_path: start.schema_path.to_owned(),
+                place: start.place,
+                instance: start.instance,
+                instance_path: start.instance_path.to_owned(),
+                keyword: None,
+                property_name: None,
+                conditions: Vec::new(),
+            },
+            keywords: tokens(site.evaluation_path),
+            steps: tokens(site.instance_path),
+        };
+        while let Some(token) = walk.keywords.pop_front() {
+            if self.step(&mut walk, &token, site.name).ok_or_else(|| lost(&site))?? {
+                break;
+            }
+        }
+        Ok(walk.trail)
+    }
+
+    /// Takes one keyword. True: it is the one that complains. None: there is no such keyword.
+    fn step<'i>(
+        &self,
+        walk: &mut Walk<'s, 'i>,
+        token: &str,
+        name: Option<&'i Value>,
+    ) -> Option<Result<bool, Unjudged>> {
+        let schema = walk.trail.place.schema.as_object()?;
+        let token = self.as_written(token, schema);
+        let (place, keyword) = self.documents.dialect.keyword(token)?;
+        let value = schema.get(token)?;
+        // No name is judged where none is allowed.
+        let no_name = keyword.shape == Shape::MemberNames && name.is_none();
+        let complains = no_name || complains_itself(keyword.name, keyword.shape, value, schema);
+        if walk.keywords.is_empty() && complains {
+            walk.trail.order.push(match keyword.name {
+                "type" => self.documents.dialect.place_of_type(schema),
+                // Ajv speaks of `contains` whichever limit is broken.
+                "minContains" | "maxContains" => self.documents.dialect.keyword("contains")?.0 + 1,
+                _ => place + 1,
+            });
+            walk.trail.keyword = Some(keyword.name);
+            return Some(Ok(true));
+        }
+        match self.descend(walk, place + 1, keyword.name, value, name, keyword.shape) {
+            Some(Ok(())) => Some(Ok(false)),
+            Some(Err(unjudged)) => Some(Err(unjudged)),
+            None => None,
+        }
+    }
+
+    fn descend<'i>(
+        &self,
+        walk: &mut Walk<'s, 'i>,
+        rank: usize,
+        keyword: &'static str,
+        value: &'s Value,
+        name: Option<&'i Value>,
+        shape: Shape,
+    ) -> Option<Result<(), Unjudged>> {
+        let instance = walk.trail.instance;
+        match shape {
+            Shape::Plain => return None,
+            Shape::Reference => return Some(self.refer(walk, rank, value.as_str()?)),
+            Shape::Same => self.enter_same(walk, rank, keyword, value),
+            Shape::SameEach => {
+                let index = walk.index()?;
+                walk.enter(&[rank, index], &[keyword, &index.to_string()], value.get(index)?);
+            }
+            Shape::Children => {
+                let step = walk.enter_part()?;
+                walk.enter(&[rank, self.position(instance, &step)?], &[keyword], value);
+            }
+            Shape::Positions => {
+                let step = walk.enter_part()?;
+                let index = self.position(instance, &step)?;
+                if let Value::Array(schemas) = value {
+                    // The crate names the index in both of its paths.
+                    walk.index()?;
+                    walk.enter(&[rank, index], &[keyword, &step], schemas.get(index)?);
+                } else {
+                    walk.enter(&[rank, index], &[keyword], value);
+                }
+            }
+            Shape::Names => {
+                let member = walk.keywords.pop_front()?;
+                walk.enter_part()?;
+                let position = self.position(value, &member)?;
+                walk.enter(&[rank, position], &[keyword, &member], value.get(&member)?);
+            }
+            Shape::Patterns => {
+                let adapted = walk.keywords.pop_front()?;
+                let member = walk.enter_part()?;
+                let mut patterns = value.as_object()?.iter().enumerate();
+                let (index, (pattern, schema)) =
+                    patterns.find(|(_, (pattern, _))| patterns::adapt(pattern) == adapted)?;
+                let position = self.position(instance, &member)?;
+                walk.enter(&[rank, index, position], &[keyword, pattern], schema);
+            }
+            Shape::MemberNames => {
+                let name = name?;
+                let position = self.position(instance, name.as_str()?)?;
+                walk.trail.property_name = name.as_str();
+                walk.trail.instance = name;
+                walk.enter(&[rank, position], &[keyword], value);
+            }
+            Shape::Dependents => {
+                let member = walk.keywords.pop_front()?;
+                // Ajv asks for the lists of names first.
+                let position = self.position(value, &member)?;
+                walk.enter(&[rank, 1, position], &[keyword, &member], value.get(&member)?);
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn enter_same(
+        &self,
+        walk: &mut Walk<'s, '_>,
+        rank: usize,
+        keyword: &'static str,
+        value: &'s Value,
+    ) {
+        if !matches!(keyword, "then" | "else") {
+            walk.enter(&[rank, 0], &[keyword], value);
+            return;
+        }
+        let rank = self.documents.dialect.keyword("if").map_or(rank, |(place, _)| place + 1);
+        walk.trail.conditions.push(Condition {
+            order: [&walk.trail.order[..], &[rank, LAST]].concat(),
+            schema_path: walk.trail.schema_path.clone(),
+            instance_path: walk.trail.instance_path.clone(),
+            keyword,
+            property_name: walk.trail.property_name,
+        });
+        walk.enter(&[rank, 0], &[keyword], value);
+    }
+
+    /// Ajv starts a new path where it compiles a schema apart, and names the reference where it
+    /// puts the schema in its place.
+    fn refer(&self, walk: &mut Walk<'s, '_>, rank: usize, reference: &str) -> Result<(), Unjudged> {
+        let target = self.documents.follow(walk.trail.place, reference)?;
+        if self.documents.holds_reference(target) {
+            walk.trail.schema_path = "#".to_owned();
+            walk.trail.property_name = None;
+        } else {
+            walk.trail.schema_path = reference.to_owned();
+        }
+        walk.trail.order.push(rank);
+        walk.trail.place = target;
+        Ok(())
+    }
+
+    /// The crate is given 2020-12, which names two keywords otherwise.
+    fn as_written<'t>(&self, token: &'t str, schema: &Map<String, Value>) -> &'t str {
+        match (self.documents.dialect, token) {
+            (Dialect::Draft07, "prefixItems") => "items",
+            (Dialect::Draft07, "items") if schema.get("items").is_some_and(Value::is_array) => {
+                "additionalItems"
+            }
+            (Dialect::Draft07 | Dialect::Draft202012, _) => token,
+        }
+    }
+
+    /// The index of an item, or the place of a member among the others.
+    pub fn position(&self, parent: &Value, key: &str) -> Option<usize> {
+        let members = match parent {
+            Value::Object(members) => members,
+            Value::Array(_) => return key.parse().ok(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+        };
+        if members.len() < 16 {
+            return members.keys().position(|name| name == key);
+        }
+        let mut positions = self.positions.borrow_mut();
+        let of_members = positions.entry(ptr::from_ref(members)).or_insert_with(|| {
+            members.keys().enumerate().map(|(place, name)| (name.clone(), place)).collect()
+        });
+        of_members.get(key).copied()
+    }
+}
+
+impl<'s> Walk<'s, '_> {
+    fn enter(&mut self, order: &[usize], path: &[&str], schema: &'s Value) {
+        self.trail.order.extend_from_slice(order);
+        for part in path {
+            self.trail.schema_path.push('/');
+            self.trail.schema_path.push_str(&as_fragment(part));
+        }
+        self.trail.place = self.trail.place.part(schema);
+    }
+
+    /// Goes to the part of the instance that the error is in.
+    fn enter_part(&mut self) -> Option<String> {
+        let step = self.steps.pop_front()?;
+        self.trail.instance = match self.trail.instance.as_array() {
+            Some(items) => items.get(step.parse::<usize>().ok()?)?,
+            None => self.trail.instance.get(&step)?,
+        };
+        self.trail.instance_path.push('/');
+        self.trail.instance_path.push_str(&escaped(&step));
+        Some(step)
+    }
+
+    fn index(&mut self) -> Option<usize> {
+        self.keywords.pop_front()?.parse().ok()
+    }
+}
+
+/// Whether the keyword complains where it stands, or a schema beneath it.
+fn complains_itself(name: &str, shape: Shape, value: &Value, schema: &Map<String, Value>) -> bool {
+    let limited = || schema.contains_key("prefixItems");
+    match (shape, name) {
+        (Shape::Children, _) => true,
+        // Without a beginning that is allowed, each item is refused by itself.
+        (Shape::Positions, "items") => value == &Value::Bool(false) && limited(),
+        (Shape::Same | Shape::MemberNames, _) => name == "not",
+        (Shape::Positions | Shape::Names | Shape::Patterns | Shape::Reference, _) => false,
+        (Shape::Plain | Shape::SameEach | Shape::Dependents, _) => true,
+    }
+}
+
+fn lost(site: &Site<'_>) -> Unjudged {
+    Unjudged::new(format!("the complaint at {} cannot be retraced", site.evaluation_path))
+}
+
+fn tokens(pointer: &str) -> VecDeque<String> {
+    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// A key in a JSON Pointer.
+pub fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// A key in a `schemaPath`: escaped for a JSON Pointer, then for a URI.
+fn as_fragment(key: &str) -> String {
+    let mut fragment = String::with_capacity(key.len());
+    for byte in escaped(key).bytes() {
+        match byte {
+            b'A'..=b'Z'
+            | b'a'..=b'z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'!'
+            | b'~'
+            | b'*'
+            | b'\''
+            | b'('
+            | b')' => fragment.push(byte.into()),
+            _ => fragment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    fragment
+}

@@ -1,0 +1,92 @@
+//! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The plugins that come with the binary: packages of this workspace, by name.
+const PLUGINS: &[&str] = &["ui5-manifest"];
+
+const TARGET: &str = "wasm32-wasip2";
+
+fn main() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for watched in ["plugins", "resources", "wit", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    }
+    have_target();
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let target_dir = target_dir(&out);
+    build(&workspace, &target_dir);
+    let mut source =
+        String::from("/// Every bundled plugin.\npub const PLUGINS: &[Bundled] = &[\n");
+    for plugin in PLUGINS {
+        let file = format!("{}.wasm", plugin.replace('-', "_"));
+        let built = target_dir.join(TARGET).join("plugin").join(&file);
+        // A copy of its own: the next build of the same plugin must not change this crate's input.
+        fs::copy(&built, out.join(&file))
+            .unwrap_or_else(|error| panic!("{}: {error}", built.display()));
+        writeln!(
+            source,
+            "    Bundled {{ name: {plugin:?}, component: \
+             include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},"
+        )
+        .expect("a String takes any text");
+    }
+    source.push_str("];\n");
+    fs::write(out.join("plugins.rs"), source).expect("OUT_DIR can be written");
+}
+
+/// A folder of its own beneath the target folder: cargo holds a lock on the one it builds in.
+fn target_dir(out: &Path) -> PathBuf {
+    // TARGET_DIR/PROFILE/build/PACKAGE-HASH/out
+    out.ancestors().nth(4).expect("OUT_DIR lies in the target folder").join("plugins")
+}
+
+/// Adds the target where it is missing.
+fn have_target() {
+    let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
+    let installed = || {
+        let output = Command::new(&rustc)
+            .args(["--print", "target-libdir", "--target", TARGET])
+            .output()
+            .expect("rustc runs");
+        Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+    };
+    if installed() {
+        return;
+    }
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
+    let added = added.is_ok_and(|status| status.success());
+    assert!(
+        added && installed(),
+        "the plugins are built for {TARGET}, which this toolchain lacks. Add it with:\n\n    \
+         rustup target add {TARGET}\n"
+    );
+}
+
+fn build(workspace: &Path, target_dir: &Path) {
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets CARGO"));
+    cargo
+        .current_dir(workspace)
+        .args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"])
+        .arg(target_dir);
+    for plugin in PLUGINS {
+        cargo.args(["--package", plugin]);
+    }
+    // Of the build that this is part of, only what concerns the machine is passed on.
+    for name in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_DIR",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTFLAGS",
+    ] {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "building the bundled plugins failed: see above");
+}

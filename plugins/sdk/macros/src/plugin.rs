@@ -1,0 +1,182 @@
+//! `plugin! { .. }`: what the plugin is called, offers and wants.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{
+    Expr, Ident, LitStr, Token, Type, bracketed,
+    parse::{Parse, ParseStream},
+    punctuated::Punctuated,
+    spanned::Spanned,
+};
+
+const KEYS: &str = "`name`, `tools`, `title`, `description`, `website`, `instructions`, `wants`";
+
+/// Expands `plugin!`.
+pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
+    let Plugin { name, tools, title, description, website, instructions, wants } =
+        syn::parse2(input)?;
+    let tools: Vec<_> = tools.iter().collect();
+    let checks = tools.iter().map(|tool| {
+        quote_spanned! {tool.span()=>
+            const _: () =
+                ::portcullis_plugin::export::check_name(<#tool as ::portcullis_plugin::Tool>::NAME);
+        }
+    });
+    let optional = |value: Option<Expr>| match value {
+        Some(value) => quote!(::core::option::Option::Some((#value).into())),
+        None => quote!(::core::option::Option::None),
+    };
+    let (title, instructions) = (optional(title), optional(instructions));
+    let or_cargo = |value: Option<Expr>, variable: &str| match value {
+        Some(value) => quote!(::core::option::Option::Some((#value).into())),
+        None => quote!(::portcullis_plugin::export::unless_empty(::core::env!(#variable))),
+    };
+    let description = or_cargo(description, "CARGO_PKG_DESCRIPTION");
+    let website = or_cargo(website, "CARGO_PKG_HOMEPAGE");
+    let wants = wants.map_or_else(
+        || quote!(::std::vec::Vec::new()),
+        |wants| quote!(::std::vec::Vec::from(#wants)),
+    );
+    Ok(quote! {
+        const _: () = {
+            struct ThisPlugin;
+
+            impl ::portcullis_plugin::export::Plugin for ThisPlugin {
+                const TOOLS: &'static [::portcullis_plugin::export::Entry] =
+                    &[#(::portcullis_plugin::export::Entry::of::<#tools>()),*];
+
+                fn about() -> ::portcullis_plugin::export::About {
+                    ::portcullis_plugin::export::About {
+                        name: #name,
+                        version: ::core::env!("CARGO_PKG_VERSION"),
+                        title: #title,
+                        description: #description,
+                        website: #website,
+                        instructions: #instructions,
+                        wants: #wants,
+                    }
+                }
+            }
+
+            #(#checks)*
+            ::portcullis_plugin::export::check_distinct(
+                <ThisPlugin as ::portcullis_plugin::export::Plugin>::TOOLS,
+            );
+
+            #[cfg(target_family = "wasm")]
+            ::portcullis_plugin::export::export!(
+                ThisPlugin with_types_in ::portcullis_plugin::export
+            );
+        };
+    })
+}
+
+struct Plugin {
+    name: LitStr,
+    tools: Punctuated<Type, Token![,]>,
+    title: Option<Expr>,
+    description: Option<Expr>,
+    website: Option<Expr>,
+    instructions: Option<Expr>,
+    wants: Option<Expr>,
+}
+
+impl Parse for Plugin {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let (mut name, mut tools) = (None, None);
+        let (mut title, mut description, mut website) = (None, None, None);
+        let (mut instructions, mut wants) = (None, None);
+        while !input.is_empty() {
+            let key: Ident = input.parse().map_err(|error| {
+                syn::Error::new(error.span(), format!("expected one of {KEYS}"))
+            })?;
+            input.parse::<Token![:]>()?;
+            match key.to_string().as_str() {
+                "name" => once(&key, &mut name, plugin_name(input)?)?,
+                "tools" => {
+                    let list;
+                    bracketed!(list in input);
+                    once(&key, &mut tools, Punctuated::parse_terminated(&list)?)?;
+                }
+                "title" => once(&key, &mut title, input.parse()?)?,
+                "description" => once(&key, &mut description, input.parse()?)?,
+                "website" => once(&key, &mut website, input.parse()?)?,
+                "instructions" => once(&key, &mut instructions, input.parse()?)?,
+                "wants" => once(&key, &mut wants, input.parse()?)?,
+                other => {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!("a plugin has no `{other}`; it has {KEYS}"),
+                    ));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        let missing = |key| input.error(format!("a plugin needs `{key}`"));
+        Ok(Self {
+            name: name.ok_or_else(|| missing("name"))?,
+            tools: tools.ok_or_else(|| missing("tools"))?,
+            title,
+            description,
+            website,
+            instructions,
+            wants,
+        })
+    }
+}
+
+fn once<T>(key: &Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
+    if slot.replace(value).is_some() {
+        return Err(syn::Error::new(key.span(), format!("`{key}` is said twice")));
+    }
+    Ok(())
+}
+
+/// The host takes no other names.
+fn plugin_name(input: ParseStream) -> syn::Result<LitStr> {
+    let name: LitStr = input.parse()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !(1..=64).contains(&name.value().len()) || !name.value().chars().all(is_plain) {
+        return Err(syn::Error::new(
+            name.span(),
+            "a plugin's name is 1 to 64 letters, digits, `-` and `_`",
+        ));
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    fn complaint(input: TokenStream) -> String {
+        plugin(input).expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn the_least_and_the_most() {
+        plugin(quote!(name: "a", tools: [])).expect("it is right");
+        plugin(quote! {
+            instructions: "b",
+            wants: [Want::store(1, "c")],
+            tools: [A, b::C,],
+            title: concat!("d", "e"),
+            website: "f",
+            description: "g",
+            name: "h-1_i",
+        })
+        .expect("it is right");
+    }
+
+    #[test]
+    fn complaints_name_the_key() {
+        assert!(complaint(quote!(name: "a")).contains("needs `tools`"));
+        assert!(complaint(quote!(tools: [A])).contains("needs `name`"));
+        assert!(complaint(quote!(nmae: "a")).contains("no `nmae`"));
+        assert!(complaint(quote!(name: "a", name: "b")).contains("twice"));
+        assert!(complaint(quote!(name: "a b", tools: [])).contains("letters"));
+    }
+}

@@ -1,0 +1,403 @@
+//! Questions to the user, the client and its model.
+
+use crate::{
+    bindings::portcullis::plugin::types::{
+        Action, Answer, Ask as Asked, Form as AskedForm, Visit as AskedVisit,
+    },
+    failure::Failure,
+    request::Request,
+    schema,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::marker::PhantomData;
+
+pub use crate::bindings::portcullis::plugin::types::Root;
+
+/// A question, or several in one round: a tuple of up to six, or a `Vec`.
+///
+/// To be put with [`Request::ask`].
+pub trait Ask {
+    /// What it is answered with.
+    type Answer;
+
+    /// The answer of an earlier round. Without one, the question joins those to be asked.
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Self::Answer>, Failure>;
+}
+
+/// A struct a form can be filled into: flat, of strings, numbers, booleans and choices.
+pub trait FormFields: DeserializeOwned + JsonSchema {}
+
+impl<T: DeserializeOwned + JsonSchema> FormFields for T {}
+
+/// Asks the user to fill in a form, made from the fields of `T` and their doc comments.
+///
+/// When the user declines, the call fails and the model is told; see [`Form::or_declined`].
+pub fn form<T: FormFields>(key: impl Into<String>, message: impl Into<String>) -> Form<T> {
+    Form { key: key.into(), message: message.into(), fields: PhantomData }
+}
+
+/// Asks the user to visit a page: to sign in, to consent, to pay.
+pub fn visit(key: impl Into<String>, message: impl Into<String>, url: impl Into<String>) -> Visit {
+    Visit { key: key.into(), message: message.into(), url: url.into() }
+}
+
+/// Asks the client's model. `params` are those of `sampling/createMessage`; the answer is its
+/// result.
+pub fn sample(key: impl Into<String>, params: Value) -> Sample {
+    Sample { key: key.into(), params }
+}
+
+/// Asks the client for its roots.
+pub fn roots(key: impl Into<String>) -> Roots {
+    Roots { key: key.into() }
+}
+
+/// Asks the client anything else, by method and parameters. A host refuses what it does not know.
+pub fn other(key: impl Into<String>, method: &str, params: Value) -> Other {
+    Other { key: key.into(), request: json!({ "method": method, "params": params }) }
+}
+
+/// See [`form`].
+#[derive(Clone, Debug)]
+pub struct Form<T> {
+    key: String,
+    message: String,
+    fields: PhantomData<fn() -> T>,
+}
+
+/// See [`visit`].
+#[derive(Clone, Debug)]
+pub struct Visit {
+    key: String,
+    message: String,
+    url: String,
+}
+
+/// See [`sample`].
+#[derive(Clone, Debug)]
+pub struct Sample {
+    key: String,
+    params: Value,
+}
+
+/// See [`roots`].
+#[derive(Clone, Debug)]
+pub struct Roots {
+    key: String,
+}
+
+/// See [`other`].
+#[derive(Clone, Debug)]
+pub struct Other {
+    key: String,
+    request: Value,
+}
+
+impl<T> Form<T> {
+    /// The answer may be no: the call goes on with [`Answered`] instead of failing.
+    pub fn or_declined(self) -> FormOrDeclined<T> {
+        FormOrDeclined(self)
+    }
+}
+
+/// See [`Form::or_declined`].
+#[derive(Clone, Debug)]
+pub struct FormOrDeclined<T>(Form<T>);
+
+/// What became of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered<T> {
+    /// Filled in.
+    Accepted(T),
+    /// The user said no.
+    Declined,
+    /// The user said nothing.
+    Cancelled,
+}
+
+impl<T> Answered<T> {
+    /// The form, if it was filled in.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Self::Accepted(form) => Some(form),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+}
+
+impl<T: FormFields> Ask for FormOrDeclined<T> {
+    type Answer = Answered<T>;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Answered<T>>, Failure> {
+        let Form { key, message, .. } = self.0;
+        match request.answer_to(&key) {
+            None => {
+                let schema = schema::of_form::<T>().to_string();
+                missing.push((key, Asked::Form(AskedForm { message, schema })));
+                Ok(None)
+            }
+            Some(Answer::Form(form)) => Ok(Some(match form.action {
+                Action::Accept => Answered::Accepted(read(&key, form.content.as_deref())?),
+                Action::Decline => Answered::Declined,
+                Action::Cancel => Answered::Cancelled,
+            })),
+            Some(Answer::Visit(_) | Answer::Sample(_) | Answer::Roots(_) | Answer::Other(_)) => {
+                Err(wrong_kind(&key))
+            }
+        }
+    }
+}
+
+impl<T: FormFields> Ask for Form<T> {
+    type Answer = T;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<T>, Failure> {
+        let key = self.key.clone();
+        match self.or_declined().answer(request, missing)? {
+            None => Ok(None),
+            Some(Answered::Accepted(form)) => Ok(Some(form)),
+            Some(Answered::Declined) => Err(refused(&key, "declined")),
+            Some(Answered::Cancelled) => Err(refused(&key, "cancelled")),
+        }
+    }
+}
+
+impl Ask for Visit {
+    /// That the user agreed to visit, not that they are done there.
+    type Answer = ();
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<()>, Failure> {
+        let Self { key, message, url } = self;
+        match request.answer_to(&key) {
+            None => {
+                missing.push((key, Asked::Visit(AskedVisit { message, url })));
+                Ok(None)
+            }
+            Some(Answer::Visit(Action::Accept)) => Ok(Some(())),
+            Some(Answer::Visit(Action::Decline)) => Err(refused(&key, "declined")),
+            Some(Answer::Visit(Action::Cancel)) => Err(refused(&key, "cancelled")),
+            Some(Answer::Form(_) | Answer::Sample(_) | Answer::Roots(_) | Answer::Other(_)) => {
+                Err(wrong_kind(&key))
+            }
+        }
+    }
+}
+
+impl Ask for Sample {
+    type Answer = Value;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Value>, Failure> {
+        match request.answer_to(&self.key) {
+            None => {
+                missing.push((self.key, Asked::Sample(self.params.to_string())));
+                Ok(None)
+            }
+            Some(Answer::Sample(json)) => read(&self.key, Some(&json)).map(Some),
+            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Roots(_) | Answer::Other(_)) => {
+                Err(wrong_kind(&self.key))
+            }
+        }
+    }
+}
+
+impl Ask for Roots {
+    type Answer = Vec<Root>;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Vec<Root>>, Failure> {
+        match request.answer_to(&self.key) {
+            None => {
+                missing.push((self.key, Asked::Roots));
+                Ok(None)
+            }
+            Some(Answer::Roots(roots)) => Ok(Some(roots)),
+            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Sample(_) | Answer::Other(_)) => {
+                Err(wrong_kind(&self.key))
+            }
+        }
+    }
+}
+
+impl Ask for Other {
+    type Answer = Value;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Value>, Failure> {
+        match request.answer_to(&self.key) {
+            None => {
+                missing.push((self.key, Asked::Other(self.request.to_string())));
+                Ok(None)
+            }
+            Some(Answer::Other(json)) => read(&self.key, Some(&json)).map(Some),
+            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Sample(_) | Answer::Roots(_)) => {
+                Err(wrong_kind(&self.key))
+            }
+        }
+    }
+}
+
+impl<A: Ask> Ask for Vec<A> {
+    type Answer = Vec<A::Answer>;
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<Self::Answer>, Failure> {
+        let mut answers = Vec::new();
+        for question in self {
+            answers.push(question.answer(request, missing)?);
+        }
+        Ok(answers.into_iter().collect())
+    }
+}
+
+macro_rules! ask_tuple {
+    ($($question:ident)+) => {
+        impl<$($question: Ask),+> Ask for ($($question,)+) {
+            type Answer = ($($question::Answer,)+);
+
+            fn answer(
+                self,
+                request: &Request<'_>,
+                missing: &mut Vec<(String, Asked)>,
+            ) -> Result<Option<Self::Answer>, Failure> {
+                #[expect(non_snake_case, reason = "each question keeps the name of its type")]
+                let ($($question,)+) = self;
+                // All of them first, so that everything missing is asked in one round.
+                let answers = ($($question.answer(request, missing)?,)+);
+                #[expect(non_snake_case, reason = "each answer keeps the name of its question")]
+                let ($(Some($question),)+) = answers else { return Ok(None) };
+                Ok(Some(($($question,)+)))
+            }
+        }
+    };
+}
+
+ask_tuple!(A B);
+ask_tuple!(A B C);
+ask_tuple!(A B C D);
+ask_tuple!(A B C D E);
+ask_tuple!(A B C D E F);
+
+fn read<T: DeserializeOwned>(key: &str, json: Option<&str>) -> Result<T, Failure> {
+    serde_json::from_str(json.unwrap_or("{}"))
+        .map_err(|error| Failure::new(format!("the answer to `{key}` does not fit: {error}")))
+}
+
+fn refused(key: &str, how: &str) -> Failure {
+    Failure::new(format!("the user {how} `{key}`"))
+}
+
+fn wrong_kind(key: &str) -> Failure {
+    Failure::new(format!("`{key}` names two different questions"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{prelude::data, rehearsal::Rehearsal};
+
+    #[data]
+    #[derive(Debug, PartialEq)]
+    struct Person {
+        /// The whole name.
+        full_name: String,
+    }
+
+    fn person(name: &str) -> Person {
+        Person { full_name: name.to_owned() }
+    }
+
+    fn asked<T: std::fmt::Debug>(result: Result<T, Failure>) -> Vec<(String, Asked)> {
+        match result.expect_err("it has to be asked") {
+            Failure::NeedInput(asks) => asks,
+            other @ (Failure::Told(_) | Failure::Protocol(_)) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn one_question() {
+        let question = || form::<Person>("who", "Who is it?");
+        let rehearsal = Rehearsal::new();
+        let asks = asked(rehearsal.request().ask(question()));
+        let [(key, Asked::Form(form))] = asks.as_slice() else { panic!("{asks:?}") };
+        assert_eq!((key.as_str(), form.message.as_str()), ("who", "Who is it?"));
+        assert!(form.schema.contains("The whole name."), "{}", form.schema);
+
+        let rehearsal = Rehearsal::new().form("who", json!({ "fullName": "Ada" }));
+        assert_eq!(rehearsal.request().ask(question()), Ok(person("Ada")));
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_in_one_round() {
+        let questions = || (form::<Person>("a", "A?"), roots("b"), sample("c", json!({})));
+        let rehearsal = Rehearsal::new().roots("b", ["file:///b"]);
+        let asks = asked(rehearsal.request().ask(questions()));
+        let keys: Vec<_> = asks.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["a", "c"]);
+
+        let rehearsal = rehearsal.form("a", json!({ "fullName": "Ada" })).sampled("c", json!(1));
+        let (name, roots, sampled) = rehearsal.request().ask(questions()).expect("all are there");
+        assert_eq!((name, roots[0].uri.as_str(), sampled), (person("Ada"), "file:///b", json!(1)));
+    }
+
+    #[test]
+    fn a_list_of_questions() {
+        let questions = || vec![other("a", "x/y", json!({})), other("b", "x/y", json!({}))];
+        let rehearsal = Rehearsal::new().other("b", json!(2));
+        let asks = asked(rehearsal.request().ask(questions()));
+        let json = r#"{"method":"x/y","params":{}}"#.to_owned();
+        assert_eq!(asks, [("a".to_owned(), Asked::Other(json))]);
+        let rehearsal = rehearsal.other("a", json!(1));
+        assert_eq!(rehearsal.request().ask(questions()), Ok(vec![json!(1), json!(2)]));
+    }
+
+    #[test]
+    fn no_is_an_answer() {
+        let rehearsal = Rehearsal::new().form_declined("who");
+        let question = || form::<Person>("who", "Who is it?");
+        let failure = rehearsal.request().ask(question()).expect_err("declined");
+        assert_eq!(failure.to_string(), "the user declined `who`");
+        let answer = rehearsal.request().ask(question().or_declined()).expect("it is an answer");
+        assert_eq!(answer.accepted(), None);
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit() {
+        let rehearsal = Rehearsal::new().form("who", json!({ "name": 1 })).visited("page");
+        let wrong = rehearsal.request().ask(form::<Person>("who", "Who is it?"));
+        assert!(wrong.expect_err("it is wrong").to_string().contains("`who` does not fit"));
+        let wrong = rehearsal.request().ask(roots("page"));
+        assert!(wrong.expect_err("it is wrong").to_string().contains("two different"));
+        assert_eq!(rehearsal.request().ask(visit("page", "Sign in", "https://a.example")), Ok(()));
+    }
+}

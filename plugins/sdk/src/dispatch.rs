@@ -1,0 +1,243 @@
+//! From a call as the host makes it to the tool, and back.
+
+use crate::{
+    bindings::{
+        exports::portcullis::plugin::tools::{Guest, ToolOutcome},
+        portcullis::plugin::{
+            request::Request as HostRequest,
+            types::{Error, Need},
+        },
+    },
+    failure::{Failure, INVALID_PARAMS},
+    manifest::Plugin,
+    reply::{IntoReply, Reply},
+    request::Request,
+    tool::{Arguments, Tool},
+};
+
+impl<P: Plugin> Guest for P {
+    fn call(request: &HostRequest, name: String, arguments: String) -> Result<ToolOutcome, Error> {
+        find_and_call::<P>(&Request::from_host(request), &name, &arguments)
+    }
+}
+
+/// Calls the tool of that name.
+pub fn find_and_call<P: Plugin>(
+    request: &Request<'_>,
+    name: &str,
+    arguments: &str,
+) -> Result<ToolOutcome, Error> {
+    match P::TOOLS.iter().find(|tool| tool.name == name) {
+        Some(tool) => (tool.call)(request, arguments),
+        None => Err(invalid(format!("there is no tool `{name}`"))),
+    }
+}
+
+/// Calls this tool, and says it in the words of the contract.
+pub fn call<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<ToolOutcome, Error> {
+    match run::<T>(request, arguments) {
+        Ok(reply) => Ok(ToolOutcome::Done(reply.into())),
+        Err(Failure::Told(reply)) => Ok(ToolOutcome::Done((*reply).into())),
+        Err(Failure::NeedInput(asks)) => {
+            Ok(ToolOutcome::NeedInput(Need { asks, state: request.state() }))
+        }
+        Err(Failure::Protocol(error)) => Err(error),
+    }
+}
+
+/// Calls this tool.
+pub fn run<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<Reply, Failure> {
+    let tool: T = read(arguments).map_err(Failure::Protocol)?;
+    tool.call(request)?.into_reply()
+}
+
+/// The host has checked them against the schema; what serde still refuses is told by name.
+fn read<T: Arguments>(arguments: &str) -> Result<T, Error> {
+    serde_json::from_str(arguments).map_err(|error| {
+        let message = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = message.strip_suffix(&place).unwrap_or(&message);
+        invalid(match argument_at(arguments, error.line(), error.column()) {
+            Some(argument) => format!("argument `{argument}`: {message}"),
+            None => message.to_owned(),
+        })
+    })
+}
+
+fn invalid(message: String) -> Error {
+    Error { code: INVALID_PARAMS, message, data: None }
+}
+
+/// The argument whose value is being read at that place.
+fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
+    let before: usize = json.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let mut scan = Scan::default();
+    for (index, byte) in json.bytes().enumerate().take(before + column) {
+        scan.step(index, byte);
+    }
+    let (start, end) = scan.value_of?;
+    serde_json::from_str(json.get(start..end)?).ok()
+}
+
+/// Where in a JSON object we are: which of its own keys the current value belongs to.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    string: Option<usize>,
+    escaped: bool,
+    last_string: Option<(usize, usize)>,
+    value_of: Option<(usize, usize)>,
+}
+
+impl Scan {
+    fn step(&mut self, index: usize, byte: u8) {
+        if let Some(start) = self.string {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => {
+                    self.string = None;
+                    self.last_string = Some((start, index + 1));
+                }
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => self.string = Some(index),
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.value_of = None;
+                }
+            }
+            b':' if self.depth == 1 => self.value_of = self.last_string,
+            b',' if self.depth == 1 => self.value_of = None,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        bindings::portcullis::plugin::types::ContentBody,
+        manifest::{About, Entry},
+        prelude::*,
+        rehearsal::Rehearsal,
+    };
+
+    #[data]
+    struct Person {
+        name: String,
+    }
+
+    /// Does what it is told.
+    #[arguments]
+    struct Do {
+        what: What,
+        #[serde(default)]
+        how_often: u32,
+    }
+
+    #[data]
+    #[derive(PartialEq)]
+    enum What {
+        Answer,
+        Ask,
+        Fail,
+        Refuse,
+    }
+
+    impl Tool for Do {
+        const NAME: &'static str = "do";
+        type Output = Json<Person>;
+
+        fn call(self, request: &Request) -> Result<Json<Person>, Failure> {
+            match self.what {
+                What::Answer => Ok(Json(Person { name: format!("{}", self.how_often) })),
+                What::Ask => {
+                    request.set_state("half done");
+                    Ok(Json(request.ask(form("who", "Who is it?"))?))
+                }
+                What::Fail => Err(Failure::new("it broke")),
+                What::Refuse => Err(Failure::invalid_arguments("not like this")),
+            }
+        }
+    }
+
+    struct Example;
+
+    impl Plugin for Example {
+        const TOOLS: &'static [Entry] = &[Entry::of::<Do>()];
+
+        fn about() -> About {
+            unreachable!("nobody asks")
+        }
+    }
+
+    fn call(name: &str, arguments: &str) -> Result<ToolOutcome, Error> {
+        find_and_call::<Example>(&Rehearsal::new().request(), name, arguments)
+    }
+
+    fn complaint(arguments: &str) -> String {
+        let error = call("do", arguments).expect_err("they are wrong");
+        assert_eq!(error.code, INVALID_PARAMS);
+        error.message
+    }
+
+    #[test]
+    fn an_answer_is_text_and_structure() {
+        let outcome = call("do", r#"{"what":"answer","howOften":3}"#).expect("it answers");
+        let ToolOutcome::Done(result) = outcome else { panic!("it is done") };
+        assert_eq!(result.structured.as_deref(), Some(r#"{"name":"3"}"#));
+        assert_eq!(result.content[0].body, ContentBody::Text(r#"{"name":"3"}"#.to_owned()));
+        assert!(!result.is_error);
+    }
+
+    #[test]
+    fn a_question_ends_the_round_with_its_state() {
+        let outcome = call("do", r#"{"what":"ask"}"#).expect("it asks");
+        let ToolOutcome::NeedInput(need) = outcome else { panic!("it asks") };
+        assert_eq!(need.asks[0].0, "who");
+        assert_eq!(need.state.as_deref(), Some(b"half done".as_slice()));
+    }
+
+    #[test]
+    fn failures_go_where_they_belong() {
+        let told = call("do", r#"{"what":"fail"}"#).expect("the model is told");
+        let ToolOutcome::Done(result) = told else { panic!("it is done") };
+        assert!(result.is_error);
+        assert_eq!(result.content[0].body, ContentBody::Text("it broke".to_owned()));
+        let fault = call("do", r#"{"what":"refuse"}"#).expect_err("it is a fault");
+        assert_eq!(fault.message, "not like this");
+        let unknown = call("undo", "{}").expect_err("there is none");
+        assert_eq!(
+            (unknown.code, unknown.message.as_str()),
+            (INVALID_PARAMS, "there is no tool `undo`")
+        );
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named() {
+        let table = [
+            (r#"{"what":"answer","howOften":"x"}"#, "argument `howOften`: invalid type: string"),
+            (
+                r#"{"howOften":-1,"what":"answer"}"#,
+                "argument `howOften`: invalid value: integer `-1`",
+            ),
+            ("{\n  \"what\": \"a:,{\\\"b\"\n}", "argument `what`: unknown variant"),
+            (r#"{"what":{"x":[1,2]}}"#, "argument `what`: "),
+            (r#"{"what":"answer","loud":true}"#, "unknown field `loud`"),
+            ("{}", "missing field `what`"),
+            ("[", ""),
+        ];
+        for (arguments, expected) in table {
+            let message = complaint(arguments);
+            assert!(message.starts_with(expected), "{arguments}: {message}");
+            assert!(!message.contains("line"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Why a call did not answer.
+
+use crate::{
+    bindings::portcullis::plugin::types::{Ask, Error},
+    reply::Reply,
+};
+use std::fmt;
+
+/// Why a call did not answer.
+///
+/// Any error becomes one with `?`: the model is told what went wrong, with all causes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// The tool ran and could not do it. The model reads why, and may try something else.
+    Told(Box<Reply>),
+    /// Something has to be asked first. Raised by [`Request::ask`](crate::Request::ask); the call
+    /// is made again when the answers are there.
+    NeedInput(Vec<(String, Ask)>),
+    /// A fault of the protocol, not of the work: a JSON-RPC error. Rarely right.
+    Protocol(Error),
+}
+
+impl Failure {
+    /// Tells the model what went wrong.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self::from(Reply::new().text(message))
+    }
+
+    /// The arguments make no sense together, though each is as the schema says.
+    pub fn invalid_arguments(message: impl Into<String>) -> Self {
+        Self::Protocol(Error { code: INVALID_PARAMS, message: message.into(), data: None })
+    }
+}
+
+pub(crate) const INVALID_PARAMS: i32 = -32602;
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(with_causes(&error))
+    }
+}
+
+/// A failure with more than text to say.
+impl From<Reply> for Failure {
+    fn from(reply: Reply) -> Self {
+        Self::Told(Box::new(reply.error()))
+    }
+}
+
+/// As people read it. Not an `Error`, since every error becomes one of these.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(reply) => f.write_str(&reply.as_text()),
+            Self::NeedInput(asks) => {
+                let keys: Vec<&str> = asks.iter().map(|(key, _)| key.as_str()).collect();
+                write!(f, "to be asked first: {}", keys.join(", "))
+            }
+            Self::Protocol(error) => f.write_str(&error.message),
+        }
+    }
+}
+
+/// Says what was being done when it went wrong.
+pub trait OrFail<T> {
+    /// Fails with `what: why`.
+    fn or_fail(self, what: impl fmt::Display) -> Result<T, Failure>;
+}
+
+impl<T, E: std::error::Error> OrFail<T> for Result<T, E> {
+    fn or_fail(self, what: impl fmt::Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(format!("{what}: {}", with_causes(&error))))
+    }
+}
+
+impl<T> OrFail<T> for Option<T> {
+    fn or_fail(self, what: impl fmt::Display) -> Result<T, Failure> {
+        self.ok_or_else(|| Failure::new(what.to_string()))
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let why = error.to_string();
+        // Some errors repeat their cause in their own words.
+        if !text.ends_with(&why) {
+            text.push_str(": ");
+            text.push_str(&why);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read() -> Result<String, Failure> {
+        Ok(std::fs::read_to_string("/no/such/file")?)
+    }
+
+    #[test]
+    fn every_error_is_told() {
+        let Err(Failure::Told(reply)) = read() else { panic!("it is told") };
+        assert!(reply.is_error);
+        assert!(reply.as_text().starts_with("No such file"), "{}", reply.as_text());
+    }
+
+    #[test]
+    fn what_comes_before_why() {
+        let failure = std::fs::read("/no/such/file").or_fail("cannot read it").unwrap_err();
+        assert!(failure.to_string().starts_with("cannot read it: No such file"));
+        assert_eq!(None::<u8>.or_fail("none").unwrap_err(), Failure::new("none"));
+    }
+}

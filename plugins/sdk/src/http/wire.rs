@@ -1,0 +1,120 @@
+//! A request through `wasi:http`.
+
+use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts};
+use std::time::Duration;
+use wasip2::{
+    http::{
+        outgoing_handler,
+        types::{
+            Fields, HeaderError, IncomingResponse, Method, OutgoingBody, OutgoingRequest,
+            RequestOptions, Scheme, http_error_code,
+        },
+    },
+    io::streams::StreamError,
+};
+
+/// What a stream takes in one piece.
+const WRITE_BYTES: usize = 4096;
+/// What is asked of a stream in one piece.
+const READ_BYTES: u64 = 64 * 1024;
+
+/// Sends it, hands the body of the answer to `sink`, and returns its head.
+pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
+    let Outgoing { method, url, mut headers, body, timeouts } = outgoing;
+    let body = body.unwrap_or_default();
+    let says_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if !body.is_empty() && !says_length {
+        headers.push(("content-length".to_owned(), body.len().to_string()));
+    }
+    let request = OutgoingRequest::new(fields(headers)?);
+    let scheme = if url.secure { Scheme::Https } else { Scheme::Http };
+    request.set_method(&named(method)).map_err(|()| Reason::Invalid("method"))?;
+    request.set_scheme(Some(&scheme)).map_err(|()| Reason::InvalidUrl)?;
+    request.set_authority(Some(&url.authority)).map_err(|()| Reason::InvalidUrl)?;
+    request.set_path_with_query(Some(&url.path)).map_err(|()| Reason::InvalidUrl)?;
+    let request_body = request.body().expect("it is taken once");
+
+    let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
+    let written = write(request_body, &body);
+    pending.subscribe().block();
+    let response = pending
+        .get()
+        .expect("it was waited for")
+        .expect("it is taken once")
+        .map_err(Reason::Code)?;
+    // A server may answer before it has read everything; only without an answer does it matter
+    // that something could not be written, and then the error above says why.
+    drop(written);
+
+    let head = (response.status(), response.headers().entries());
+    read(&response, sink)?;
+    Ok(head)
+}
+
+fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
+    let headers: Vec<_> =
+        headers.into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
+    Fields::from_list(&headers).map_err(|error| match error {
+        HeaderError::InvalidSyntax => Reason::Invalid("header"),
+        HeaderError::Forbidden => Reason::Invalid("header: the host sets it itself"),
+        HeaderError::Immutable => Reason::Invalid("header: it cannot be changed"),
+    })
+}
+
+fn named(method: String) -> Method {
+    match method.as_str() {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        "OPTIONS" => Method::Options,
+        "PATCH" => Method::Patch,
+        _ => Method::Other(method),
+    }
+}
+
+fn options(timeouts: Timeouts) -> Option<RequestOptions> {
+    let Timeouts { connect, first_byte, between_bytes } = timeouts;
+    // Without limits, no options.
+    connect.or(first_byte).or(between_bytes)?;
+    let nanoseconds = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let options = RequestOptions::new();
+    // A host that does not know one of these keeps its own limit.
+    let _ = options.set_connect_timeout(connect.map(nanoseconds));
+    let _ = options.set_first_byte_timeout(first_byte.map(nanoseconds));
+    let _ = options.set_between_bytes_timeout(between_bytes.map(nanoseconds));
+    Some(options)
+}
+
+fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
+    if !bytes.is_empty() {
+        let stream = body.write().expect("it is taken once");
+        for piece in bytes.chunks(WRITE_BYTES) {
+            stream.blocking_write_and_flush(piece).map_err(interrupted)?;
+        }
+    }
+    OutgoingBody::finish(body, None).map_err(Reason::Code)
+}
+
+fn read(response: &IncomingResponse, sink: &mut Sink<'_>) -> Result<(), Reason> {
+    let body = response.consume().expect("it is taken once");
+    let stream = body.stream().expect("it is taken once");
+    loop {
+        match stream.blocking_read(READ_BYTES) {
+            Ok(piece) => sink(&piece)?,
+            Err(StreamError::Closed) => return Ok(()),
+            Err(error) => return Err(interrupted(error)),
+        }
+    }
+}
+
+fn interrupted(error: StreamError) -> Reason {
+    match error {
+        StreamError::LastOperationFailed(error) => match http_error_code(&error) {
+            Some(code) => Reason::Code(code),
+            None => Reason::Interrupted(error.to_debug_string()),
+        },
+        StreamError::Closed => Reason::Code(ErrorCode::ConnectionTerminated),
+    }
+}

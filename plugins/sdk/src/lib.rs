@@ -1,0 +1,98 @@
+//! What a Portcullis plugin is written with: tools in plain Rust, served as a sandboxed component.
+//!
+//! The smallest plugin:
+//!
+//! ```
+//! use portcullis_plugin::prelude::*;
+//!
+//! /// Says hello.
+//! #[arguments]
+//! struct Greet {
+//!     /// Who to greet.
+//!     name: String,
+//! }
+//!
+//! impl Tool for Greet {
+//!     const NAME: &'static str = "greet";
+//!     type Output = String;
+//!
+//!     fn call(self, _request: &Request) -> Result<String, Failure> {
+//!         Ok(format!("Hello, {}!", self.name))
+//!     }
+//! }
+//!
+//! plugin! { name: "hello", tools: [Greet] }
+//! ```
+//!
+//! What a plugin may reach is listed in its manifest (see [`Want`]) and granted by the operator;
+//! what is not granted does not exist for it. Files are plain `std::fs`, at the paths the arguments
+//! name.
+
+// The macros write `::portcullis_plugin`, in this crate too.
+extern crate self as portcullis_plugin;
+
+mod ask;
+mod bindings;
+pub mod cache;
+mod dispatch;
+mod failure;
+#[cfg(feature = "http")]
+pub mod http;
+mod manifest;
+#[cfg(not(target_family = "wasm"))]
+pub mod rehearsal;
+mod reply;
+mod request;
+mod schema;
+pub mod settings;
+pub mod store;
+mod tool;
+
+pub use ask::{
+    Answered, Ask, Form, FormFields, FormOrDeclined, Other, Root, Roots, Sample, Visit, form,
+    other, roots, sample, visit,
+};
+pub use failure::{Failure, OrFail};
+pub use manifest::Want;
+pub use portcullis_plugin_macros::{arguments, data, plugin};
+pub use reply::{IntoReply, Json, Reply};
+pub use request::{Level, Request};
+pub use tool::{Arguments, Hints, PathAccess, PathArgument, PathKind, Tool};
+
+pub use schemars;
+pub use serde;
+pub use serde_json;
+
+/// The pieces that results are made of, as the contract has them.
+pub mod content {
+    pub use crate::bindings::portcullis::plugin::types::{
+        Annotations, Blob, Content, ContentBody, Icon, ResourceContents, ResourceData,
+        ResourceInfo, Role,
+    };
+}
+
+/// What [`Failure::NeedInput`] carries, as the contract has it.
+pub mod asked {
+    pub use crate::bindings::portcullis::plugin::types::{Ask, Form, Visit};
+}
+
+/// Everything most plugins need: `use portcullis_plugin::prelude::*;`.
+pub mod prelude {
+    #[cfg(feature = "http")]
+    pub use crate::http;
+    pub use crate::{
+        Arguments, Failure, Hints, IntoReply, Json, Level, OrFail, Reply, Request, Tool, Want,
+        arguments, cache, data, form, plugin, roots, sample, serde_json::json, settings, store,
+        visit,
+    };
+}
+
+/// What the macros write about. Not for authors.
+#[doc(hidden)]
+pub mod export {
+    pub use crate::{
+        bindings::{export, exports},
+        manifest::{About, Entry, Plugin, check_distinct, check_name, unless_empty},
+    };
+    pub use wit_bindgen;
+}

@@ -1,0 +1,398 @@
+//! The plugin's own account of itself: what it offers and what it wants.
+
+use crate::{
+    bindings::exports::portcullis::plugin::{
+        manifest::{self as wit, Manifest},
+        tools::ToolOutcome,
+    },
+    bindings::portcullis::plugin::types::Error,
+    dispatch,
+    request::Request,
+    schema,
+    tool::{PathAccess, PathArgument, Tool},
+};
+
+/// What [`plugin!`](crate::plugin) is told, apart from the tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// What it calls itself. The operator's name for it is that of its file.
+    pub name: &'static str,
+    /// That of its crate.
+    pub version: &'static str,
+    /// The name people see.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Where there is more to read.
+    pub website: Option<String>,
+    /// Advice to the model.
+    pub instructions: Option<String>,
+    /// What it wants besides the files its arguments name.
+    pub wants: Vec<Want>,
+}
+
+/// A crate that is a plugin. Implemented by [`plugin!`](crate::plugin).
+pub trait Plugin {
+    /// What it offers.
+    const TOOLS: &'static [Entry];
+    /// What it says of itself.
+    fn about() -> About;
+}
+
+/// A tool among others.
+pub struct Entry {
+    /// As the model calls it.
+    pub name: &'static str,
+    /// Which arguments name paths.
+    pub paths: &'static [PathArgument],
+    /// What the client is told of it.
+    pub describe: fn() -> wit::Tool,
+    /// Calls it.
+    pub call: fn(&Request<'_>, &str) -> Result<ToolOutcome, Error>,
+}
+
+impl Entry {
+    /// The entry of a tool.
+    pub const fn of<T: Tool>() -> Self {
+        Self {
+            name: T::NAME,
+            paths: T::PATHS,
+            describe: describe_tool::<T>,
+            call: dispatch::call::<T>,
+        }
+    }
+}
+
+/// Something the plugin wants to be granted, with the sentence shown to the person who grants it.
+///
+/// What path arguments need is wanted by itself. Where the target is `"$NAME"`, it is what the
+/// operator's setting `NAME` holds, so that a plugin can want "the mirror I was configured with".
+///
+/// A want is no grant: the operator grants, and only what is both wanted and granted is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Want {
+    capability: &'static str,
+    target: String,
+    access: String,
+    reason: String,
+    optional: bool,
+}
+
+impl Want {
+    /// Requests to a host, with these methods (`"GET"`, `"GET,POST"`). The scheme is `https` and
+    /// the port its usual one, unless the host is written as in `"http://localhost:8080"`.
+    pub fn http(host: impl Into<String>, methods: &str, reason: impl Into<String>) -> Self {
+        Self::new("http", host, methods, reason)
+    }
+
+    /// That many bytes kept from one call to the next.
+    pub fn store(bytes: u64, reason: impl Into<String>) -> Self {
+        Self::new("store", bytes.to_string(), "", reason)
+    }
+
+    /// That many bytes of derived data, which may be dropped.
+    pub fn cache(bytes: u64, reason: impl Into<String>) -> Self {
+        Self::new("cache", bytes.to_string(), "", reason)
+    }
+
+    /// A setting the operator may give.
+    pub fn settings(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("settings", name, "", reason)
+    }
+
+    /// To ask the connected client: `"elicitation"`, `"sampling"` or `"roots"`.
+    pub fn client(feature: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("client", feature, "", reason)
+    }
+
+    /// All of the session's roots, to `"read"` or to `"write"`, not only what a call names.
+    pub fn roots(access: &str, reason: impl Into<String>) -> Self {
+        Self::new("files", "roots", access, reason)
+    }
+
+    /// A directory beside the session's roots, by its absolute path, to read.
+    pub fn directory(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("files", path, "read", reason)
+    }
+
+    /// The plugin does without when it is not granted.
+    ///
+    /// A capability whose functions the plugin calls has to be granted all the same, or the plugin
+    /// is not loaded: this is for one host among others, or one feature of the client.
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    fn new(
+        capability: &'static str,
+        target: impl Into<String>,
+        access: &str,
+        reason: impl Into<String>,
+    ) -> Self {
+        let (target, reason) = (target.into(), reason.into());
+        Self { capability, target, access: access.to_owned(), reason, optional: false }
+    }
+}
+
+impl From<Want> for wit::Want {
+    fn from(want: Want) -> Self {
+        let Want { capability, target, access, reason, optional } = want;
+        Self { capability: capability.to_owned(), target, access, reason, optional }
+    }
+}
+
+impl<P: Plugin> wit::Guest for P {
+    fn describe() -> Manifest {
+        describe::<P>()
+    }
+}
+
+/// The manifest of a plugin.
+pub fn describe<P: Plugin>() -> Manifest {
+    let About { name, version, title, description, website, instructions, wants } = P::about();
+    let wants = files_wanted(P::TOOLS).into_iter().chain(wants);
+    Manifest {
+        name: name.to_owned(),
+        title,
+        version: version.to_owned(),
+        description,
+        website,
+        instructions,
+        icons: Vec::new(),
+        tools: P::TOOLS.iter().map(|tool| (tool.describe)()).collect(),
+        wants: wants.map(Into::into).collect(),
+        extra: None,
+    }
+}
+
+fn describe_tool<T: Tool>() -> wit::Tool {
+    let mut input = schema::of_input::<T>();
+    let description = schema::take_description(&mut input);
+    schema::require_object(&mut input, T::NAME);
+    wit::Tool {
+        name: T::NAME.to_owned(),
+        title: T::TITLE.map(str::to_owned),
+        description,
+        input_schema: input.to_string(),
+        output_schema: T::output_schema().map(|schema| schema.to_string()),
+        paths: T::PATHS.iter().map(Into::into).collect(),
+        hints: T::HINTS.into(),
+        icons: T::icons(),
+        extra: T::extra().map(|extra| extra.to_string()),
+    }
+}
+
+impl From<&PathArgument> for wit::PathArgument {
+    fn from(path: &PathArgument) -> Self {
+        Self {
+            pointer: path.pointer.to_owned(),
+            kind: path.kind,
+            access: path.access,
+            when: path.when.map(str::to_owned),
+        }
+    }
+}
+
+/// What the tools' path arguments amount to.
+fn files_wanted(tools: &[Entry]) -> Option<Want> {
+    let mut paths = tools.iter().flat_map(|tool| tool.paths).peekable();
+    paths.peek()?;
+    Some(if paths.any(|path| path.access != PathAccess::Read) {
+        Want::new(
+            "files",
+            "arguments",
+            "write",
+            "to read and write the paths its tools are called with",
+        )
+    } else {
+        Want::new("files", "arguments", "read", "to read the paths its tools are called with")
+    })
+}
+
+/// Refuses, while it is compiled, a name that no client could call.
+pub const fn check_name(name: &str) {
+    let name = name.as_bytes();
+    let mut fits = !name.is_empty() && name.len() <= 64;
+    let mut i = 0;
+    while i < name.len() {
+        fits &= name[i].is_ascii_alphanumeric() || matches!(name[i], b'_' | b'-' | b'.');
+        i += 1;
+    }
+    assert!(fits, "a tool's NAME is 1 to 64 letters, digits, `_`, `-` and `.`");
+}
+
+/// Refuses, while it is compiled, tools that have one name.
+pub const fn check_distinct(tools: &[Entry]) {
+    let mut i = 0;
+    while i < tools.len() {
+        let mut j = 0;
+        while j < i {
+            let same = same(tools[i].name.as_bytes(), tools[j].name.as_bytes());
+            assert!(!same, "two tools have the same NAME");
+            j += 1;
+        }
+        i += 1;
+    }
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// What Cargo says, which is the empty string for what it does not know.
+pub fn unless_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+    use serde_json::Value;
+
+    /// Checks a project.
+    ///
+    /// And repairs it.
+    #[arguments]
+    struct Check {
+        #[path(directory, read)]
+        #[path(directory, write, when = "repair_it")]
+        project_dir: String,
+        #[serde(default, rename = "repair")]
+        repair_it: bool,
+        #[path(file, read)]
+        r#type: Option<Vec<std::path::PathBuf>>,
+    }
+
+    #[data]
+    struct Found {
+        faults: u32,
+    }
+
+    impl Tool for Check {
+        const NAME: &'static str = "check";
+        const TITLE: Option<&'static str> = Some("Check");
+        const HINTS: Hints = Hints::new().destructive(false);
+        type Output = Json<Found>;
+
+        fn call(self, _request: &Request) -> Result<Json<Found>, Failure> {
+            let _ = (self.project_dir, self.repair_it, self.r#type);
+            Ok(Json(Found { faults: 0 }))
+        }
+    }
+
+    /// Does nothing.
+    #[arguments]
+    struct Nothing {}
+
+    impl Tool for Nothing {
+        const NAME: &'static str = "nothing";
+        type Output = &'static str;
+
+        fn call(self, _request: &Request) -> Result<&'static str, Failure> {
+            Ok("done")
+        }
+    }
+
+    struct Example;
+
+    impl Plugin for Example {
+        const TOOLS: &'static [Entry] = &[Entry::of::<Check>(), Entry::of::<Nothing>()];
+
+        fn about() -> About {
+            About {
+                name: "example",
+                version: "1.2.3",
+                title: None,
+                description: unless_empty(""),
+                website: None,
+                instructions: None,
+                wants: vec![Want::http("example.org", "GET", "to look it up").optional()],
+            }
+        }
+    }
+
+    const _: () = check_distinct(Example::TOOLS);
+
+    #[test]
+    fn a_tool_is_all_that_its_type_says() {
+        let tool = &describe::<Example>().tools[0];
+        assert_eq!(tool.name, "check");
+        assert_eq!(tool.title.as_deref(), Some("Check"));
+        assert_eq!(tool.description.as_deref(), Some("Checks a project.\n\nAnd repairs it."));
+        assert_eq!(tool.hints.destructive, Some(false));
+        assert_eq!(tool.hints.read_only, None);
+        let input: Value = serde_json::from_str(&tool.input_schema).expect("it is JSON");
+        assert_eq!(input["type"], "object");
+        assert_eq!(input["additionalProperties"], false);
+        assert_eq!(input["required"], json!(["projectDir"]));
+        for noise in ["title", "description", "$schema", "$defs"] {
+            assert_eq!(input.get(noise), None);
+        }
+        let output = tool.output_schema.as_deref().expect("there is one");
+        let output: Value = serde_json::from_str(output).expect("it is JSON");
+        assert_eq!(output["properties"]["faults"]["type"], "integer");
+    }
+
+    #[test]
+    fn paths_have_the_names_of_the_schema() {
+        let paths = &describe::<Example>().tools[0].paths;
+        let told: Vec<_> = paths
+            .iter()
+            .map(|path| (path.pointer.as_str(), path.kind, path.access, path.when.as_deref()))
+            .collect();
+        let expected = [
+            ("/projectDir", wit::PathKind::Directory, PathAccess::Read, None),
+            ("/projectDir", wit::PathKind::Directory, PathAccess::Write, Some("/repair")),
+            ("/type/-", wit::PathKind::File, PathAccess::Read, None),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn no_arguments_are_an_empty_object() {
+        let tool = &describe::<Example>().tools[1];
+        let input: Value = serde_json::from_str(&tool.input_schema).expect("it is JSON");
+        assert_eq!(input, json!({ "type": "object", "additionalProperties": false }));
+        assert_eq!(tool.output_schema, None);
+    }
+
+    #[test]
+    fn files_are_wanted_as_far_as_paths_reach() {
+        let wants = describe::<Example>().wants;
+        assert_eq!(wants.len(), 2);
+        assert_eq!(wants[0].capability, "files");
+        assert_eq!(wants[0].target, "arguments");
+        assert_eq!(wants[0].access, "write");
+        assert_eq!(wants[1].target, "example.org");
+        assert!(wants[1].optional);
+        assert_eq!(files_wanted(&[Entry::of::<Nothing>()]), None);
+        let only_read = Entry { paths: &Check::PATHS[2..], ..Entry::of::<Check>() };
+        assert_eq!(files_wanted(&[only_read]).expect("it reads").access, "read");
+    }
+
+    #[test]
+    #[should_panic(expected = "two tools have the same NAME")]
+    fn names_are_distinct() {
+        check_distinct(&[Entry::of::<Nothing>(), Entry::of::<Nothing>()]);
+    }
+
+    #[test]
+    fn names_are_such_that_clients_take_them() {
+        check_name("a_B-3.c");
+        for name in ["", "a b", "ä", &"x".repeat(65)] {
+            std::panic::catch_unwind(|| check_name(name)).expect_err(name);
+        }
+    }
+}

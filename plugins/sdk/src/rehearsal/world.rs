@@ -1,0 +1,178 @@
+//! What a plugin reaches through functions: settings, cache, store and web, kept in memory.
+
+use crate::bindings::portcullis::plugin::store::Entry;
+#[cfg(feature = "http")]
+use std::collections::HashMap;
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+};
+
+/// Everything there is.
+#[derive(Debug, Default)]
+pub struct World {
+    settings: RefCell<BTreeMap<String, String>>,
+    cached: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// By whether it is the caller's, and by key.
+    stored: RefCell<BTreeMap<(bool, String), Entry>>,
+    writes: Cell<u64>,
+    #[cfg(feature = "http")]
+    pages: RefCell<HashMap<String, http::Page>>,
+    #[cfg(feature = "http")]
+    sent: RefCell<Vec<http::Sent>>,
+}
+
+thread_local! {
+    static HERE: RefCell<Rc<World>> = RefCell::default();
+}
+
+/// From now on, on this thread, this is what there is.
+pub fn enter(world: Rc<World>) {
+    HERE.set(world);
+}
+
+fn here() -> Rc<World> {
+    HERE.with_borrow(Rc::clone)
+}
+
+impl World {
+    pub fn set(&self, key: &str, value: &str) {
+        self.settings.borrow_mut().insert(key.to_owned(), value.to_owned());
+    }
+}
+
+pub mod settings {
+    //! As the contract's `settings`.
+
+    pub fn get(key: &str) -> Option<String> {
+        super::here().settings.borrow().get(key).cloned()
+    }
+}
+
+pub mod cache {
+    //! As the contract's `cache`, except that nothing is ever dropped.
+
+    pub fn get(key: &str) -> Option<Vec<u8>> {
+        super::here().cached.borrow().get(key).cloned()
+    }
+
+    pub fn set(key: &str, value: &[u8], _ttl_ms: u64) {
+        super::here().cached.borrow_mut().insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Nobody else is here, so everyone gets it.
+    pub struct Claim;
+
+    impl Claim {
+        pub fn take(_key: &str) -> Option<Self> {
+            Some(Self)
+        }
+    }
+}
+
+pub mod store {
+    //! As the contract's `store`, without a quota.
+
+    use crate::bindings::portcullis::plugin::store::{Entry, Scope, StoreError};
+
+    #[derive(Debug)]
+    pub struct Keyspace {
+        for_caller: bool,
+    }
+
+    impl Keyspace {
+        pub fn open(scope: Scope) -> Result<Self, StoreError> {
+            Ok(Self { for_caller: scope == Scope::Caller })
+        }
+
+        pub fn get(&self, key: &str) -> Result<Option<Entry>, StoreError> {
+            let world = super::here();
+            let stored = world.stored.borrow();
+            Ok(stored.get(&(self.for_caller, key.to_owned())).cloned())
+        }
+
+        pub fn set(&self, key: &str, value: &[u8], expect: Option<u64>) -> Result<u64, StoreError> {
+            let stored = self.get(key)?.map_or(0, |entry| entry.version);
+            if expect.is_some_and(|expected| expected != stored) {
+                return Err(StoreError::Conflict);
+            }
+            let world = super::here();
+            let version = world.writes.get() + 1;
+            world.writes.set(version);
+            let key = (self.for_caller, key.to_owned());
+            let value = value.to_owned();
+            world.stored.borrow_mut().insert(key, Entry { value, version });
+            Ok(version)
+        }
+
+        pub fn delete(&self, key: &str) -> Result<(), StoreError> {
+            super::here().stored.borrow_mut().remove(&(self.for_caller, key.to_owned()));
+            Ok(())
+        }
+
+        pub fn keys(
+            &self,
+            prefix: &str,
+            after: Option<&str>,
+            limit: u32,
+        ) -> Result<Vec<String>, StoreError> {
+            let world = super::here();
+            let stored = world.stored.borrow();
+            let keys = stored.keys().filter(|(for_caller, _)| *for_caller == self.for_caller);
+            Ok(keys
+                .map(|(_, key)| key)
+                .filter(|key| key.starts_with(prefix))
+                .filter(|key| after.is_none_or(|after| key.as_str() > after))
+                .take(usize::try_from(limit).unwrap_or(usize::MAX))
+                .cloned()
+                .collect())
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+pub mod http {
+    //! The web: the pages there are.
+
+    use super::World;
+    use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url};
+
+    /// A request as it would have gone out.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Sent {
+        /// Such as `GET`.
+        pub method: String,
+        /// With the query.
+        pub url: String,
+        /// In order.
+        pub headers: Vec<(String, String)>,
+        /// Empty when there was none.
+        pub body: Vec<u8>,
+    }
+
+    /// Its status and its body.
+    pub type Page = (u16, Vec<u8>);
+
+    impl World {
+        pub fn put_page(&self, url: &str, page: Page) {
+            let url = Url::parse(url).expect("a page has an http or https URL");
+            self.pages.borrow_mut().insert(url.to_string(), page);
+        }
+
+        pub fn sent(&self) -> Vec<Sent> {
+            self.sent.borrow().clone()
+        }
+    }
+
+    pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
+        let Outgoing { method, url, headers, body, .. } = outgoing;
+        let url = url.to_string();
+        let world = super::here();
+        let page = world.pages.borrow().get(&url).cloned();
+        world.sent.borrow_mut().push(Sent { method, url, headers, body: body.unwrap_or_default() });
+        let (status, body) = page.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
+        sink(&body)?;
+        Ok((status, Vec::new()))
+    }
+}

@@ -1,0 +1,199 @@
+//! The request being served, and the client behind it.
+
+#[cfg(not(target_family = "wasm"))]
+use crate::rehearsal::{self, Rehearsal};
+use crate::{
+    ask::Ask,
+    bindings::portcullis::plugin::{request::Request as HostRequest, types::Answer},
+    failure::Failure,
+};
+use serde_json::Value;
+use std::{cell::RefCell, time::Duration};
+
+pub use crate::bindings::portcullis::plugin::request::Level;
+
+/// The request being served. It lives no longer than the call.
+///
+/// In a test on your own machine, [`Rehearsal::request`](crate::rehearsal::Rehearsal::request)
+/// makes one.
+#[derive(Debug)]
+pub struct Request<'call> {
+    source: Source<'call>,
+    /// What this round leaves for the next.
+    new_state: RefCell<Option<Vec<u8>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'call> {
+    Host(&'call HostRequest),
+    #[cfg(not(target_family = "wasm"))]
+    Rehearsal(rehearsal::Source<'call>),
+}
+
+/// Asks whoever is behind the request.
+macro_rules! from {
+    ($request:expr, $source:ident => $answer:expr) => {
+        match $request.source {
+            Source::Host($source) => $answer,
+            #[cfg(not(target_family = "wasm"))]
+            Source::Rehearsal($source) => $answer,
+        }
+    };
+}
+
+impl<'call> Request<'call> {
+    pub(crate) fn from_host(request: &'call HostRequest) -> Self {
+        Self { source: Source::Host(request), new_state: RefCell::default() }
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn from_rehearsal(rehearsal: &'call Rehearsal) -> Self {
+        Self {
+            source: Source::Rehearsal(rehearsal::Source(rehearsal)),
+            new_state: RefCell::default(),
+        }
+    }
+
+    /// An id made by the host, the same on every round of one request.
+    pub fn id(&self) -> String {
+        from!(self, source => source.id())
+    }
+
+    /// The MCP revision spoken with the client, such as `"2026-07-28"`.
+    pub fn protocol(&self) -> String {
+        from!(self, source => source.protocol())
+    }
+
+    /// A stable opaque id of the authenticated caller, when there is one.
+    pub fn principal(&self) -> Option<String> {
+        from!(self, source => source.principal())
+    }
+
+    /// The request's `_meta` without the reserved keys; `null` when there is none.
+    pub fn meta(&self) -> Value {
+        let meta = from!(self, source => source.meta());
+        meta.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
+    }
+
+    /// Whether the client takes part in a feature: `"elicitation.form"`, `"elicitation.url"`,
+    /// `"sampling"`, `"sampling.tools"`, `"roots"`, or `"extension:<id>"`.
+    pub fn supports(&self, feature: &str) -> bool {
+        from!(self, source => source.supports(feature))
+    }
+
+    /// True once the caller has cancelled or the deadline is near: return soon.
+    pub fn cancelled(&self) -> bool {
+        from!(self, source => source.cancelled())
+    }
+
+    /// The time left, when it is limited.
+    pub fn remaining(&self) -> Option<Duration> {
+        from!(self, source => source.remaining()).map(Duration::from_millis)
+    }
+
+    /// Reports progress: how much is done, of how much if that is known, and what is being done
+    /// (or `""`). Cheap; the host drops what the client did not ask for.
+    pub fn progress(&self, done: f64, total: impl Into<Option<f64>>, message: &str) {
+        let message = (!message.is_empty()).then_some(message);
+        from!(self, source => source.progress(done, total.into(), message));
+    }
+
+    /// Writes a record to the plugin's log, and to the client where that asked for logs.
+    pub fn log(&self, level: Level, data: impl Into<Value>) {
+        from!(self, source => source.log(level, None, &data.into().to_string()));
+    }
+
+    /// Puts one question, or a tuple or `Vec` of questions in one round.
+    ///
+    /// When the answers of an earlier round are there, they are returned. Otherwise this fails with
+    /// [`Failure::NeedInput`], the call ends, the host asks, and the tool is called again from the
+    /// start. So ask early, and do nothing before it that may not be done twice.
+    ///
+    /// ```
+    /// # use portcullis_plugin::prelude::*;
+    /// #[data]
+    /// struct Person {
+    ///     name: String,
+    /// }
+    ///
+    /// fn greet(request: &Request) -> Result<String, Failure> {
+    ///     let (person, roots) = request.ask((
+    ///         form::<Person>("name", "What is your name?"),
+    ///         roots("roots"),
+    ///     ))?;
+    ///     Ok(format!("{} has {} roots", person.name, roots.len()))
+    /// }
+    /// ```
+    pub fn ask<A: Ask>(&self, questions: A) -> Result<A::Answer, Failure> {
+        let mut missing = Vec::new();
+        match questions.answer(self, &mut missing)? {
+            Some(answer) if missing.is_empty() => Ok(answer),
+            _ => Err(Failure::NeedInput(missing)),
+        }
+    }
+
+    /// What the last round left with [`set_state`](Self::set_state), or this round if it has.
+    pub fn state(&self) -> Option<Vec<u8>> {
+        let new = self.new_state.borrow().clone();
+        new.or_else(|| from!(self, source => source.state()))
+    }
+
+    /// Leaves up to 32 KiB for the next round, should this one end with a question. It stays until
+    /// another is set. The host seals it: the client can neither read nor change it.
+    pub fn set_state(&self, state: impl Into<Vec<u8>>) {
+        *self.new_state.borrow_mut() = Some(state.into());
+    }
+
+    pub(crate) fn answer_to(&self, key: &str) -> Option<Answer> {
+        from!(self, source => source.answer(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_host_says() {
+        let rehearsal = Rehearsal::new()
+            .principal("ada")
+            .meta(json!({ "a": 1 }))
+            .remaining(Duration::from_secs(2))
+            .without("sampling");
+        let request = rehearsal.request();
+        assert_eq!(request.principal().as_deref(), Some("ada"));
+        assert_eq!(request.meta()["a"], 1);
+        assert_eq!(request.remaining(), Some(Duration::from_secs(2)));
+        assert!(request.supports("roots") && !request.supports("sampling"));
+        assert!(!request.cancelled());
+        assert_eq!(Rehearsal::new().request().meta(), Value::Null);
+    }
+
+    #[test]
+    fn what_the_host_is_told() {
+        let rehearsal = Rehearsal::new();
+        let request = rehearsal.request();
+        request.progress(1.0, 2.0, "half");
+        request.progress(1.5, None, "");
+        request.log(Level::Warning, "careful");
+        request.log(Level::Debug, json!({ "n": 1 }));
+        let [half, more] = rehearsal.progress_made().try_into().expect("there are two");
+        assert_eq!(
+            (half.done, half.total, half.message.as_deref()),
+            (1.0, Some(2.0), Some("half"))
+        );
+        assert_eq!((more.done, more.total, more.message), (1.5, None, None));
+        let warning = (Level::Warning, json!("careful"));
+        assert_eq!(rehearsal.logged(), [warning, (Level::Debug, json!({ "n": 1 }))]);
+    }
+
+    #[test]
+    fn state_stays_until_another_is_set() {
+        let rehearsal = Rehearsal::new().state("old");
+        let request = rehearsal.request();
+        assert_eq!(request.state().as_deref(), Some(b"old".as_slice()));
+        request.set_state("new");
+        assert_eq!(request.state().as_deref(), Some(b"new".as_slice()));
+    }
+}

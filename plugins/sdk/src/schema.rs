@@ -1,0 +1,262 @@
+//! JSON Schema 2020-12 of a Rust type, without what no reader needs.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
+use serde_json::{Map, Value, json};
+
+/// What a client sends.
+pub fn of_input<T: JsonSchema>() -> Value {
+    generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// What a tool answers.
+pub fn of_output<T: JsonSchema>() -> Value {
+    generate::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+/// What a user is asked to fill in: as plain as MCP's forms are.
+pub fn of_form<T: JsonSchema>() -> Value {
+    let mut schema = of_input::<T>();
+    take_description(&mut schema);
+    if let Some(form) = schema.as_object_mut() {
+        form.shift_remove("additionalProperties");
+        let fields = form.get_mut("properties").and_then(Value::as_object_mut);
+        fields.into_iter().flat_map(Map::values_mut).for_each(make_form_field);
+    }
+    schema
+}
+
+/// A form has no `null`: what is optional is not required. A choice is told by its title.
+fn make_form_field(field: &mut Value) {
+    let Some(map) = field.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Array(forms)) = map.get_mut("anyOf") {
+        forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = forms.as_slice() {
+            let only = only.clone();
+            map.shift_remove("anyOf");
+            for (key, value) in only {
+                map.entry(key).or_insert(value);
+            }
+        }
+    }
+    if map.get("default").is_some_and(Value::is_null) {
+        map.shift_remove("default");
+    }
+    if let Some(Value::Array(kinds)) = map.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(forms)) = map.shift_remove("oneOf") {
+        map.insert("type".to_owned(), Value::from("string"));
+        map.insert("oneOf".to_owned(), forms.iter().flat_map(choices).collect());
+    }
+}
+
+/// Schemars has a form for each variant with a description, and one for all others together.
+fn choices(form: &Value) -> Vec<Value> {
+    let title = form.get("title").or_else(|| form.get("description"));
+    let others = form.get("enum").and_then(Value::as_array);
+    let values = form.get("const").into_iter().chain(others.into_iter().flatten());
+    values.map(|value| json!({ "const": value, "title": title.unwrap_or(value) })).collect()
+}
+
+/// Removes the doc comment of the outermost type, which the tool's description is made of.
+pub fn take_description(schema: &mut Value) -> Option<String> {
+    let description = schema.as_object_mut()?.shift_remove("description")?;
+    description.as_str().map(str::to_owned)
+}
+
+/// Says `"type": "object"` where every form the value can take is an object.
+///
+/// # Panics
+///
+/// When it can be anything else: MCP has no room for that.
+pub fn require_object(schema: &mut Value, whose: &str) {
+    if is_object(schema) {
+        return;
+    }
+    let all_objects = ["oneOf", "anyOf"].iter().any(|key| {
+        let forms = schema.get(key).and_then(Value::as_array);
+        forms.is_some_and(|forms| !forms.is_empty() && forms.iter().all(is_object))
+    });
+    assert!(all_objects, "{whose} is not always a JSON object: put it in a field of a struct");
+    if let Value::Object(schema) = schema {
+        schema.shift_insert(0, "type".to_owned(), Value::from("object"));
+    }
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "object")
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .with_transform(drop_rust_formats);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // The name of the Rust type, unless the author chose another title.
+    if schema.get("title").is_some_and(|title| *title == *T::schema_name()) {
+        schema.remove("title");
+    }
+    schema.to_value()
+}
+
+/// `uint32` and the like mean nothing outside Rust, and strict validators refuse what they do not
+/// know.
+fn drop_rust_formats(schema: &mut Schema) {
+    let is_rust = |format: &str| {
+        let format = format.strip_prefix('u').unwrap_or(format);
+        format.starts_with("int") || format == "float" || format == "double"
+    };
+    if schema.get("format").and_then(Value::as_str).is_some_and(is_rust) {
+        schema.remove("format");
+    }
+    transform_subschemas(&mut drop_rust_formats, schema);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// How to write it.
+    #[data]
+    #[derive(Default)]
+    enum Style {
+        /// As few words as possible.
+        #[default]
+        VeryShort,
+        Long,
+    }
+
+    #[data]
+    enum Plain {
+        One,
+        TwoAndHalf,
+    }
+
+    /// The whole.
+    #[data]
+    struct Everything {
+        /// A number.
+        small_number: u8,
+        large: Option<u64>,
+        #[serde(default)]
+        style: Style,
+        plain: Option<Plain>,
+        inner: Vec<Inner>,
+        #[serde(rename = "type")]
+        kind: String,
+    }
+
+    #[data]
+    struct Inner {
+        ratio: f32,
+    }
+
+    #[data]
+    struct Tree {
+        children: Vec<Tree>,
+    }
+
+    #[test]
+    fn names_docs_and_limits_and_nothing_else() {
+        let schema = of_input::<Everything>();
+        let expected = json!({
+            "type": "object",
+            "description": "The whole.",
+            "properties": {
+                "smallNumber": { "description": "A number.", "type": "integer", "minimum": 0, "maximum": 255 },
+                "large": { "type": ["integer", "null"], "minimum": 0 },
+                "style": {
+                    "description": "How to write it.",
+                    "oneOf": [
+                        { "type": "string", "enum": ["long"] },
+                        { "description": "As few words as possible.", "type": "string", "const": "veryShort" },
+                    ],
+                    "default": "veryShort",
+                },
+                "plain": { "type": ["string", "null"], "enum": ["one", "twoAndHalf", null] },
+                "inner": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": { "ratio": { "type": "number" } },
+                        "additionalProperties": false,
+                        "required": ["ratio"],
+                    },
+                },
+                "type": { "type": "string" },
+            },
+            "additionalProperties": false,
+            "required": ["smallNumber", "inner", "type"],
+        });
+        assert_eq!(schema, expected, "{schema:#}");
+    }
+
+    #[test]
+    fn what_contains_itself_is_referred_to() {
+        let schema = of_input::<Tree>();
+        assert_eq!(schema["properties"]["children"]["items"]["$ref"], "#", "{schema:#}");
+    }
+
+    #[test]
+    fn a_form_is_flat_and_knows_no_null() {
+        #[data]
+        struct Form {
+            name: String,
+            age: Option<u8>,
+            #[serde(default)]
+            style: Option<Style>,
+            plain: Option<Plain>,
+        }
+        let schema = of_form::<Form>();
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string" },
+                "age": { "type": "integer", "minimum": 0, "maximum": 255 },
+                "style": {
+                    "type": "string",
+                    "description": "How to write it.",
+                    "oneOf": [
+                        { "const": "long", "title": "long" },
+                        { "title": "As few words as possible.", "const": "veryShort" },
+                    ],
+                },
+                "plain": { "type": "string", "enum": ["one", "twoAndHalf"] },
+            },
+            "required": ["name"],
+        });
+        assert_eq!(schema, expected, "{schema:#}");
+    }
+
+    #[test]
+    fn an_output_is_an_object_in_every_form() {
+        #[data]
+        #[serde(tag = "kind")]
+        enum Tagged {
+            Found { path: String },
+            Lost,
+        }
+        let mut schema = of_output::<Tagged>();
+        require_object(&mut schema, "Tagged");
+        assert_eq!(schema["type"], "object");
+    }
+
+    #[test]
+    #[should_panic(expected = "Plain is not always a JSON object")]
+    fn anything_else_is_refused() {
+        require_object(&mut of_output::<Plain>(), "Plain");
+    }
+}

@@ -1,0 +1,155 @@
+//! The tool `run_manifest_validation`: is this a valid UI5 manifest?
+
+mod manifest;
+pub mod pack;
+pub mod schema;
+mod source;
+
+use ajv_report::ErrorObject;
+use pack::Pack;
+use portcullis_plugin::prelude::*;
+use serde_json::{Map, Value};
+use std::cell::OnceCell;
+
+/// Made by `resources/ui5/make.sh`.
+static MANIFESTS: &[u8] = include_bytes!("../../../resources/ui5/manifests.pack");
+
+/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
+#[arguments]
+struct Validate {
+    /// Absolute path of the manifest.json file to validate.
+    #[path(file, read)]
+    manifest_path: String,
+}
+
+/// What the schema says about the manifest.
+#[data]
+#[derive(Debug, PartialEq)]
+struct Report {
+    /// Whether the manifest is valid.
+    is_valid: bool,
+    /// What is wrong with it; empty when it is valid.
+    errors: Vec<Finding>,
+    /// The manifest version whose schema was used. Only there when it is not the one the manifest declares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_version: Option<String>,
+    /// What to know about the verdict. Only there when the schema used is not that of the declared version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// One thing that is wrong.
+#[data]
+#[derive(Debug, PartialEq)]
+struct Finding {
+    /// The keyword of the schema that is not fulfilled.
+    keyword: String,
+    /// Where in the manifest, as a JSON Pointer.
+    instance_path: String,
+    /// Which part of the schema is not fulfilled.
+    schema_path: String,
+    /// Details that depend on the keyword.
+    #[schemars(with = "Map<String, Value>")]
+    params: Value,
+    /// The property whose name is wrong, if a name is what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    property_name: Option<String>,
+    /// What is wrong, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for Validate {
+    const NAME: &'static str = "run_manifest_validation";
+    const TITLE: Option<&'static str> = Some("UI5 manifest validation");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true);
+    type Output = Json<Report>;
+
+    fn call(self, _request: &Request) -> Result<Json<Report>, Failure> {
+        let pack = Pack::open(MANIFESTS);
+        let report = manifest::read(&self.manifest_path)
+            .and_then(|manifest| validate(&pack, &manifest, source::fetch));
+        report.map(Json).map_err(Failure::new)
+    }
+}
+
+/// Judges a manifest. Fails with why it cannot be judged.
+fn validate(
+    pack: &Pack<'_>,
+    manifest: &Value,
+    source: impl FnOnce(&str) -> Result<Value, String>,
+) -> Result<Report, String> {
+    let mapping = pack.document("mapping").unwrap_or_default();
+    let version = manifest::version(manifest, &mapping)?;
+    let found = schema::find(pack, version, |version| {
+        if manifest::is_plain(version) {
+            source(version)
+        } else {
+            Err("there is no such version".into())
+        }
+    });
+    let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;
+    let (card, draft_07) = (OnceCell::new(), OnceCell::new());
+    let packed = |name| pack.document(name).expect("it is in every pack");
+    let judge = ajv_report::Schema::new(schema.dialect, &schema.document, |uri| match uri {
+        "https://adaptivecards.io/schemas/adaptive-card.json" => {
+            Some(card.get_or_init(|| packed("adaptive-card")))
+        }
+        "http://json-schema.org/draft-07/schema" => {
+            Some(draft_07.get_or_init(|| packed("draft-07")))
+        }
+        _ => None,
+    });
+    let errors =
+        judge.errors(manifest).map_err(|why| format!("The manifest cannot be validated: {why}"))?;
+    let mut report = Report {
+        is_valid: errors.is_empty(),
+        errors: errors.into_iter().map(Finding::from).collect(),
+        schema_version: None,
+        note: None,
+    };
+    if let Some(stand_in) = schema.stand_in {
+        report.note = Some(format!(
+            "Validated with the schema of manifest version {}, the nearest newer one that knows {version}: \
+             what has been added since then counts as valid. The schema of {version} itself could not \
+             be had. {}",
+            stand_in.version, stand_in.why
+        ));
+        report.schema_version = Some(stand_in.version);
+    }
+    Ok(report)
+}
+
+impl From<ErrorObject> for Finding {
+    fn from(error: ErrorObject) -> Self {
+        Self {
+            keyword: error.keyword.to_owned(),
+            instance_path: error.instance_path,
+            schema_path: error.schema_path,
+            params: error.params,
+            property_name: error.property_name,
+            message: Some(error.message),
+        }
+    }
+}
+
+plugin! {
+    name: "ui5-manifest",
+    title: "UI5 manifests",
+    description: "Validates UI5 manifest files, without a network for the versions it carries.",
+    tools: [Validate],
+    wants: [
+        Want::http(
+            "raw.githubusercontent.com",
+            "GET",
+            "to fetch the schemas of manifest versions it does not carry, from UI5/manifest",
+        ),
+        Want::http("$schema-source", "GET", "to fetch schemas from the mirror set instead").optional(),
+        Want::directory("$schema-source", "to read schemas from the directory set instead").optional(),
+        Want::settings("schema-source", "the address of a mirror, or an absolute directory, to get schemas from"),
+        Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),
+    ],
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The manifest file: reading it, and the version it says it has.
+
+use semver::Version;
+use serde_json::Value;
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read},
+    path::Path,
+};
+
+/// No manifest is as large; what is would only cost time.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// Older manifests are refused.
+const OLDEST: Version = Version::new(1, 48, 1);
+
+/// Reads the file. Fails with what is wrong with it.
+pub fn read(path: &str) -> Result<Value, String> {
+    if !Path::new(path).is_absolute() {
+        return Err(format!("The manifest path must be absolute: '{path}'"));
+    }
+    let bytes =
+        read_bytes(path).map_err(|why| format!("Failed to read manifest file at {path}: {why}"))?;
+    // As Node reads text: what is no UTF-8 is replaced, a byte order mark stays.
+    ajv_report::parse(&String::from_utf8_lossy(&bytes))
+        .map_err(|why| format!("Failed to parse manifest file at {path} as JSON: {why}"))
+}
+
+fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
+    let told = |error: io::Error| in_words_of_node(&error, path);
+    let mut bytes = Vec::new();
+    File::open(path).map_err(told)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    Ok(bytes)
+}
+
+/// Clients may know these words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("ENOENT: no such file or directory, open '{path}'"),
+        ErrorKind::PermissionDenied => format!("EACCES: permission denied, open '{path}'"),
+        ErrorKind::IsADirectory => "EISDIR: illegal operation on a directory, read".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The version the manifest says it has, if manifests of that version are supported. Fails with
+/// what is wrong with it.
+pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, String> {
+    let wrong = |message: &str| Err(with_hint(message, mapping));
+    let text = match manifest.get("_version") {
+        None => return wrong("Manifest does not contain a '_version' property."),
+        Some(Value::String(text)) => text,
+        Some(_) => return wrong("Manifest '_version' property is not a string."),
+    };
+    let Some(version) = parse(text) else {
+        return wrong("Manifest '_version' property is not a valid semantic version.");
+    };
+    if version < OLDEST {
+        return wrong(&format!(
+            "Manifest version '{text}' is not supported. Please upgrade to a newer one."
+        ));
+    }
+    Ok(text)
+}
+
+/// As node-semver takes it.
+fn parse(text: &str) -> Option<Version> {
+    let trimmed = text.trim();
+    let version = Version::parse(trimmed.strip_prefix('v').unwrap_or(trimmed)).ok()?;
+    const MAX_SAFE: u64 = (1 << 53) - 1;
+    let numbers = [version.major, version.minor, version.patch];
+    (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
+}
+
+/// Whether there can be a schema of that version: only plain ones are released.
+pub fn is_plain(version: &str) -> bool {
+    Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
+}
+
+/// Adds which versions there are.
+pub fn with_hint(message: &str, mapping: &Value) -> String {
+    let mut versions: Vec<&str> = Vec::new();
+    for version in
+        mapping.as_object().into_iter().flatten().filter_map(|(_, version)| version.as_str())
+    {
+        if !versions.contains(&version) && parse(version).is_some_and(|version| version >= OLDEST) {
+            versions.push(version);
+        }
+    }
+    format!(
+        "{message}\nNote: The mapping file lists these versions: {}. However, schema versions from \
+         {OLDEST} onwards are supported (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ use JSON Schema \
+         2020-12).",
+        versions.join(", ")
+    )
+}

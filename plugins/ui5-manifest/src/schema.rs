@@ -1,0 +1,152 @@
+//! The schema that judges a manifest: which one, and from where.
+
+use crate::pack::Pack;
+use ajv_report::Dialect;
+use semver::Version;
+use serde_json::Value;
+
+/// A schema and how it came to be the one.
+pub struct Schema {
+    /// Which class of Ajv it is for.
+    pub dialect: Dialect,
+    /// The schema itself.
+    pub document: Value,
+    /// Set when it is that of another version.
+    pub stand_in: Option<StandIn>,
+}
+
+/// A schema in place of one that cannot be had.
+pub struct StandIn {
+    /// Of which version it is.
+    pub version: String,
+    /// Why not the right one.
+    pub why: String,
+}
+
+/// Finds the schema for manifests of that version: packed, from the source, or, where neither has
+/// it, the nearest newer packed one that knows the version.
+///
+/// Whoever asks has checked that the version is one. Fails with why the source does not have it.
+pub fn find(
+    pack: &Pack<'_>,
+    version: &str,
+    source: impl FnOnce(&str) -> Result<Value, String>,
+) -> Result<Schema, String> {
+    if let Some(document) = pack.document(version) {
+        return Schema::new(document, None);
+    }
+    let why = match source(version) {
+        Ok(document) => return Schema::new(document, None),
+        Err(why) => why,
+    };
+    match stand_in(pack, version) {
+        Some((name, document)) => {
+            Schema::new(document, Some(StandIn { version: name.to_owned(), why }))
+        }
+        None => Err(format!("Failed to fetch schema for manifest version '{version}': {why}")),
+    }
+}
+
+impl Schema {
+    fn new(mut document: Value, stand_in: Option<StandIn>) -> Result<Self, String> {
+        let dialect = match document.get("$schema").and_then(Value::as_str) {
+            Some("https://json-schema.org/draft/2020-12/schema") => Dialect::Draft202012,
+            Some("http://json-schema.org/draft-07/schema#") => Dialect::Draft07,
+            other => {
+                return Err(format!(
+                    "Failed to create UI5 manifest validate function: {} is not a supported \
+                     meta-schema. Supported meta-schemas: \
+                     \"https://json-schema.org/draft/2020-12/schema\", \
+                     \"http://json-schema.org/draft-07/schema#\"",
+                    other.unwrap_or("undefined")
+                ));
+            }
+        };
+        if dialect == Dialect::Draft202012 {
+            use_prefix_items(&mut document);
+        }
+        Ok(Self { dialect, document, stand_in })
+    }
+}
+
+/// The schemas of 1.67.2 to 1.68.0 say they are 2020-12, but still list `items` by position.
+fn use_prefix_items(document: &mut Value) {
+    let definitions = document.get_mut("$defs").and_then(Value::as_object_mut);
+    for definition in definitions.into_iter().flat_map(|definitions| definitions.values_mut()) {
+        let options = definition.get_mut("oneOf").and_then(Value::as_array_mut);
+        for option in options.into_iter().flatten().filter_map(Value::as_object_mut) {
+            if option.get("items").is_some_and(Value::is_array)
+                && let Some(items) = option.shift_remove("items")
+            {
+                option.insert("prefixItems".to_owned(), items);
+            }
+        }
+    }
+}
+
+/// Every schema lists the versions it knows, its own and all before. The nearest newer packed one
+/// that lists this one differs least.
+fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
+    let wanted = Version::parse(version).ok()?;
+    let mut newer: Vec<(Version, &str)> = pack
+        .names()
+        .filter_map(|name| Some((Version::parse(name).ok()?, name)))
+        .filter(|(packed, _)| packed.major == wanted.major && *packed > wanted)
+        .collect();
+    newer.sort();
+    newer.into_iter().find_map(|(_, name)| {
+        let document = pack.document(name)?;
+        let known = document.pointer("/properties/_version/enum")?.as_array()?;
+        known.iter().any(|known| known == version).then_some((name, document))
+    })
+}
+
+/// Leaves out of a schema what decides nothing, which is most of it.
+pub fn without_annotations(mut schema: Value) -> Value {
+    drop_keywords(&mut schema, &|name| !is_annotation(name));
+    schema
+}
+
+/// Leaves out `format` as well: Ajv does not check formats in the schemas it calls meta-schemas.
+pub fn without_formats(mut schema: Value) -> Value {
+    drop_keywords(&mut schema, &|name| !is_annotation(name) && name != "format");
+    schema
+}
+
+fn is_annotation(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "$comment"
+            | "default"
+            | "deprecated"
+            | "description"
+            | "example"
+            | "examples"
+            | "features"
+            | "i18n"
+            | "title"
+            | "version"
+    )
+}
+
+fn drop_keywords(schema: &mut Value, keep: &dyn Fn(&str) -> bool) {
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(|schema| drop_keywords(schema, keep)),
+        Value::Object(keywords) => {
+            // Ajv looks for references even in what decides nothing.
+            keywords.retain(|name, value| keep(name) || value.to_string().contains("\"$ref\""));
+            for (name, value) in keywords {
+                match (name.as_str(), value) {
+                    ("const" | "enum", _) => {}
+                    (
+                        "$defs" | "definitions" | "dependencies" | "dependentSchemas"
+                        | "patternProperties" | "properties",
+                        Value::Object(schemas),
+                    ) => schemas.values_mut().for_each(|schema| drop_keywords(schema, keep)),
+                    (_, value) => drop_keywords(value, keep),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,72 @@
+//! Where schemas come from that are not packed: a web server, or a directory.
+
+use crate::{manifest::in_words_of_node, schema::without_annotations};
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+use std::{fs, path::Path, time::Duration};
+
+/// The setting that names another source.
+const SETTING: &str = "schema-source";
+
+/// The repository the schemas are released in.
+const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
+
+/// How long to wait for a server. Better a verdict by a neighbour's schema than none.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// For how long a server that did not answer is not asked again.
+const RESPITE: Duration = Duration::from_secs(60);
+
+/// Gets the schema of that version. Fails with why it cannot be had, and what to do about it.
+pub fn fetch(version: &str) -> Result<Value, String> {
+    let source = settings::get(SETTING).unwrap_or_else(|| DEFAULT.to_owned());
+    let source = source.trim_end_matches('/');
+    let place = format!("{source}/v{version}/schema.json");
+    if Path::new(source).is_absolute() {
+        let text = fs::read(&place).map_err(|error| {
+            format!("Failed to read the schema: {}", in_words_of_node(&error, &place))
+        })?;
+        return parse(&text, &place);
+    }
+    let schema = cache::get_or_make(&place, None, || download(source, &place))?;
+    parse(&schema, &place)
+}
+
+/// Fetches a schema and leaves out what is not needed of it.
+fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
+    let failed =
+        |why: &str| format!("Failed to fetch resource from CDN. Error: {why} for URL: {place}");
+    let silent = format!("silent {source}");
+    if let Some(why) = cache::get(&silent) {
+        return Err(failed(&String::from_utf8_lossy(&why)) + &advice());
+    }
+    let response = match http::Request::get(place).timeout(PATIENCE).send() {
+        Ok(response) => response,
+        Err(error) => {
+            let why = error.reason.to_string();
+            cache::set(&silent, &why, RESPITE);
+            return Err(failed(&why) + &advice());
+        }
+    };
+    match response.status {
+        200 => parse(&response.body, place)
+            .map(|schema| without_annotations(schema).to_string().into_bytes()),
+        404 => Err(failed("The requested resource does not exist")),
+        status => {
+            Err(failed(&format!("The requested resource returned unexpected status \"{status}\"")))
+        }
+    }
+}
+
+fn advice() -> String {
+    format!(
+        ". Without that address, ask the operator to set `{SETTING}` of this plugin to a mirror of it, \
+         or to a directory that holds v<version>/schema.json"
+    )
+}
+
+fn parse(text: &[u8], place: &str) -> Result<Value, String> {
+    let text =
+        std::str::from_utf8(text).map_err(|error| format!("{place} is not UTF-8: {error}"))?;
+    ajv_report::parse(text).map_err(|error| format!("{place} is not JSON: {error}"))
+}

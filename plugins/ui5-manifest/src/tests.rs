@@ -1,0 +1,308 @@
+//! What becomes of manifests, natively and without a network.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+use std::fs;
+
+fn offline(_: &str) -> Result<Value, String> {
+    Err("there is no network".to_owned())
+}
+
+fn judge(manifest: &Value) -> Result<Report, String> {
+    validate(&Pack::open(MANIFESTS), manifest, offline)
+}
+
+fn app(version: &str) -> Value {
+    json!({
+        "_version": version,
+        "sap.app": {
+            "id": "my.app",
+            "type": "application",
+            "title": "An app",
+            "applicationVersion": {"version": "1.0.0"},
+        },
+        "sap.ui": {
+            "technology": "UI5",
+            "deviceTypes": {"desktop": true, "tablet": true, "phone": true},
+        },
+        "sap.ui5": {
+            "dependencies": {"minUI5Version": "1.120.0", "libs": {"sap.m": {}}},
+            "contentDensities": {"compact": true, "cozy": true},
+        },
+    })
+}
+
+fn card(content: Value) -> Value {
+    let mut manifest = app("1.89.0");
+    manifest["sap.app"]["type"] = json!("card");
+    manifest["sap.card"] =
+        json!({"type": "AdaptiveCard", "header": {"title": "A card"}, "content": content});
+    manifest
+}
+
+/// A file of its own for each test.
+fn written(name: &str, text: impl AsRef<[u8]>) -> String {
+    let path =
+        std::env::temp_dir().join(format!("ui5-manifest-{}-{name}.json", std::process::id()));
+    fs::write(&path, text).expect("the temporary directory can be written to");
+    path.to_str().expect("its path is text").to_owned()
+}
+
+fn call(rehearsal: &Rehearsal, path: &str) -> Result<Value, String> {
+    let reply = rehearsal.call::<Validate>(json!({"manifestPath": path}));
+    let reply = reply.map_err(|failure| failure.to_string())?;
+    let structured = reply.structured.clone().expect("it is structured");
+    assert_eq!(reply.as_text(), structured.to_string(), "the text is compact JSON of the same");
+    Ok(structured)
+}
+
+#[test]
+fn the_pack_holds_what_is_needed() {
+    let pack = Pack::open(MANIFESTS);
+    let names: Vec<&str> = pack.names().collect();
+    assert_eq!(
+        names,
+        [
+            "1.49.2",
+            "1.51.0",
+            "1.61.0",
+            "1.81.0",
+            "1.88.0",
+            "1.89.0",
+            "adaptive-card",
+            "draft-07",
+            "mapping"
+        ]
+    );
+    for name in &names[..6] {
+        let schema = schema::find(&pack, name, offline).expect("it is packed");
+        assert!(schema.stand_in.is_none());
+        assert!(schema.document["properties"]["sap.app"].is_object());
+    }
+    assert_eq!(pack.document("mapping").expect("it is packed")["1.136"], "1.73.1");
+    assert_eq!(pack.document("1.90.0"), None);
+}
+
+#[test]
+fn a_valid_manifest() {
+    let path = written("valid", app("1.89.0").to_string());
+    let answer = call(&Rehearsal::new(), &path).expect("it is judged");
+    assert_eq!(answer.to_string(), r#"{"isValid":true,"errors":[]}"#);
+}
+
+#[test]
+fn errors_are_ajvs() {
+    let mut manifest = app("1.88.0");
+    manifest["sap.app"]["type"] = json!("app");
+    manifest["sap.ui"].as_object_mut().expect("it is an object").remove("technology");
+    let path = written("invalid", manifest.to_string());
+    let answer = call(&Rehearsal::new(), &path).expect("it is judged");
+    assert_eq!(
+        answer,
+        json!({
+            "isValid": false,
+            "errors": [
+                {
+                    "keyword": "enum",
+                    "instancePath": "/sap.app/type",
+                    "schemaPath": "#/properties/sap.app/properties/type/enum",
+                    "params": {"allowedValues": ["application", "component", "library", "card"]},
+                    "message": "must be equal to one of the allowed values",
+                },
+                {
+                    "keyword": "required",
+                    "instancePath": "/sap.ui",
+                    "schemaPath": "#/properties/sap.ui/required",
+                    "params": {"missingProperty": "technology"},
+                    "message": "must have required property 'technology'",
+                },
+            ],
+        })
+    );
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let rehearsal = Rehearsal::new();
+    let directory = std::env::temp_dir();
+    for (path, message) in [
+        ("a/manifest.json", "The manifest path must be absolute: 'a/manifest.json'"),
+        (
+            "/no/manifest.json",
+            "Failed to read manifest file at /no/manifest.json: ENOENT: no such file or directory, \
+             open '/no/manifest.json'",
+        ),
+        (directory.to_str().expect("its path is text"), "EISDIR: illegal operation on a directory"),
+        (&written("huge", vec![b' '; 8 * 1024 * 1024 + 1]), "it is larger than 8 MiB"),
+        (&written("mark", "\u{feff}{}"), "as JSON: expected value at line 1 column 1"),
+        (&written("half", r#"{"_version": "1.89.0""#), "as JSON: EOF while parsing an object"),
+        (&written("deep", "[".repeat(1_000_000)), "as JSON: recursion limit exceeded"),
+        (&written("bytes", b"{\"_version\": \"1.\xff\"}"), "is not a valid semantic version."),
+    ] {
+        let failure = call(&rehearsal, path).expect_err("it cannot be judged");
+        assert!(failure.contains(message), "{failure}");
+    }
+}
+
+#[test]
+fn versions_that_are_none() {
+    for (manifest, message) in [
+        (json!({}), "Manifest does not contain a '_version' property."),
+        (json!([]), "Manifest does not contain a '_version' property."),
+        (json!(null), "Manifest does not contain a '_version' property."),
+        (json!({"_version": 1}), "Manifest '_version' property is not a string."),
+        (
+            json!({"_version": "1.2"}),
+            "Manifest '_version' property is not a valid semantic version.",
+        ),
+        (
+            json!({"_version": "1.48.0"}),
+            "Manifest version '1.48.0' is not supported. Please upgrade to a newer one.",
+        ),
+        (json!({"_version": "1.48.1-rc"}), "Manifest version '1.48.1-rc' is not supported."),
+        (json!({"_version": "v1.89.0"}), "Failed to fetch schema for manifest version 'v1.89.0': "),
+        (json!({"_version": "1.89.0+../x"}), "is not a valid semantic version."),
+    ] {
+        let failure = judge(&manifest).expect_err("it cannot be judged");
+        assert!(failure.starts_with(message) || failure.contains(message), "{failure}");
+        let note = "\nNote: The mapping file lists these versions: 1.89.0, 1.88.0, 1.87.0, 1.86.0";
+        assert!(failure.contains(note), "{failure}");
+        assert!(
+            failure.ends_with(
+                "1.50.1, 1.49.0. However, schema versions from 1.48.1 onwards are supported \
+                 (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ use JSON Schema 2020-12)."
+            ),
+            "{failure}"
+        );
+    }
+}
+
+#[test]
+fn between_packed_versions_the_next_newer_one_that_knows_it_judges_and_says_so() {
+    for (version, judged_by) in [("1.50.0", "1.51.0"), ("1.60.0", "1.61.0"), ("1.73.1", "1.81.0")] {
+        let report = judge(&app(version)).expect("it is judged");
+        assert_eq!((report.is_valid, &report.errors), (true, &Vec::new()), "{version}");
+        assert_eq!(report.schema_version.as_deref(), Some(judged_by));
+        assert!(report.note.expect("it is noted").contains("there is no network"));
+    }
+}
+
+#[test]
+fn what_no_packed_schema_knows_is_not_judged() {
+    for version in ["1.61.1", "1.90.0", "2.8.0"] {
+        let failure = judge(&app(version)).expect_err("there is no schema");
+        let message = format!(
+            "Failed to fetch schema for manifest version '{version}': there is no network\nNote: "
+        );
+        assert!(failure.starts_with(&message), "{failure}");
+    }
+}
+
+#[test]
+fn other_versions_are_fetched_once() {
+    let url = "https://raw.githubusercontent.com/UI5/manifest/v1.95.0/schema.json";
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "description": "A schema.",
+        "required": ["sap.new"],
+    });
+    let rehearsal = Rehearsal::new().page(url, 200, schema.to_string());
+    let path = written("new", app("1.95.0").to_string());
+    for _ in 0..2 {
+        let answer = call(&rehearsal, &path).expect("it is judged");
+        assert_eq!(answer["errors"][0]["params"], json!({"missingProperty": "sap.new"}));
+        assert_eq!(answer.get("note"), None);
+    }
+    assert_eq!(rehearsal.sent().len(), 1);
+}
+
+#[test]
+fn the_source_can_be_a_mirror_or_a_directory() {
+    let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema"}).to_string();
+    let path = written("mirrored", app("1.95.0").to_string());
+    let mirror = Rehearsal::new().setting("schema-source", "https://mirror.example/ui5/").page(
+        "https://mirror.example/ui5/v1.95.0/schema.json",
+        200,
+        schema.clone(),
+    );
+    assert_eq!(call(&mirror, &path).expect("it is judged")["isValid"], true);
+
+    let directory = std::env::temp_dir().join(format!("ui5-manifest-{}", std::process::id()));
+    fs::create_dir_all(directory.join("v1.95.0")).expect("the temporary directory is writable");
+    fs::write(directory.join("v1.95.0/schema.json"), schema).expect("it is writable");
+    let setting = directory.to_str().expect("its path is text");
+    let local = Rehearsal::new().setting("schema-source", setting);
+    assert_eq!(call(&local, &path).expect("it is judged")["isValid"], true);
+    let missing = written("missing", app("1.96.0").to_string());
+    let failure = call(&local, &missing).expect_err("it is not there");
+    assert!(failure.contains("v1.96.0/schema.json'"), "{failure}");
+}
+
+#[test]
+fn a_source_that_does_not_answer_is_said_plainly() {
+    let url = "https://raw.githubusercontent.com/UI5/manifest/v1.95.0/schema.json";
+    let path = written("unknown", app("1.95.0").to_string());
+    let gone = call(&Rehearsal::new().page(url, 404, ""), &path).expect_err("it is not there");
+    let message = format!(
+        "Failed to fetch schema for manifest version '1.95.0': Failed to fetch resource from CDN. \
+         Error: The requested resource does not exist for URL: {url}\nNote: "
+    );
+    assert!(gone.starts_with(&message), "{gone}");
+    let denied = call(&Rehearsal::new(), &path).expect_err("it cannot be had");
+    assert!(denied.contains("denied by the host"), "{denied}");
+    assert!(denied.contains("set `schema-source` of this plugin to a mirror"), "{denied}");
+}
+
+#[test]
+fn schemas_of_another_kind_are_refused() {
+    for (schema, what) in [
+        (
+            json!({"$schema": "http://json-schema.org/draft-04/schema#"}),
+            "http://json-schema.org/draft-04/schema#",
+        ),
+        (json!({}), "undefined"),
+        (json!([1]), "undefined"),
+    ] {
+        let failure = validate(&Pack::open(MANIFESTS), &app("1.95.0"), |_| Ok(schema));
+        let failure = failure.expect_err("it cannot be used");
+        let message = format!(
+            "Failed to create UI5 manifest validate function: {what} is not a supported meta-schema."
+        );
+        assert!(failure.starts_with(&message), "{failure}");
+    }
+}
+
+#[test]
+fn items_by_position_in_2020_12() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {"sap.new": {"$ref": "#/$defs/pair"}},
+        "$defs": {"pair": {"oneOf": [{"items": [{"type": "string"}]}]}},
+    });
+    let mut manifest = app("1.68.0");
+    manifest["sap.new"] = json!([1]);
+    let report = validate(&Pack::open(MANIFESTS), &manifest, |_| Ok(schema)).expect("it is judged");
+    assert_eq!(report.errors[0].schema_path, "#/$defs/pair/oneOf/0/prefixItems/0/type");
+}
+
+#[test]
+fn adaptive_cards_are_judged_by_their_own_schema() {
+    let text = json!({"type": "TextBlock", "text": "Hello"});
+    let content = |body: Value| json!({"type": "AdaptiveCard", "version": "1.5", "body": body});
+    let report = judge(&card(content(json!([text])))).expect("it is judged");
+    assert_eq!((report.is_valid, report.errors), (true, Vec::new()));
+    let report = judge(&card(content(json!(5)))).expect("it is judged");
+    assert!(report.errors.iter().any(|error| error.instance_path == "/sap.card/content/body"));
+    // Deeper than any card, but not deeper than JSON may be.
+    let nested = (0..55).fold(text, |inner, _| json!({"type": "Container", "items": [inner]}));
+    assert!(judge(&card(content(json!([nested])))).expect("it is judged").is_valid);
+}
+
+#[test]
+fn task_parameters_are_judged_as_schemas() {
+    let mut manifest = app("1.89.0");
+    manifest["sap.bpa.task"] = json!({"inputs": {"properties": {"a": {"type": "text"}}}});
+    let report = judge(&manifest).expect("it is judged");
+    let paths: Vec<&str> = report.errors.iter().map(|error| error.instance_path.as_str()).collect();
+    assert!(paths.contains(&"/sap.bpa.task/inputs/properties/a/type"), "{paths:?}");
+}

@@ -1,0 +1,151 @@
+// Clients that nobody here wrote, against the built binary: `npm ci && npm test [-- BINARY]`.
+//
+// Each client, over each transport, in each era it speaks, with roots from the command line and
+// with roots of its own. Prints a line a check, and the count.
+
+import { strict as assert } from 'node:assert';
+import { pathToFileURL } from 'node:url';
+
+import * as inspector from './inspector.mjs';
+import * as v1 from './sdk-v1.mjs';
+import * as v2 from './sdk-v2.mjs';
+import { binary, http, stdio, world as makeWorld } from './server.mjs';
+
+const CHECK_TIME = 40_000;
+const ALL_TIME = 15 * 60_000;
+const TOOL = 'run_manifest_validation';
+
+const world = makeWorld();
+let passed = 0;
+let failed = 0;
+
+async function check(name, work) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`over ${CHECK_TIME / 1000} s`)), CHECK_TIME);
+  });
+  try {
+    await Promise.race([work(), late]);
+    passed += 1;
+    console.log(`ok      ${name}`);
+    return true;
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${name}\n        ${String(error?.stack ?? error).replaceAll('\n', '\n        ')}`);
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const text = (result) => result.content.map((block) => block.text).join('\n');
+
+/** What only a library can ask. */
+async function library(name, client) {
+  await check(`${name}: the server says who it is`, async () => {
+    assert.equal((await client.server()).name, 'portcullis');
+  });
+  await check(`${name}: a tool that is not there`, async () => {
+    await assert.rejects(client.call('no_such_tool', {}), (error) => {
+      assert.equal(error.code, -32602);
+      assert.match(error.message, /no_such_tool/);
+      return true;
+    });
+  });
+}
+
+async function tools(name, client) {
+  await check(`${name}: the tool is listed`, async () => {
+    const tool = (await client.tools()).find((tool) => tool.name === TOOL);
+    assert.equal(tool?.inputSchema.type, 'object');
+    assert.ok(tool.inputSchema.properties.manifestPath, 'its argument is described');
+    assert.ok(tool.description.length > 20, 'it is described');
+  });
+}
+
+async function validations(name, client) {
+  await check(`${name}: a valid manifest`, async () => {
+    const result = await client.call(TOOL, { manifestPath: world.valid });
+    assert.ok(!result.isError, text(result));
+    assert.deepEqual(result.structuredContent, { isValid: true, errors: [] });
+    assert.deepEqual(JSON.parse(text(result)), result.structuredContent);
+  });
+  await check(`${name}: an invalid manifest`, async () => {
+    const result = await client.call(TOOL, { manifestPath: world.invalid });
+    assert.ok(!result.isError, text(result));
+    assert.equal(result.structuredContent.isValid, false);
+    const error = result.structuredContent.errors.find((error) => error.instancePath === '/sap.app/type');
+    assert.equal(error?.keyword, 'enum', JSON.stringify(result.structuredContent));
+    assert.ok(error.schemaPath && error.message && error.params.allowedValues.includes('application'));
+  });
+}
+
+async function refusals(name, client) {
+  await check(`${name}: a path outside the roots`, async () => {
+    const result = await client.call(TOOL, { manifestPath: world.outside });
+    assert.equal(result.isError, true);
+    assert.match(text(result), /outside the roots/);
+  });
+}
+
+async function mistakes(name, client) {
+  await check(`${name}: a missing argument is named`, async () => {
+    const result = await client.call(TOOL, {});
+    assert.equal(result.isError, true);
+    assert.match(text(result), /manifestPath/);
+  });
+  await check(`${name}: a path that is not absolute`, async () => {
+    const result = await client.call(TOOL, { manifestPath: 'webapp/manifest.json' });
+    assert.equal(result.isError, true);
+    assert.match(text(result), /not absolute/);
+  });
+}
+
+/** One client, over one transport, with roots from one place. */
+async function session(name, connect, transport, rootsOf) {
+  const args = rootsOf === 'operator' ? ['--root', world.project] : [];
+  const roots = rootsOf === 'client' ? [{ uri: pathToFileURL(world.project).href, name: 'project' }] : undefined;
+  name = `${name}, ${transport}, the ${rootsOf}'s roots`;
+  let server;
+  let client;
+  const connected = await check(`${name}: connecting`, async () => {
+    if (transport === 'HTTP') server = await http(world, args);
+    client = await connect(server ? { url: server.url, roots } : { start: stdio(world, args), roots });
+  });
+  if (connected) {
+    if (client.server) await library(name, client);
+    await tools(name, client);
+    await validations(name, client);
+    await refusals(name, client);
+    if (rootsOf === 'operator') await mistakes(name, client);
+  }
+  await check(`${name}: ending`, async () => {
+    try {
+      await client?.close();
+    } finally {
+      await server?.stop();
+    }
+  });
+}
+
+const clients = {
+  'SDK v1': v1.connect,
+  ...Object.fromEntries(Object.keys(v2.modes).map((mode) => [`SDK v2 ${mode}`, v2.connect(mode)])),
+  ...Object.fromEntries(
+    ['legacy', 'auto', 'modern'].map((era) => [`Inspector ${era}`, inspector.connect(era, world)]),
+  ),
+};
+
+setTimeout(() => {
+  console.log(`${passed} passed, ${failed + 1} failed\n(stopped after ${ALL_TIME / 60_000} minutes)`);
+  process.exit(1);
+}, ALL_TIME).unref();
+
+console.log(`against ${binary()}`);
+for (const [name, connect] of Object.entries(clients)) {
+  for (const transport of ['stdio', 'HTTP']) {
+    for (const rootsOf of ['operator', 'client']) await session(name, connect, transport, rootsOf);
+  }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);

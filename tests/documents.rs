@@ -1,0 +1,194 @@
+//! The documents, held: every example is right, every capability has its page, and what is
+//! generated is what the binary says now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use portcullis::capabilities::Capability;
+use portcullis::config::Config;
+use portcullis::engine::Limits;
+
+use crate::support::workspace;
+
+/// Every document: the README and all that is in `docs`.
+fn documents() -> Vec<(PathBuf, String)> {
+    let mut files = vec![workspace().join("README.md")];
+    collect(&workspace().join("docs"), &mut files);
+    let read = |file: PathBuf| {
+        let text =
+            fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        (file, text)
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("there are documents") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            into.push(path);
+        }
+    }
+}
+
+/// The blocks of code in this language, each with the number of its first line.
+fn blocks(text: &str, language: &str) -> Vec<(usize, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (number, line) in text.lines().enumerate() {
+        let fence = line.trim_start().strip_prefix("```");
+        match (&mut open, fence) {
+            (None, Some(found)) => open = Some((number + 2, format!("{}\n", found.trim()))),
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some((_, block)), None) => *block += &format!("{line}\n"),
+            (None, None) => {}
+        }
+    }
+    let of_language = |(number, block): (usize, String)| {
+        let (found, code) = block.split_once('\n')?;
+        (found == language).then(|| (number, code.to_owned()))
+    };
+    blocks.into_iter().filter_map(of_language).collect()
+}
+
+/// The environment and the files of the reader are not here: any that exist stand for them.
+fn with_secrets_at_hand(code: &str) -> String {
+    let manifest = workspace().join("Cargo.toml").display().to_string();
+    let replaced = replace_values(code, "env = \"", "PATH");
+    replace_values(&replaced, "file = \"", &manifest)
+}
+
+fn replace_values(text: &str, before: &str, value: &str) -> String {
+    let mut parts = text.split(before);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.split_once('"').map_or("", |(_, rest)| rest);
+        out += &format!("{before}{value}\"{rest}");
+    }
+    out
+}
+
+#[test]
+fn every_toml_block_is_a_configuration() {
+    let mut seen = 0;
+    let mut faults = Vec::new();
+    for (file, text) in documents() {
+        for (line, code) in blocks(&text, "toml") {
+            seen += 1;
+            // Another file's text says in its first line which file that is.
+            let parsed = if code.starts_with("# Cargo.toml") {
+                toml::from_str::<toml::Table>(&code).map(drop).map_err(|error| error.to_string())
+            } else {
+                Config::parse(&with_secrets_at_hand(&code)).map(drop)
+            };
+            if let Err(error) = parsed {
+                faults.push(format!("{}:{line}: {error}", file.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert!(seen > 0, "there are examples");
+}
+
+#[test]
+fn every_json_block_is_json() {
+    let mut faults = Vec::new();
+    for (file, text) in documents() {
+        for (line, code) in blocks(&text, "json") {
+            let is_json = |code: &str| serde_json::from_str::<serde_json::Value>(code).is_ok();
+            // Or lines of JSON, as the audit has them.
+            if !is_json(&code) && !code.lines().all(is_json) {
+                faults.push(format!("{}:{line}: this is no JSON", file.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_capability_has_a_page() {
+    let names = Capability::ALL.iter().map(ToString::to_string).chain(["settings".to_owned()]);
+    for name in names {
+        let page = workspace().join("docs/capabilities").join(format!("{name}.md"));
+        assert!(page.is_file(), "{} is missing", page.display());
+    }
+}
+
+/// Compares a generated page, or writes it where `UPDATE` is set.
+fn check_page(name: &str, text: &str) {
+    let page = workspace().join("docs/reference").join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(page.parent().expect("it has a folder")).expect("docs can be written");
+        fs::write(&page, text).expect("docs can be written");
+    }
+    let found = fs::read_to_string(&page).unwrap_or_default();
+    assert!(
+        found == text,
+        "{} is not what the binary says now; to write it anew:\n\n    UPDATE=1 cargo test -p \
+         portcullis --test blackbox documents\n",
+        page.display()
+    );
+}
+
+const GENERATED: &str =
+    "<!-- Generated by tests/documents.rs from the source: do not edit. -->\n\n";
+
+#[test]
+fn the_page_of_commands_is_current() {
+    let mut command = portcullis::cli::reference().term_width(100);
+    command.build();
+    let mut text = format!("{GENERATED}# Commands\n");
+    describe(&mut command, "portcullis", &mut text);
+    check_page("commands.md", &text);
+}
+
+fn describe(command: &mut clap::Command, name: &str, text: &mut String) {
+    let help = command.clone().term_width(100).render_long_help().to_string();
+    let help: Vec<_> = help.lines().map(str::trim_end).collect();
+    *text += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for sub in command.get_subcommands_mut() {
+        if sub.is_hide_set() || sub.get_name() == "help" {
+            continue;
+        }
+        let name = format!("{name} {}", sub.get_name());
+        describe(sub, &name, text);
+    }
+}
+
+#[test]
+fn the_page_of_limits_is_current() {
+    let mut text = format!(
+        "{GENERATED}# Limits\n\nWhat one call may use up. Each can be set for all plugins, under \
+         `[limits]`, and for one, under\n`[plugins.NAME.limits]`; \"no limit\" cannot be said.\n\n\
+         | limit | default | why |\n|---|---|---|\n"
+    );
+    for (name, value, unit, why) in Limits::default().lines() {
+        text += &format!("| `{name}` | {} {unit} | {why} |\n", grouped(value));
+    }
+    check_page("limits.md", &text);
+}
+
+/// A number that can be read: 1_000_000, as TOML has it too.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push('_');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[test]
+fn the_page_of_the_default_configuration_is_current() {
+    let text = format!(
+        "{GENERATED}# The default configuration\n\nWhat counts where there is no \
+         `portcullis.toml`; `portcullis config show` prints it.\n\n```toml\n{}```\n",
+        portcullis::config::DEFAULT
+    );
+    check_page("default-configuration.md", &text);
+}

@@ -1,0 +1,352 @@
+//! MCP over HTTP: who is let in, how much they may send, and that both eras are served.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use crate::support::home::Home;
+use crate::support::http::{self, Message};
+use crate::support::process::Process;
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n";
+
+const TYPES: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+
+/// A server on a port of its own.
+struct Front {
+    process: Process,
+    address: SocketAddr,
+    home: Home,
+}
+
+impl Front {
+    fn start(http: &str) -> Self {
+        let home = Home::with(&["echo", "greedy"], &format!("{CONFIG}{http}"));
+        Self::start_in(home, &[])
+    }
+
+    fn start_in(home: Home, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--http", "127.0.0.1:0"], arguments].concat();
+        let process = Process::start(&mut home.command(&arguments));
+        let said = process.hear("/mcp\n");
+        let address = said.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp\n"));
+        let address = address.and_then(|(address, _)| address.parse().ok()).expect("an address");
+        Self { process, address, home }
+    }
+
+    fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Posts a body with these headers, beside those that every client sends.
+    fn post(&self, headers: &[(&str, &str)], body: &str) -> Message {
+        let host = self.host();
+        let mut all = vec![];
+        for (name, value) in [("host", host.as_str())].into_iter().chain(TYPES) {
+            if !headers.iter().any(|(given, _)| *given == name) {
+                all.push((name, value));
+            }
+        }
+        all.extend(headers.iter().filter(|(_, value)| !value.is_empty()));
+        let reply = http::request(self.address, "POST /mcp", &all, body.as_bytes());
+        reply.expect("an answer")
+    }
+
+    /// A modern request, with the headers that belong to it.
+    fn modern(&self, headers: &[(&str, &str)], method: &str, mut params: Value) -> Message {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut all = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        if !name.is_empty() {
+            all.push(("mcp-name", &name));
+        }
+        all.extend(headers);
+        self.post(&all, &body.to_string())
+    }
+
+    /// Begins a legacy session, and answers its id.
+    fn session(&self) -> String {
+        let reply = self.post(&[], &initialize());
+        assert_eq!(reply.status(), 200, "{reply:?}");
+        let session = reply.header("mcp-session-id").expect("a session").to_owned();
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.post(&[("mcp-session-id", &session)], ready).status(), 202);
+        session
+    }
+}
+
+fn initialize() -> String {
+    json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "blackbox", "version": "1"},
+        },
+    })
+    .to_string()
+}
+
+/// The message in an answer, be it JSON or one of a stream.
+fn message(reply: &Message) -> Value {
+    let text = reply.text();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|d| !d.is_empty());
+    let json = data.unwrap_or(&text);
+    serde_json::from_str(json)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", reply.line, reply.text()))
+}
+
+fn echo(text: &str) -> Value {
+    json!({"name": "echo", "arguments": {"text": text}})
+}
+
+fn call(id: i64, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+}
+
+#[test]
+fn both_eras_are_served() {
+    let front = Front::start("");
+    let reply = message(&front.modern(&[], "tools/call", echo("modern")));
+    assert_eq!(reply["result"]["content"][0]["text"], "modern", "{reply}");
+    let session = front.session();
+    let reply = front.post(&[("mcp-session-id", &session)], &call(1, &echo("legacy")));
+    assert_eq!(message(&reply)["result"]["content"][0]["text"], "legacy", "{reply:?}");
+    let gone = http::request(
+        front.address,
+        "DELETE /mcp",
+        &[("host", &front.host()), ("mcp-session-id", &session)],
+        b"",
+    );
+    assert!((200..300).contains(&gone.expect("an answer").status()));
+    let reply = front.post(&[("mcp-session-id", &session)], &call(2, &echo("gone")));
+    assert_eq!(reply.status(), 404, "{reply:?}");
+    let outcomes = front.home.outcomes();
+    assert_eq!(outcomes.len(), 2, "{outcomes:?}");
+}
+
+#[test]
+fn a_port_of_this_machine_alone_unless_there_is_a_token() {
+    let home = Home::with(&["echo"], CONFIG);
+    let ran = home.run(&["serve", "--http", "0.0.0.0:0"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("--token-file"), "{ran:?}");
+}
+
+#[test]
+fn without_the_token_there_is_nothing_to_see() {
+    let home = Home::with(&["echo", "greedy"], CONFIG);
+    let token = "0123456789abcdef-token";
+    std::fs::write(home.path().join("token"), format!("{token}\n")).expect("a home");
+    let file = home.path().join("token").display().to_string();
+    let front = Front::start_in(home, &["--token-file", &file]);
+    for wrong in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        "Basic 0123456789abcdef-token",
+        "Bearer 0123456789abcdef-toke",
+        "Bearer 0123456789abcdef-tokens",
+        "0123456789abcdef-token",
+    ] {
+        let reply = front.modern(&[("authorization", wrong)], "tools/list", json!({}));
+        assert_eq!(reply.status(), 401, "{wrong}: {reply:?}");
+        assert!(reply.header("www-authenticate").is_some(), "{reply:?}");
+        assert!(!reply.text().contains("echo"), "{reply:?}");
+    }
+    // Not in the address, where logs would keep it.
+    let line = format!("POST /mcp?token={token}");
+    let host = front.host();
+    let headers = [("host", host.as_str()), TYPES[0], TYPES[1]];
+    let reply = http::request(front.address, &line, &headers, initialize().as_bytes());
+    assert_eq!(reply.expect("an answer").status(), 401);
+    let right = format!("Bearer {token}");
+    let reply = front.modern(&[("authorization", &right)], "tools/call", echo("in"));
+    assert_eq!(message(&reply)["result"]["content"][0]["text"], "in", "{reply:?}");
+    // The audit says that it was somebody with the token.
+    let audit = front.home.audit();
+    assert!(audit.iter().all(|record| record["principal"].is_string()), "{audit:?}");
+    assert!(!format!("{audit:?}{}", front.process.stderr()).contains(token));
+}
+
+#[test]
+fn a_short_token_is_no_token() {
+    let home = Home::with(&["echo"], CONFIG);
+    std::fs::write(home.path().join("token"), "short").expect("a home");
+    let file = home.path().join("token").display().to_string();
+    let ran = home.run(&["serve", "--http", "127.0.0.1:0", "--token-file", &file]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("16 characters"), "{ran:?}");
+}
+
+#[test]
+fn what_is_no_request_of_ours_is_refused_with_the_right_status() {
+    let front = Front::start("");
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for (headers, body, expected) in [
+        (&[("content-type", "text/plain")][..], list, 415),
+        (&[("content-type", "application/x-www-form-urlencoded")], list, 415),
+        (&[("content-type", "")], list, 415),
+        (&[("accept", "text/html")], list, 406),
+        (&[("accept", "")], list, 406),
+        (&[], "{", 400),
+        (&[], "", 400),
+        (&[("mcp-session-id", "no-such-session")], list, 404),
+        (&[("mcp-session-id", "../../etc/passwd")], list, 404),
+        (&[("mcp-protocol-version", "1999-01-01")], list, 400),
+    ] {
+        let reply = front.post(headers, body);
+        assert_eq!(reply.status(), expected, "{headers:?} {body:?}: {reply:?}");
+    }
+    let host = front.host();
+    for (line, expected) in [
+        ("GET /", 404),
+        ("GET /mcp/../secret", 404),
+        ("POST /other", 404),
+        ("PUT /mcp", 405),
+        ("OPTIONS /mcp", 405),
+        ("TRACE /mcp", 405),
+    ] {
+        let reply = http::request(front.address, line, &[("host", &host)], b"");
+        let reply = reply.expect("an answer");
+        assert_eq!(reply.status(), expected, "{line}: {reply:?}");
+    }
+    let reply = message(&front.post(&[], "{"));
+    assert_eq!((&reply["id"], &reply["error"]["code"]), (&Value::Null, &json!(-32700)), "{reply}");
+}
+
+#[test]
+fn what_is_no_http_harms_nobody() {
+    let front = Front::start("");
+    let host = front.host();
+    let long = "x".repeat(200_000);
+    for bytes in [
+        "\r\n\r\n".to_owned(),
+        "hello\r\n\r\n".to_owned(),
+        "\u{16}\u{3}\u{1}".to_owned(),
+        "POST /mcp HTTP/9.9\r\n\r\n".to_owned(),
+        format!("GET /mcp HTTP/1.1\r\nhost: {host}\r\nx: {long}\r\n\r\n"),
+        format!("GET /{long} HTTP/1.1\r\nhost: {host}\r\n\r\n"),
+        format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: -1\r\n\r\n"),
+        format!(
+            "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx"
+        ),
+        format!(
+            "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"
+        ),
+        format!(
+            "POST /mcp HTTP/1.1\r\nhost: {host}\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n"
+        ),
+    ] {
+        let mut stream = http::connect(front.address);
+        // It may close before it has read all.
+        let _closed = stream.write_all(bytes.as_bytes());
+        let _closed = stream.shutdown(std::net::Shutdown::Write);
+        if let Some(reply) = Message::read(&mut BufReader::new(stream)) {
+            assert!(reply.status() >= 400, "{reply:?}");
+        }
+    }
+    let reply = message(&front.modern(&[], "tools/call", echo("alive")));
+    assert_eq!(reply["result"]["content"][0]["text"], "alive", "{reply}");
+}
+
+#[test]
+fn a_body_has_a_largest_size_and_a_longest_time() {
+    let front = Front::start("[http]\nbody-bytes = 10_000\n");
+    let large = "x".repeat(20_000);
+    let reply = front.modern(&[], "tools/call", echo(&large));
+    assert_eq!(reply.status(), 413, "{reply:?}");
+    // In pieces, without saying how many: the same.
+    let mut stream = http::connect(front.address);
+    let host = front.host();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("it listens");
+    for _ in 0..20 {
+        let _closed = stream.write_all(format!("3e8\r\n{}\r\n", "x".repeat(1000)).as_bytes());
+    }
+    let reply = Message::read(&mut BufReader::new(stream)).expect("an answer");
+    assert_eq!(reply.status(), 413, "{reply:?}");
+    // One that stays away, and a head that stays away, are given up; others do not notice.
+    let mut half = http::connect(front.address);
+    half.write_all(format!("{head}1\r\n{{\r\n").as_bytes()).expect("it listens");
+    let mut head_only = http::connect(front.address);
+    head_only.write_all(b"POST /mcp HTTP/1.1\r\nhost: 127").expect("it listens");
+    let reply = message(&front.modern(&[], "tools/call", echo("meanwhile")));
+    assert_eq!(reply["result"]["content"][0]["text"], "meanwhile", "{reply}");
+    let began = std::time::Instant::now();
+    let reply = Message::read(&mut BufReader::new(half));
+    assert!(reply.is_none_or(|reply| reply.status() == 408));
+    let mut rest = Vec::new();
+    let _closed = head_only.read_to_end(&mut rest);
+    let time = began.elapsed();
+    assert!(time.as_secs() < 30, "both are given up: {time:?}");
+}
+
+#[test]
+fn one_session_cannot_be_guessed_from_another() {
+    let front = Front::start("");
+    let sessions: Vec<_> = (0..4).map(|_| front.session()).collect();
+    for (n, session) in sessions.iter().enumerate() {
+        assert!(session.len() >= 32, "{session}");
+        assert!(!sessions[..n].contains(session));
+        // A session is no secret that a prefix gives away.
+        let reply = front.post(&[("mcp-session-id", &session[..20])], &call(1, &echo("in")));
+        assert_eq!(reply.status(), 404, "{reply:?}");
+    }
+}
+
+#[test]
+fn a_client_that_goes_away_cancels_its_call() {
+    let front = Front::start("[limits]\nwall-ms = 1_000_000\ncpu-ms = 1_000_000\n");
+    let params = json!({
+        "name": "spin", "arguments": {"how": "code"},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    });
+    let body = call(1, &params);
+    let host = front.host();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: tools/call\r\nmcp-name: spin\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = http::connect(front.address);
+    stream.write_all(request.as_bytes()).expect("it listens");
+    // Its call has begun when one that was sent later has been answered.
+    message(&front.modern(&[], "tools/call", echo("later")));
+    drop(stream);
+    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    while !front.home.outcomes().contains(&("spin".into(), "cancelled".into())) {
+        assert!(std::time::Instant::now() < deadline, "{:?}", front.home.outcomes());
+        message(&front.modern(&[], "tools/list", json!({})));
+    }
+}
+
+#[test]
+fn progress_comes_before_the_answer() {
+    let front = Front::start("");
+    let params = json!({"name": "report", "arguments": {}, "_meta": {"progressToken": 7}});
+    let session = front.session();
+    let reply = front.post(&[("mcp-session-id", &session)], &call(5, &params));
+    let messages: Vec<Value> = reply
+        .body
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+        .collect();
+    let progress = messages.iter().filter(|m| m["method"] == "notifications/progress").count();
+    assert_eq!(progress, 2, "{messages:#?}");
+    assert_eq!(messages.last().map(|last| &last["id"]), Some(&json!(5)), "{messages:#?}");
+}

@@ -1,0 +1,163 @@
+//! What one guest does is one call's trouble: nobody waits for it, and it ends when it is told to.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::json;
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Era, text_of};
+use crate::support::home::Home;
+use crate::support::process::Process;
+
+/// Limits so far away that only cancelling ends a call within a test.
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n\
+                      [limits]\nwall-ms = 1_000_000\ncpu-ms = 1_000_000\n";
+
+const WAYS: [&str; 4] = ["code", "calls", "sleep", "naps"];
+
+fn home() -> Home {
+    Home::with(&["echo", "greedy"], CONFIG)
+}
+
+/// Begins one call of each kind that does not end, four times.
+fn keep_busy(client: &mut Client) -> Vec<i64> {
+    let ways = WAYS.into_iter().cycle().take(16);
+    ways.map(|how| client.begin("spin", json!({"how": how}))).collect()
+}
+
+#[test]
+fn guests_that_never_end_delay_nobody() {
+    let home = home();
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        assert_eq!(client.text("echo", json!({"text": "warm"})), "warm");
+        let busy = keep_busy(&mut client);
+        let began = Instant::now();
+        for n in 0..20 {
+            let id = client.request("tools/list", json!({}));
+            assert!(client.reply(id).get("result").is_some());
+            let text = n.to_string();
+            assert_eq!(client.text("echo", json!({"text": text})), text);
+            if era == Era::Legacy {
+                let id = client.request("ping", json!({}));
+                assert!(client.reply(id).get("result").is_some());
+            }
+        }
+        assert!(!busy.iter().any(|id| client.has_reply(*id)), "they never end by themselves");
+        // Sixty answers. With nobody busy they take milliseconds, and behind a busy one for ever.
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+}
+
+/// Waits until the audit has that many calls, and answers how they ended.
+fn outcomes(client: &mut Client, home: &Home, count: usize) -> Vec<(String, String)> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let outcomes = home.outcomes();
+        if outcomes.len() >= count {
+            return outcomes;
+        }
+        assert!(Instant::now() < deadline, "{count} calls should have ended: {outcomes:?}");
+        // A question and its answer, so that looking again does not keep the machine busy.
+        let id = client.request("tools/list", json!({}));
+        client.reply(id);
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_ends_and_is_recorded() {
+    for era in Era::BOTH {
+        for how in WAYS {
+            let home = home();
+            let mut client = Client::start(&home, era);
+            let id = client.begin("spin", json!({"how": how}));
+            // The call is on its way when another one, sent later, has been answered.
+            assert_eq!(client.text("echo", json!({"text": "a"})), "a");
+            client.cancel(id);
+            let cancelled = SystemTime::now();
+            let outcomes = outcomes(&mut client, &home, 2);
+            assert!(outcomes.contains(&("spin".into(), "cancelled".into())), "{how}: {outcomes:?}");
+            // A runaway is stopped within 50 ms; this machine may be busy with other tests.
+            let late = cancelled.elapsed().unwrap_or_default();
+            assert!(late < Duration::from_secs(10), "{era:?} {how}: {late:?}");
+            assert!(!client.has_reply(id), "a cancelled request has no answer");
+            assert_eq!(client.end().code, Some(0));
+        }
+    }
+}
+
+#[test]
+fn a_guest_that_looks_out_for_the_end_may_tidy_up() {
+    let home = home();
+    let mut client = Client::start(&home, Era::Legacy);
+    let id = client.begin("tidy", json!({}));
+    assert_eq!(client.text("echo", json!({"text": "a"})), "a");
+    client.cancel(id);
+    let outcomes = outcomes(&mut client, &home, 2);
+    let tidy = outcomes.iter().find(|(tool, _)| tool == "tidy").expect("it ended");
+    // It has 25 ms for that, which on a busy machine may pass before it looks.
+    assert!(matches!(tidy.1.as_str(), "done" | "cancelled"), "{tidy:?}");
+}
+
+#[test]
+fn the_end_of_stdin_is_the_end_whatever_guests_do() {
+    for era in Era::BOTH {
+        let home = home();
+        let mut client = Client::start(&home, era);
+        let busy = keep_busy(&mut client);
+        assert_eq!(client.text("echo", json!({"text": "a"})), "a");
+        let (ran, time) = client.into_process().end_timed();
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        // Five seconds are promised; the rest is for a machine with more to do.
+        assert!(time < Duration::from_secs(8), "{era:?}: {time:?}");
+        let cancelled = home.outcomes().iter().filter(|(_, how)| how == "cancelled").count();
+        assert_eq!(cancelled, busy.len(), "each is recorded: {:?}", home.outcomes());
+    }
+}
+
+#[test]
+fn calls_that_end_by_themselves_are_answered_after_the_end_of_stdin() {
+    let home = home();
+    let mut client = Client::start(&home, Era::Legacy);
+    for n in 0..50 {
+        client.begin("echo", json!({"text": n.to_string()}));
+    }
+    let ran = client.end();
+    assert_eq!(ran.stdout.lines().count(), 50, "{}", ran.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server_in_good_order() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for signal in [Signal::TERM, Signal::INT] {
+        let home = home();
+        let mut client = Client::start(&home, Era::Legacy);
+        keep_busy(&mut client);
+        assert_eq!(client.text("echo", json!({"text": "a"})), "a");
+        let process: Process = client.into_process();
+        let id = Pid::from_raw(process.id().cast_signed()).expect("a process has an id");
+        let began = Instant::now();
+        kill_process(id, signal).expect("it is ours");
+        let ran = process.end();
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+}
+
+#[test]
+fn one_plugins_waiting_calls_leave_room_for_another_plugin() {
+    // All of one plugin's turns are taken, and more calls wait for one.
+    let config =
+        format!("{CONFIG}[plugins.greedy.limits]\ncalls = 2\n").replace("[plugins.greedy]\n", "");
+    let home = Home::with(&["echo", "greedy"], &config);
+    let mut client = Client::start(&home, Era::Legacy);
+    let busy: Vec<_> = (0..20).map(|_| client.begin("spin", json!({"how": "code"}))).collect();
+    assert_eq!(client.text("echo", json!({"text": "my turn"})), "my turn");
+    for id in &busy {
+        client.cancel(*id);
+    }
+    // Those that waited are gone too: the next call has its turn.
+    let done = client.call("forge", json!({"line": "x"}));
+    assert_eq!(text_of(&done), "written");
+}

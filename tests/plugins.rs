@@ -1,0 +1,162 @@
+//! What lies in the plugin folder: whatever it is, the rest goes on.
+
+use std::fs::{self, File};
+
+use serde_json::{Value, json};
+
+use crate::support::client::{Client, Era};
+use crate::support::guests::guests;
+use crate::support::home::{Home, make_fifo};
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
+
+/// The plugins as `plugin list` has them.
+fn list(home: &Home) -> Vec<Value> {
+    let ran = home.run(&["plugin", "list", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let list: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+    list["plugins"].as_array().expect("plugins").clone()
+}
+
+/// Why a plugin is refused.
+fn refusal(list: &[Value], name: &str) -> String {
+    let is_it = |plugin: &&Value| plugin["name"] == name && plugin["state"] == "refused";
+    let plugin = list.iter().find(is_it);
+    let plugin = plugin.unwrap_or_else(|| panic!("`{name}` is not refused: {list:#?}"));
+    plugin["reason"].as_str().expect("a reason").to_owned()
+}
+
+fn assert_echo_works(home: &Home) {
+    let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran:?}");
+}
+
+#[test]
+fn what_is_no_component_is_refused_by_name_and_the_rest_goes_on() {
+    let home = Home::with(&["echo"], CONFIG);
+    let echo = fs::read(guests().component("echo")).expect("it was built");
+    let component = [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0];
+    let module = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
+    let files: [(&str, &[u8]); 8] = [
+        ("empty", b""),
+        ("text", b"this is no WebAssembly\n"),
+        ("script", b"#!/bin/sh\ntouch /tmp/pwned\n"),
+        ("magic", &component[..4]),
+        ("module", &module),
+        ("half", &echo[..echo.len() / 2]),
+        ("bare", &component),
+        ("future", &[0, 0x61, 0x73, 0x6d, 0xff, 0, 1, 0]),
+    ];
+    for (name, bytes) in &files {
+        fs::write(home.plugins().join(format!("{name}.wasm")), bytes).expect("a home");
+    }
+    let list = list(&home);
+    for (name, _) in &files {
+        let reason = refusal(&list, name);
+        assert!(reason.len() > 20 && reason.len() < 1000, "{name}: {reason}");
+        assert!(!reason.contains("panicked"), "{name}: {reason}");
+    }
+    assert_echo_works(&home);
+    // `check` finds fault with them, and says which.
+    let checked = home.run(&["check"]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    assert!(checked.stdout.contains("plugin `half` is refused"), "{checked:?}");
+}
+
+#[test]
+fn components_with_a_few_wrong_bytes_crash_nobody() {
+    let home = Home::with(&["echo"], CONFIG);
+    let echo = fs::read(guests().component("echo")).expect("it was built");
+    // Always the same places, spread over the whole component.
+    let mut seed = 0x2545_f491_u32;
+    for n in 0..12 {
+        let mut bytes = echo.clone();
+        for _ in 0..=n {
+            seed ^= seed << 13;
+            seed ^= seed >> 17;
+            seed ^= seed << 5;
+            let at = 8 + seed as usize % (bytes.len() - 8);
+            bytes[at] ^= (seed >> 24) as u8 | 1;
+        }
+        fs::write(home.plugins().join(format!("wrong{n}.wasm")), bytes).expect("a home");
+    }
+    let list = list(&home);
+    assert_eq!(list.len(), 13, "each is loaded or refused: {list:#?}");
+    assert_echo_works(&home);
+}
+
+#[test]
+fn a_component_that_is_too_large_is_not_looked_at() {
+    let home = Home::with(&["echo"], CONFIG);
+    let file = File::create(home.plugins().join("huge.wasm")).expect("a home");
+    file.set_len(65 * 1024 * 1024).expect("a home");
+    assert!(refusal(&list(&home), "huge").contains("67108864"));
+    assert_echo_works(&home);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_in_the_plugin_folder_holds_nobody_up() {
+    let home = Home::with(&["echo"], CONFIG);
+    let plugins = home.plugins();
+    make_fifo(&plugins.join("fifo.wasm"));
+    fs::create_dir(plugins.join("folder.wasm")).expect("a home");
+    std::os::unix::fs::symlink("/nowhere", plugins.join("dangling.wasm")).expect("a home");
+    std::os::unix::fs::symlink("/dev/zero", plugins.join("endless.wasm")).expect("a home");
+    let list = list(&home);
+    for name in ["fifo", "folder", "dangling", "endless"] {
+        refusal(&list, name);
+    }
+    assert_echo_works(&home);
+}
+
+#[test]
+fn names_that_no_configuration_could_hold_are_refused() {
+    let home = Home::with(&["echo"], CONFIG);
+    let echo = guests().component("echo");
+    for name in ["a b", "a.b", "a\"b", "\u{1b}[31mred", "中文", &"x".repeat(65)] {
+        fs::copy(echo, home.plugins().join(format!("{name}.wasm"))).expect("a home");
+    }
+    let list = list(&home);
+    assert_eq!(list.iter().filter(|plugin| plugin["state"] == "refused").count(), 6, "{list:#?}");
+    assert!(refusal(&list, "a b").contains("rename the file"));
+    let shown = home.run(&["plugin", "list"]);
+    assert!(!shown.stdout.contains('\u{1b}'), "{shown:?}");
+    assert!(!shown.stderr.contains('\u{1b}'), "{shown:?}");
+    assert_echo_works(&home);
+}
+
+#[test]
+fn a_tool_that_is_there_already_is_hidden_and_said_to_be() {
+    let home = Home::with(&["echo"], CONFIG);
+    fs::copy(guests().component("echo"), home.plugins().join("other.wasm")).expect("a home");
+    let tools = home.run(&["tools"]);
+    assert_eq!(tools.stdout.matches("echo (").count(), 1, "{tools:?}");
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("the tool `echo` of `other` is hidden"), "{checked:?}");
+}
+
+#[test]
+fn listing_what_is_known_compiles_and_runs_nothing() {
+    let home = Home::with(&["echo"], CONFIG);
+    let compiled = home.path().join(".cache/portcullis/compiled");
+    fs::remove_dir_all(&compiled).expect("a home");
+    let mut client = Client::start(&home, Era::Legacy);
+    let id = client.request("tools/list", json!({}));
+    assert_eq!(client.reply(id)["result"]["tools"][0]["name"], "echo");
+    assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
+    assert!(home.run(&["audit"]).stdout.contains("echo"));
+    assert!(!compiled.exists(), "something was compiled");
+    // A call does.
+    assert_eq!(client.text("echo", json!({"text": "hello"})), "hello");
+    assert!(compiled.exists());
+}
+
+#[test]
+fn what_is_known_of_a_plugin_counts_no_more_when_its_file_changes() {
+    let home = Home::with(&["echo"], CONFIG);
+    assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
+    fs::copy(guests().component("keeper"), home.plugins().join("echo.wasm")).expect("a home");
+    let tools = home.run(&["tools"]);
+    assert!(!tools.stdout.contains("echo (echo)"), "{tools:?}");
+}

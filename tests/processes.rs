@@ -1,0 +1,132 @@
+//! Several processes at once, and processes that are killed: what is kept stays whole.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::support::client::{Client, Era};
+use crate::support::guests::guests;
+use crate::support::home::Home;
+
+const CONFIG: &str = "[host]\nbundled = false\n\
+                      [plugins.keeper.grants.store]\nbytes = 1_000_000_000\n\
+                      [plugins.keeper.grants.cache]\nbytes = 1_000_000\ndisk = true\n";
+
+/// A home whose keeper may keep a lot: its own want is not what is tried here.
+fn home() -> Home {
+    Home::with(&["keeper"], CONFIG)
+}
+
+/// Every file beneath a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.expect("a home can be read").path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn two_processes_count_together() {
+    let home = home();
+    let mut clients = [Client::start(&home, Era::Legacy), Client::start(&home, Era::Modern)];
+    let mut begun = Vec::new();
+    for _ in 0..25 {
+        for (which, client) in clients.iter_mut().enumerate() {
+            begun.push((which, client.begin("increment", json!({}))));
+        }
+    }
+    let mut counted: Vec<u64> = Vec::new();
+    for (which, id) in begun {
+        let reply = clients[which].finish(id);
+        let text = crate::support::client::text_of(&reply);
+        counted.push(text.parse().unwrap_or_else(|error| panic!("{error}: {reply}")));
+    }
+    counted.sort_unstable();
+    assert_eq!(counted, (1..=50).collect::<Vec<_>>(), "no two counted the same");
+    // `Home::audit` reads each line as JSON: none was torn by the other process.
+    let calls = home.audit().iter().filter(|record| record["event"] == "call").count();
+    assert_eq!(calls, 50);
+}
+
+#[test]
+fn what_one_process_keeps_another_finds() {
+    let home = home();
+    let keep = json!({"steps": [{"do": "set", "key": "a", "value": "kept"}]});
+    assert_eq!(Client::start(&home, Era::Legacy).text("keep", keep), "version 1");
+    let remember = |value: &str| json!({"key": "k", "value": value});
+    let mut first = Client::start(&home, Era::Modern);
+    assert_eq!(first.text("remember", remember("mine")), "made \"mine\"");
+    let mut second = Client::start(&home, Era::Legacy);
+    assert_eq!(second.text("remember", remember("yours")), "found \"mine\"");
+    let get = json!({"steps": [{"do": "get", "key": "a"}, {"do": "keys"}]});
+    assert_eq!(second.text("keep", get), "version 1 \"kept\"\n[\"a\"]");
+}
+
+#[test]
+fn two_first_starts_at_once_both_serve() {
+    let home = Home::new();
+    for guest in ["echo", "keeper"] {
+        fs::copy(guests().component(guest), home.plugins().join(format!("{guest}.wasm")))
+            .expect("it was built");
+    }
+    home.configure(CONFIG);
+    // Nothing is compiled yet, and both compile.
+    let mut clients: Vec<_> = (0..2).map(|_| Client::start(&home, Era::Legacy)).collect();
+    let ids: Vec<_> =
+        clients.iter_mut().map(|c| c.begin("echo", json!({"text": "hello"}))).collect();
+    for (client, id) in clients.iter_mut().zip(ids) {
+        assert_eq!(crate::support::client::text_of(&client.finish(id)), "hello");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(&["keeper"], CONFIG);
+    let mut client = Client::start(&home, Era::Legacy);
+    client.text("keep", json!({"steps": [{"do": "set", "key": "a", "value": "b"}]}));
+    client.text("remember", json!({"key": "k", "value": "v"}));
+    for folder in [".local/share/portcullis/store", ".local/state/portcullis"] {
+        for file in files(&home.path().join(folder)) {
+            let mode = fs::metadata(&file).expect("it is there").permissions().mode();
+            let folder = file.parent().expect("it is in a folder");
+            let around = fs::metadata(folder).expect("it is there").permissions().mode();
+            assert!(
+                mode & 0o077 == 0 || around & 0o077 == 0,
+                "{}: {mode:o} in {around:o}",
+                file.display()
+            );
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn compiled_code_that_others_could_have_written_is_not_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(&["echo"], "[host]\nbundled = false\n[plugins.echo]\n");
+    let compiled = home.path().join(".cache/portcullis/compiled");
+    fs::set_permissions(&compiled, fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("others can write to this folder"), "{ran:?}");
+    assert!(!ran.stdout.contains("hello"), "{ran:?}");
+}
+
+#[test]
+fn compiled_code_that_was_changed_is_compiled_anew() {
+    let home = Home::with(&["echo"], "[host]\nbundled = false\n[plugins.echo]\n");
+    for file in files(&home.path().join(".cache/portcullis/compiled")) {
+        let mut bytes = fs::read(&file).expect("it is there");
+        let middle = bytes.len() / 2;
+        if let Some(byte) = bytes.get_mut(middle) {
+            *byte ^= 0xff;
+        }
+        // A new file: the one that was there is shared with other homes.
+        fs::remove_file(&file).expect("it is ours");
+        fs::write(&file, bytes).expect("it is ours");
+    }
+    let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran:?}");
+}

@@ -1,0 +1,166 @@
+//! The guests in `tests/guests`: built once, and compiled once by the binary under test.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::{BINARY, workspace};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// Every guest, ready to be installed.
+pub struct Guests {
+    /// Their components, by name.
+    components: BTreeMap<String, PathBuf>,
+    /// What the binary keeps of a component once it has seen it.
+    seen: PathBuf,
+}
+
+/// The guests. What is missing is built, or the test fails.
+pub fn guests() -> &'static Guests {
+    static GUESTS: OnceLock<Guests> = OnceLock::new();
+    GUESTS.get_or_init(|| {
+        let place = target_dir().join("blackbox");
+        fs::create_dir_all(&place).expect("the target folder can be written");
+        // Against other processes that run these tests at the same time.
+        let lock = File::create(place.join("lock")).expect("the target folder can be written");
+        lock.lock().expect("a file can be locked");
+        let components = build();
+        let seen = show(&place, &components);
+        Guests { components, seen }
+    })
+}
+
+impl Guests {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.components.keys().map(String::as_str)
+    }
+
+    /// The file of a guest's component.
+    pub fn component(&self, name: &str) -> &Path {
+        let found = self.components.get(name);
+        found.unwrap_or_else(|| panic!("there is no guest `{name}` in tests/guests"))
+    }
+
+    /// Puts what the binary keeps of all guests into a cache folder, so that each test does not
+    /// compile them anew. The entries are found by digest; they are never changed, only replaced.
+    pub fn remember(&self, cache: &Path) {
+        for name in ["compiled", "described"] {
+            let (from, to) = (self.seen.join(name), cache.join(name));
+            fs::create_dir_all(&to).expect("a home can be written");
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o700)).expect("it is ours");
+            for entry in fs::read_dir(from).expect("the guests have been seen") {
+                let entry = entry.expect("the guests have been seen");
+                // Locks, and files in the middle of being written, are no entries.
+                if entry.file_name().len() != 64 {
+                    continue;
+                }
+                let to = to.join(entry.file_name());
+                fs::hard_link(entry.path(), &to)
+                    .or_else(|_| fs::copy(entry.path(), &to).map(drop))
+                    .expect("a home can be written");
+            }
+        }
+    }
+}
+
+/// The folder that cargo builds in.
+fn target_dir() -> PathBuf {
+    // TARGET_DIR/PROFILE/deps/blackbox-HASH
+    let test = std::env::current_exe().expect("a test knows its own file");
+    test.ancestors().nth(3).expect("it lies in the target folder").to_owned()
+}
+
+/// As `plugins/bundle/build.rs` builds the plugins: in a folder apart, as cargo may hold a lock on
+/// the one it builds in.
+fn build() -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(workspace().join("tests/guests")).expect("there are guests");
+    let names: Vec<String> = entries
+        .map(|entry| entry.expect("there are guests").file_name().into_string().expect("a name"))
+        .collect();
+    let place = target_dir().join("plugins");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(workspace())
+        .args(["build", "--quiet", "--profile", "plugin", "--target", TARGET, "--target-dir"])
+        .arg(&place);
+    for name in &names {
+        cargo.args(["--package", &format!("guest-{name}")]);
+    }
+    // Of the build that this is part of, only what concerns the machine is passed on.
+    for name in [
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_DIR",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTFLAGS",
+    ] {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "building the guests failed: see above");
+    let built = place.join(TARGET).join("plugin");
+    let component = |name: String| {
+        let component = built.join(format!("guest_{name}.wasm"));
+        assert!(component.is_file(), "{} was not built", component.display());
+        (name, component)
+    };
+    names.into_iter().map(component).collect()
+}
+
+/// Has the binary look at every guest once, and answers where it keeps what it saw.
+fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
+    let binary = fs::metadata(BINARY).expect("the binary was built");
+    let modified = binary.modified().expect("this system knows when a file was changed");
+    let age = modified.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let home = place.join(format!("{}-{}", binary.len(), age.as_nanos()));
+    // What other builds of the binary saw counts no more.
+    for old in fs::read_dir(place).expect("it was made").flatten().map(|entry| entry.path()) {
+        if old != home && old.is_dir() {
+            fs::remove_dir_all(old).expect("the target folder can be written");
+        }
+    }
+    let plugins = home.join(".local/share/portcullis/plugins");
+    fs::create_dir_all(&plugins).expect("the target folder can be written");
+    let mut config = String::from("[host]\nbundled = false\n");
+    for (name, component) in components {
+        fs::copy(component, plugins.join(format!("{name}.wasm"))).expect("it was built");
+        for grant in [
+            "files]\naccess = \"write\"",
+            "http]\nhosts = [\"a.example\"]",
+            "store]\nbytes = 1",
+            "cache]\nbytes = 1",
+        ] {
+            config += &format!("[plugins.{name}.grants.{grant}\n");
+        }
+    }
+    let file = home.join("portcullis.toml");
+    fs::write(&file, config).expect("the target folder can be written");
+    let output = Command::new(BINARY)
+        .env_clear()
+        .env("HOME", &home)
+        .args(["plugin", "list", "--json", "--config"])
+        .arg(file)
+        .output()
+        .expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let list: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("`plugin list` failed: {error}\n{said}"));
+    let listed = list["plugins"].as_array().expect("plugins");
+    for name in components.keys().filter(|name| *name != "sockets") {
+        let listed = listed.iter().find(|plugin| plugin["name"] == **name);
+        assert!(
+            listed.is_some_and(|plugin| plugin["state"] == "loaded"),
+            "the guest `{name}` was not loaded: {listed:#?}\n{said}"
+        );
+    }
+    home.join(".cache/portcullis")
+}

@@ -1,0 +1,153 @@
+//! A user's home of its own for each test: configuration, plugins, state, and files to work on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::BINARY;
+use super::guests::guests;
+use super::process::Process;
+
+/// A home that vanishes with the test.
+pub struct Home {
+    _folder: TempDir,
+    path: PathBuf,
+    variables: Vec<(String, String)>,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// What it answered.
+    pub stdout: String,
+    /// What it said besides.
+    pub stderr: String,
+}
+
+impl Home {
+    /// A new home, with an empty folder `files`.
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("portcullis-").tempdir().expect("a folder");
+        // Where the folder for temporary files is a link, the real one is meant.
+        let path = folder.path().canonicalize().expect("it was just made");
+        fs::create_dir(path.join("files")).expect("it was just made");
+        Self { _folder: folder, path, variables: Vec::new() }
+    }
+
+    /// A home with these guests, without grants, and this configuration.
+    pub fn with(names: &[&str], config: &str) -> Self {
+        let home = Self::new();
+        for name in names {
+            home.install(name);
+        }
+        home.configure(config);
+        home
+    }
+
+    /// The home itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of files to work on.
+    pub fn files(&self) -> PathBuf {
+        self.path.join("files")
+    }
+
+    /// Something in the folder of files, as text.
+    pub fn file(&self, name: &str) -> String {
+        self.files().join(name).to_str().expect("a temporary path is UTF-8").to_owned()
+    }
+
+    /// The user's plugin folder.
+    pub fn plugins(&self) -> PathBuf {
+        let plugins = self.path.join(".local/share/portcullis/plugins");
+        fs::create_dir_all(&plugins).expect("a home can be written");
+        plugins
+    }
+
+    /// The user's configuration file.
+    pub fn config(&self) -> PathBuf {
+        let folder = self.path.join(".config/portcullis");
+        fs::create_dir_all(&folder).expect("a home can be written");
+        folder.join("portcullis.toml")
+    }
+
+    /// Writes the configuration. `$FILES` and `$HOME` stand for this home's.
+    pub fn configure(&self, text: &str) {
+        let text = text
+            .replace("$FILES", self.files().to_str().expect("a temporary path is UTF-8"))
+            .replace("$HOME", self.path.to_str().expect("a temporary path is UTF-8"));
+        fs::write(self.config(), text).expect("a home can be written");
+    }
+
+    /// Drops a guest into the plugin folder.
+    pub fn install(&self, name: &str) {
+        let component = guests().component(name);
+        fs::copy(component, self.plugins().join(format!("{name}.wasm"))).expect("it was built");
+        let cache = self.path.join(".cache/portcullis");
+        if !cache.exists() {
+            guests().remember(&cache);
+        }
+    }
+
+    /// Sets a variable in the environment of what is run from now on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The binary with these arguments, in this home and an environment with nothing else in it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command
+            .env_clear()
+            .env("HOME", &self.path)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.path)
+            .args(arguments);
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, "")
+    }
+
+    /// Runs a command to its end, with something on stdin.
+    pub fn run_with(&self, arguments: &[&str], stdin: &str) -> Ran {
+        let mut process = Process::start(&mut self.command(arguments));
+        process.write(stdin.as_bytes());
+        process.end()
+    }
+
+    /// The audit, line by line.
+    pub fn audit(&self) -> Vec<Value> {
+        let file = self.path.join(".local/state/portcullis/audit.jsonl");
+        match fs::read_to_string(file) {
+            Ok(text) => {
+                text.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect()
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => panic!("the audit: {error}"),
+        }
+    }
+
+    /// How each call ended, by the audit: the tool and the outcome.
+    pub fn outcomes(&self) -> Vec<(String, String)> {
+        let text = |record: &Value, key: &str| record[key].as_str().unwrap_or_default().to_owned();
+        let records = self.audit();
+        let calls = records.iter().filter(|record| record["event"] == "call");
+        calls.map(|record| (text(record, "tool"), text(record, "outcome"))).collect()
+    }
+}
+
+/// A file made with the system's own command, as there is no other way without `unsafe`.
+pub fn make_fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).stdin(Stdio::null()).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo {}", path.display());
+}

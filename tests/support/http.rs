@@ -1,0 +1,116 @@
+//! HTTP by hand, over a plain connection: so that a test can send what no client would.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use super::PATIENCE;
+
+/// A message of HTTP: its first line, its headers in lower case, and its body.
+#[derive(Debug, Default)]
+pub struct Message {
+    /// The request or status line.
+    pub line: String,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// All of it.
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    /// The status of an answer.
+    pub fn status(&self) -> u16 {
+        let status = self.line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        status.unwrap_or_else(|| panic!("{:?} is no status line", self.line))
+    }
+
+    /// The first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Reads a message. `None`: the other side sends none.
+    pub fn read(from: &mut impl BufRead) -> Option<Self> {
+        let line = read_line(from)?;
+        let mut message = Self { line, ..Self::default() };
+        loop {
+            let line = read_line(from)?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(':')?;
+            message.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        message.read_body(from);
+        Some(message)
+    }
+
+    fn read_body(&mut self, from: &mut impl BufRead) {
+        if self.header("transfer-encoding").is_some_and(|coding| coding.contains("chunked")) {
+            while let Some(size) = read_line(from) {
+                let size = size.split(';').next().unwrap_or_default().trim();
+                let size = usize::from_str_radix(size, 16).unwrap_or(0);
+                let mut chunk = vec![0; size];
+                if from.read_exact(&mut chunk).is_err() {
+                    return;
+                }
+                self.body.extend(chunk);
+                let _end_of_chunk = read_line(from);
+                if size == 0 {
+                    return;
+                }
+            }
+        } else if let Some(length) = self.header("content-length") {
+            let length: usize = length.parse().unwrap_or(0);
+            self.body = vec![0; length];
+            if from.read_exact(&mut self.body).is_err() {
+                self.body.clear();
+            }
+        } else if self.line.starts_with("HTTP/") && !matches!(self.status(), 202 | 204 | 304) {
+            let _cut_off = from.read_to_end(&mut self.body);
+        }
+    }
+}
+
+fn read_line(from: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    match from.read_until(b'\n', &mut line) {
+        Ok(1..) => Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
+        Ok(0) | Err(_) => None,
+    }
+}
+
+/// A connection that waits for no answer longer than a test does.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("somebody listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    stream.set_nodelay(true).expect("a connection");
+    stream
+}
+
+/// Sends bytes as they are and reads the answer. `None`: the connection was closed without one.
+pub fn exchange(address: SocketAddr, bytes: &[u8]) -> Option<Message> {
+    let mut stream = connect(address);
+    // A server may answer, and close, before it has read all.
+    let _cut_off = stream.write_all(bytes);
+    Message::read(&mut BufReader::new(stream))
+}
+
+/// Sends a request with these headers, and reads the answer.
+pub fn request(
+    address: SocketAddr,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Option<Message> {
+    let mut head = format!("{line} HTTP/1.1\r\n");
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += &format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    exchange(address, &[head.as_bytes(), body].concat())
+}

@@ -1,0 +1,366 @@
+//! What came of a case, as text that is the same on every machine and in both eras.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::client::Event;
+use super::home::{Home, Ran};
+
+/// Longest text that is shown whole.
+const LONG: usize = 6000;
+
+/// The text, as it grows.
+pub struct Picture {
+    session: String,
+    /// Whether calls went on at the same time, so that nobody knows which came first.
+    unordered: bool,
+    stderr: String,
+    after: String,
+    /// What is replaced by what.
+    names: Vec<(String, &'static str)>,
+}
+
+impl Picture {
+    /// An empty one, of what happens in this home.
+    pub fn of(home: &Home, web: Option<SocketAddr>) -> Self {
+        let text = |path: &Path| path.to_str().expect("a temporary path is UTF-8").to_owned();
+        let mut names = vec![(text(&home.files()), "$FILES"), (text(home.path()), "$HOME")];
+        if let Some(address) = web {
+            names.insert(0, (address.to_string(), "$WEB"));
+            names.push((address.port().to_string(), "$PORT"));
+        }
+        Self {
+            session: String::new(),
+            unordered: false,
+            stderr: String::new(),
+            after: String::new(),
+            names,
+        }
+    }
+
+    /// Calls that went on at the same time: what came of them, in no order.
+    pub fn together(&mut self, calls: impl FnOnce(&mut Self, &mut Vec<String>)) {
+        self.unordered = true;
+        let before = std::mem::take(&mut self.session);
+        let mut pictures = Vec::new();
+        calls(self, &mut pictures);
+        pictures.sort_unstable();
+        self.session = before + &pictures.concat();
+    }
+
+    /// What was added since the last time: for [`Picture::together`].
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.session)
+    }
+
+    /// A call and what came of it.
+    pub fn call(&mut self, tool: &str, with: &Value, events: &[Event], reply: &Value) {
+        self.line(&format!("> {tool} {}", if with.is_null() { String::new() } else { json(with) }));
+        for event in events {
+            self.event(event);
+        }
+        match reply.get("error") {
+            Some(error) => self.error(error),
+            None => self.result(&reply["result"]),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Told(message) => {
+                let method = message["method"].as_str().unwrap_or_default();
+                self.line(&format!("* {method} {}", json(&message["params"])));
+            }
+            Event::Asked(method, params, answer) => {
+                let mut params = params.clone();
+                // Where it is not said, it is this; and its id is made up.
+                if let Some(params) = params.as_object_mut() {
+                    params.remove("elicitationId");
+                    params.remove("_meta");
+                }
+                let empty = params.as_object().is_none_or(Map::is_empty);
+                let params = if empty { String::new() } else { json(&sorted(&params)) };
+                self.line(&format!("? {method} {params}"));
+                let answer = answer.as_ref().map_or("(no answer)".to_owned(), json);
+                self.line(&format!("! {answer}"));
+            }
+        }
+    }
+
+    fn error(&mut self, error: &Value) {
+        let message = error["message"].as_str().unwrap_or_default();
+        self.line(&format!("< error {}: {message}", error["code"]));
+        if let Some(data) = error.get("data") {
+            self.line(&format!("  data {}", json(data)));
+        }
+    }
+
+    /// A result, without what only one of the eras has.
+    fn result(&mut self, result: &Value) {
+        let mut result = result.as_object().cloned().unwrap_or_default();
+        let kind = result.remove("resultType");
+        if kind.as_ref().is_some_and(|kind| kind == "input_required") {
+            self.line("< (the tool waits for an answer)");
+            return;
+        }
+        let failed = result.remove("isError").is_some_and(|failed| failed == true);
+        self.line(if failed { "< the tool failed" } else { "< done" });
+        let content = result.remove("content");
+        for block in content.as_ref().and_then(Value::as_array).into_iter().flatten() {
+            self.block(block);
+        }
+        for (key, value) in result {
+            self.line(&format!("  {key} {}", json(&value)));
+        }
+    }
+
+    fn block(&mut self, block: &Value) {
+        let plain = block["type"] == "text" && block.as_object().is_some_and(|b| b.len() == 2);
+        let Some(text) = block["text"].as_str().filter(|_| plain) else {
+            return self.line(&format!("  {}", json(block)));
+        };
+        if text.len() > LONG {
+            return self.line(&format!("  | {} bytes", text.len()));
+        }
+        for line in text.split('\n') {
+            self.line(&format!("  | {}", line.escape_debug().to_string().replace("\\\"", "\"")));
+        }
+    }
+
+    /// The tools, each with all that is said of it.
+    pub fn list(&mut self, reply: &Value) {
+        self.line("> tools/list");
+        for tool in reply["result"]["tools"].as_array().into_iter().flatten() {
+            self.line(&format!("  {}", tool["name"].as_str().unwrap_or_default()));
+            for (key, value) in
+                tool.as_object().into_iter().flatten().filter(|(key, _)| *key != "name")
+            {
+                self.line(&format!("    {key} {}", json(value)));
+            }
+        }
+    }
+
+    /// A message as it was sent, and its reply.
+    pub fn message(&mut self, message: &Value, reply: Option<&str>) {
+        self.raw(&message.to_string(), reply);
+    }
+
+    /// A line as it was sent, and the next one that came.
+    pub fn raw(&mut self, line: &str, reply: Option<&str>) {
+        self.line(&format!("> {line}"));
+        if let Some(reply) = reply {
+            self.line(&format!("< {reply}"));
+        }
+    }
+
+    /// A command and what it answered.
+    pub fn command(&mut self, arguments: &[&str], ran: &Ran) {
+        self.line(&format!("$ portcullis {}", arguments.join(" ")));
+        for line in ran.stdout.lines() {
+            self.line(&format!("  {line}"));
+        }
+        match ran.code {
+            Some(0) => {}
+            Some(code) => self.line(&format!("  (exit code {code})")),
+            None => self.line("  (killed)"),
+        }
+    }
+
+    /// What the server still said when its session ended, which is nothing, and how it ended.
+    pub fn rest(&mut self, ran: &Ran) {
+        for line in ran.stdout.lines() {
+            self.line(&format!("< {line}"));
+        }
+        if ran.code != Some(0) {
+            self.line(&format!("  (the server ended with {:?})", ran.code));
+        }
+    }
+
+    /// What was said to the operator.
+    pub fn stderr(&mut self, text: &str) {
+        for line in text.lines() {
+            self.stderr += &format!("{}\n", line.trim_end());
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.session += line.trim_end();
+        self.session.push('\n');
+    }
+
+    fn section(&mut self, title: &str, lines: &str) {
+        if !lines.is_empty() {
+            write!(self.after, "\n---- {title}\n{lines}").expect("a String takes any text");
+        }
+    }
+
+    /// The audit: a line each, request by request, without what differs from run to run.
+    pub fn audit(&mut self, records: &[Value]) {
+        let mut requests: Vec<(&Value, String)> = Vec::new();
+        for record in records {
+            let request = &record["request"];
+            let known = requests.iter().position(|(known, _)| *known == request);
+            let place = known.unwrap_or_else(|| {
+                requests.push((request, String::new()));
+                requests.len() - 1
+            });
+            let number = if self.unordered { String::new() } else { format!("{} ", place + 1) };
+            requests[place].1 += &format!("{number}{}\n", record_line(record));
+        }
+        let mut groups: Vec<_> = requests.into_iter().map(|(_, lines)| lines).collect();
+        if self.unordered {
+            groups.sort_unstable();
+        }
+        self.section("audit", &shortened(&groups.concat()));
+    }
+
+    /// What the web was asked.
+    pub fn web(&mut self, asked: Vec<String>) {
+        let lines: String = asked.into_iter().map(|request| request + "\n").collect();
+        self.section("web", &shortened(&lines));
+    }
+
+    /// What became of the files.
+    pub fn changes(&mut self, before: &Tree, after: &Tree) {
+        let mut lines = String::new();
+        for (path, entry) in &after.0 {
+            match before.0.get(path) {
+                Some(old) if old == entry => {}
+                Some(_) => lines += &format!("~ {path} {entry}\n"),
+                None => lines += &format!("+ {path} {entry}\n"),
+            }
+        }
+        for path in before.0.keys().filter(|path| !after.0.contains_key(*path)) {
+            lines += &format!("- {path}\n");
+        }
+        self.section("files", &shortened(&lines));
+    }
+
+    /// All of it.
+    pub fn finish(mut self) -> String {
+        let stderr = std::mem::take(&mut self.stderr);
+        self.section("stderr", &shortened(&stderr));
+        let mut text = self.session + &self.after;
+        for (long, short) in self.names {
+            text = text.replace(&long, short);
+        }
+        text
+    }
+}
+
+/// Lines that come again and again, once and with their number.
+fn shortened(text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    let mut out = String::new();
+    let mut at = 0;
+    while at < lines.len() {
+        // A record on stderr, or a request to the web, has up to five lines.
+        let (size, times) = (1..=5)
+            .map(|size| (size, repeated(&lines[at..], size)))
+            .find(|(_, times)| *times > 3)
+            .unwrap_or((1, 1));
+        out += &(lines[at..at + size].join("\n") + "\n");
+        if times > 1 {
+            out += &format!("  ({times} times)\n");
+        }
+        at += size * times;
+    }
+    out
+}
+
+/// How often the first lines, that many, come one after the other.
+fn repeated(lines: &[&str], size: usize) -> usize {
+    let first = &lines[..size.min(lines.len())];
+    lines.chunks(size).take_while(|chunk| *chunk == first).count()
+}
+
+/// One record. What cannot be told apart from another run is checked and left out.
+fn record_line(record: &Value) -> String {
+    let mut rest = record.as_object().cloned().expect("a record is an object");
+    let mut take = |key: &str| rest.remove(key).unwrap_or_else(|| panic!("no `{key}`: {record}"));
+    let text = |value: Value| value.as_str().expect("text").to_owned();
+    take("time");
+    take("request");
+    assert_eq!(text(take("digest")).len(), 64, "{record}");
+    let who = format!("{}/{}", text(take("plugin")), text(take("tool")));
+    let verdict = text(take("verdict"));
+    let line = match text(take("event")).as_str() {
+        "ask" => {
+            format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")))
+        }
+        "call" => {
+            take("duration_us");
+            take("bytes_in");
+            let empty = if take("bytes_out") == 0 { ", no bytes" } else { "" };
+            format!("{who} {verdict} call: {}{empty}", text(take("outcome")))
+        }
+        other => panic!("an unknown event `{other}`"),
+    };
+    if rest.is_empty() { line } else { format!("{line} {}", Value::Object(rest)) }
+}
+
+/// The same, with keys in the order of the alphabet, as each era has its own.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<_, _> = map.iter().map(|(key, v)| (key, sorted(v))).collect();
+            serde_json::json!(sorted)
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+/// JSON on one line where it is short, on several where it is not.
+fn json(value: &Value) -> String {
+    let short = value.to_string();
+    if short.len() <= 120 {
+        return short;
+    }
+    if short.len() > LONG {
+        return format!("({} bytes of JSON)", short.len());
+    }
+    format!("{value:#}").replace('\n', "\n    ")
+}
+
+/// Everything in a folder.
+#[derive(Debug, PartialEq)]
+pub struct Tree(BTreeMap<String, String>);
+
+impl Tree {
+    /// What is there now.
+    pub fn of(folder: &Path) -> Self {
+        let mut tree = Self(BTreeMap::new());
+        tree.add(folder, "");
+        tree
+    }
+
+    fn add(&mut self, folder: &Path, prefix: &str) {
+        for entry in fs::read_dir(folder).expect("a home can be read") {
+            let entry = entry.expect("a home can be read");
+            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type().expect("a home can be read");
+            let what = if kind.is_dir() {
+                self.add(&entry.path(), &format!("{path}/"));
+                "a directory".to_owned()
+            } else if kind.is_symlink() {
+                let target = fs::read_link(entry.path()).expect("a home can be read");
+                format!("a link to {}", target.display())
+            } else if kind.is_file() {
+                let bytes = fs::read(entry.path()).expect("a home can be read");
+                match String::from_utf8_lossy(&bytes) {
+                    text if text.len() <= 60 => format!("{text:?}"),
+                    _ => format!("{} bytes", bytes.len()),
+                }
+            } else {
+                "something else".to_owned()
+            };
+            self.0.insert(path, what);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A small web on this machine: files, and answers as a script has them.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+
+use super::PATIENCE;
+use super::http::Message;
+
+/// What is answered at one address instead of a file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scripted {
+    status: Option<u16>,
+    headers: BTreeMap<String, String>,
+    body: String,
+    /// That many bytes more of body.
+    bytes: usize,
+    /// Say nothing, or nothing more after the head, until the client gives up.
+    hang: Option<Hang>,
+    /// Send body until the client gives up.
+    endless: bool,
+    /// Answer with the request itself.
+    mirror: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Hang {
+    Head,
+    Body,
+}
+
+/// A web server that stops with the test.
+pub struct Web {
+    /// Where it listens.
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    folder: Option<PathBuf>,
+    script: Mutex<BTreeMap<String, Scripted>>,
+    asked: Mutex<Vec<String>>,
+    stopped: AtomicBool,
+}
+
+impl Web {
+    /// Serves the files of a folder, and what `answers.json` in it says.
+    pub fn start(folder: Option<&Path>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
+        let address = listener.local_addr().expect("a loopback address");
+        let shared = Arc::new(Shared {
+            folder: folder.map(Path::to_owned),
+            script: Mutex::default(),
+            asked: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        });
+        let script = folder.map(|folder| folder.join("answers.json")).filter(|file| file.exists());
+        if let Some(file) = script {
+            let text = std::fs::read_to_string(file).expect("it exists");
+            let text = text.replace("$WEB", &address.to_string());
+            let script = serde_json::from_str(&text).expect("answers.json is a script");
+            *shared.script.lock().expect("nobody has it yet") = script;
+        }
+        let serving = shared.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if serving.stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (Ok(stream), serving) = (stream, serving.clone()) else { continue };
+                std::thread::spawn(move || serving.serve(stream));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// Answers at one path as this JSON says.
+    pub fn answer(&self, path: &str, scripted: serde_json::Value) {
+        let scripted = serde_json::from_value(scripted).expect("a scripted answer");
+        let mut script = self.shared.script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.insert(path.to_owned(), scripted);
+    }
+
+    /// Every request so far: a line, and its headers beneath.
+    pub fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for connections.
+        let _woken = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn serve(&self, stream: TcpStream) {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        let mut reader = BufReader::new(stream.try_clone().expect("a connection"));
+        while let Some(request) = Message::read(&mut reader) {
+            let shown = show(&request);
+            self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(shown.clone());
+            if self.reply(&request, &shown, &stream, &mut reader).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn reply(
+        &self,
+        request: &Message,
+        shown: &str,
+        mut stream: &TcpStream,
+        reader: &mut BufReader<TcpStream>,
+    ) -> std::io::Result<()> {
+        let target = request.line.split(' ').nth(1).unwrap_or_default();
+        let path = target.split('?').next().unwrap_or_default();
+        let scripted =
+            self.script.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        let Scripted { status, headers, body, bytes, hang, endless, mirror } =
+            scripted.unwrap_or_else(|| self.file(path));
+        if hang == Some(Hang::Head) {
+            return until_closed(reader);
+        }
+        let mut body = body.into_bytes();
+        if mirror {
+            body.extend(format!("{shown}\n{}", request.text()).into_bytes());
+        }
+        body.resize(body.len() + bytes, b'x');
+        let mut head = format!("HTTP/1.1 {} Scripted\r\n", status.unwrap_or(200));
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let length = if endless || hang.is_some() { 1 << 40 } else { body.len() };
+        head += &format!("content-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(&body)?;
+        if hang.is_some() {
+            return until_closed(reader);
+        }
+        while endless {
+            stream.write_all(&[b'x'; 65_536])?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &str) -> Scripted {
+        let file = self.folder.as_ref().map(|folder| folder.join(path.trim_start_matches('/')));
+        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
+            Some(body) => Scripted { body, ..Scripted::default() },
+            None => Scripted { status: Some(404), ..Scripted::default() },
+        }
+    }
+}
+
+/// The client gives up first.
+fn until_closed(reader: &mut BufReader<TcpStream>) -> std::io::Result<()> {
+    std::io::copy(reader, &mut std::io::sink())?;
+    Err(std::io::ErrorKind::ConnectionAborted.into())
+}
+
+fn show(request: &Message) -> String {
+    let mut headers: Vec<_> =
+        request.headers.iter().map(|(name, value)| format!("\n  {name}: {value}")).collect();
+    headers.sort_unstable();
+    format!("{}{}", request.line.trim_end_matches(" HTTP/1.1"), headers.concat())
+}
