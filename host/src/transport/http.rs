@@ -180,7 +180,9 @@ impl Front {
             if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
                 return parse_error(&error.to_string());
             }
-            if is_initialize(&body) && self.sessions.sessions.read().await.len() >= self.max_sessions {
+            if is_initialize(&body)
+                && self.sessions.sessions.read().await.len() >= self.max_sessions
+            {
                 return say(StatusCode::SERVICE_UNAVAILABLE, "too many sessions");
             }
         }
