@@ -5,12 +5,13 @@
 //! items that the instance does not have. Everything else is kept, so no verdict can change.
 
 use crate::{
-    Dialect, Unjudged,
+    Unjudged,
     documents::{Documents, Place},
     formats,
     keywords::{Group, Shape},
     patterns::Patterns,
 };
+use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 use std::{
     collections::{HashMap, HashSet},
@@ -22,8 +23,11 @@ static ANY_NAME: Value = Value::String(String::new());
 
 /// An excerpt and what it needs to be compiled.
 pub struct Excerpt {
-    /// Self-contained: all references lead to its own `$defs`.
+    /// Self-contained: all references lead to its own definitions.
     pub schema: Value,
+    /// As what it is to be compiled: draft-07 unless it needs more. The crate first compiles the
+    /// meta-schema, and that of 2020-12 takes it several times as long.
+    pub draft: Draft,
     /// Its regular expressions need an engine with look-around.
     pub looks_around: bool,
 }
@@ -41,6 +45,7 @@ impl Excerpt {
             asked: HashSet::new(),
             targets: Vec::new(),
             numbers: HashMap::new(),
+            draft: Draft::Draft7,
         };
         reach.visit(at, instance)?;
         reach.copy(at)
@@ -55,6 +60,7 @@ struct Reach<'s, 'd> {
     /// Where references lead to, numbered in the order met.
     targets: Vec<Place<'s>>,
     numbers: HashMap<*const Value, usize>,
+    draft: Draft,
 }
 
 impl<'s> Reach<'s, '_> {
@@ -67,6 +73,9 @@ impl<'s> Reach<'s, '_> {
         for (name, value) in keywords {
             let Some((_, keyword)) = self.documents.dialect.keyword(name) else { continue };
             if about(keyword.group, instance) {
+                if keyword.newer {
+                    self.draft = Draft::Draft202012;
+                }
                 self.visit_keyword(at, keyword.shape, value, instance)?;
             }
         }
@@ -154,9 +163,9 @@ impl<'s> Reach<'s, '_> {
             targets.insert(number.to_string(), self.copy_schema(*target, &mut patterns)?);
         }
         if let Value::Object(keywords) = &mut schema {
-            keywords.insert("$defs".to_owned(), Value::Object(targets));
+            keywords.insert("definitions".to_owned(), Value::Object(targets));
         }
-        Ok(Excerpt { schema, looks_around: patterns.look_around })
+        Ok(Excerpt { schema, draft: self.draft, looks_around: patterns.look_around })
     }
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
@@ -175,9 +184,8 @@ impl<'s> Reach<'s, '_> {
         let mut copy = Map::new();
         for (name, value) in keywords {
             if let Some((_, keyword)) = self.documents.dialect.keyword(name) {
-                let Some(name_in_2020) = self.name_in_2020(name, keywords) else { continue };
                 if let Some(value) = self.copy_value(at, name, keyword.shape, value, patterns)? {
-                    copy.insert(name_in_2020.to_owned(), value);
+                    copy.insert(name.clone(), value);
                 }
             } else if name == "nullable"
                 || (name == "$id" && !self.documents.is_document(at.schema))
@@ -187,18 +195,10 @@ impl<'s> Reach<'s, '_> {
                 )));
             }
         }
-        Ok(Value::Object(copy))
-    }
-
-    /// The excerpt is 2020-12, which names two keywords of draft-07 otherwise. None: draft-07
-    /// ignores the keyword in this schema.
-    fn name_in_2020<'n>(&self, name: &'n str, schema: &Map<String, Value>) -> Option<&'n str> {
-        let by_position = || schema.get("items").is_some_and(Value::is_array);
-        match (self.documents.dialect, name) {
-            (Dialect::Draft07, "additionalItems") => by_position().then_some("items"),
-            (Dialect::Draft07, "items") if by_position() => Some("prefixItems"),
-            (Dialect::Draft07 | Dialect::Draft202012, _) => Some(name),
+        if self.draft == Draft::Draft7 {
+            keep_beside_reference(&mut copy);
         }
+        Ok(Value::Object(copy))
     }
 
     fn copy_value(
@@ -238,10 +238,21 @@ impl<'s> Reach<'s, '_> {
                 // Asked schemas have had their references followed; what follows is a draft-07
                 // reference in a group that is not about the instance: there is none.
                 let number = number.expect("a reference that is asked has been followed");
-                json!(format!("#/$defs/{number}"))
+                json!(format!("#/definitions/{number}"))
             }
         };
         Ok(Some(copied))
+    }
+}
+
+/// Draft-07 ignores what stands beside a `$ref`, but Ajv does not: there it becomes one more schema
+/// in `allOf`. Trails know of it.
+fn keep_beside_reference(schema: &mut Map<String, Value>) {
+    if schema.len() > 1
+        && let Some(reference) = schema.shift_remove("$ref")
+        && let Value::Array(all) = schema.entry("allOf").or_insert_with(|| json!([]))
+    {
+        all.push(json!({"$ref": reference}));
     }
 }
 

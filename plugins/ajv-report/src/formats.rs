@@ -6,11 +6,10 @@ use jsonschema::ValidationOptions;
 /// Whether values are checked against the format. Ajv ignores what it does not know.
 pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
     match format {
-        "uri" | "uri-reference" | "uri-template" => Ok(true),
+        "uri" | "uri-reference" | "uri-template" | "uuid" => Ok(true),
         // The `jsonschema` crate's own checks; they may differ from ajv-formats in odd cases.
         "date"
         | "date-time"
-        | "duration"
         | "email"
         | "hostname"
         | "ipv4"
@@ -18,10 +17,10 @@ pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
         | "json-pointer"
         | "regex"
         | "relative-json-pointer"
-        | "time"
-        | "uuid" => Ok(true),
+        | "time" => Ok(true),
         "byte"
         | "double"
+        | "duration"
         | "float"
         | "int32"
         | "int64"
@@ -41,6 +40,7 @@ pub fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
         .with_format("uri", is_uri)
         .with_format("uri-reference", is_uri_reference)
         .with_format("uri-template", is_uri_template)
+        .with_format("uuid", is_uuid)
 }
 
 fn is_uri(text: &str) -> bool {
@@ -223,4 +223,11 @@ fn is_template_expression(expression: &str) -> bool {
         };
         !name.is_empty() && consists_of(name, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
     })
+}
+
+fn is_uuid(text: &str) -> bool {
+    let prefix = text.get(..9).filter(|prefix| prefix.eq_ignore_ascii_case("urn:uuid:"));
+    let groups: Vec<&str> = text[prefix.map_or(0, str::len)..].split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

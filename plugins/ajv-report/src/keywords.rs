@@ -60,7 +60,8 @@ pub struct Keyword {
     pub group: Group,
     /// What stands beneath it.
     pub shape: Shape,
-    newer: bool,
+    /// Draft-07 does not have it.
+    pub newer: bool,
 }
 
 const fn old(name: &'static str, group: Group, shape: Shape) -> Keyword {

@@ -8,7 +8,7 @@ use crate::{
     trail::{LAST, Site, Start, Tracker, Trail, escaped},
     wording::{self, Words},
 };
-use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
@@ -47,7 +47,7 @@ fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<En
 
 fn compile(excerpt: &Excerpt) -> Result<Validator, Unjudged> {
     let options = formats::register(jsonschema::options())
-        .with_draft(Draft::Draft202012)
+        .with_draft(excerpt.draft)
         .should_validate_formats(true);
     let options = if excerpt.looks_around {
         options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
@@ -146,37 +146,54 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             self.say(&base, &[0], "false schema", wording::of_false_schema());
             return Ok(());
         };
-        let value = &schema[keyword];
         match keyword {
-            "required" => self.say_required(&base, value, trail.instance, error.kind()),
-            "dependencies" | "dependentRequired" => {
-                self.say_dependencies(&base, keyword, value, trail.instance);
-            }
-            "additionalProperties" => self.say_additional(&base, trail.instance, error.kind()),
-            "items" | "additionalItems" => {
-                let before = if keyword == "items" { "prefixItems" } else { "items" };
-                let limit = schema.get(before).and_then(Value::as_array).map_or(0, Vec::len);
-                self.say(&base, &[LAST], keyword, wording::of_surplus_items(limit));
-            }
-            "contains" | "minContains" | "maxContains" => self.say_contains(&base, &trail)?,
-            "unevaluatedItems" | "unevaluatedProperties" => {
-                self.say_unevaluated(&base, &trail, keyword, error.kind())?;
-            }
             "propertyNames" => {
                 for name in trail.instance.as_object().into_iter().flat_map(Map::keys) {
                     self.add_name(error, &json!(name))?;
                 }
+                Ok(())
+            }
+            "oneOf" => {
+                self.say(&base, &[LAST], keyword, wording::of_one_of(passing));
+                Ok(())
+            }
+            _ => self.say_of_keyword(&base, &trail, keyword, schema, error.kind()),
+        }
+    }
+
+    fn say_of_keyword(
+        &mut self,
+        base: &Base<'_>,
+        trail: &Trail<'s, '_>,
+        keyword: &'static str,
+        schema: &Map<String, Value>,
+        kind: &ValidationErrorKind,
+    ) -> Result<(), Unjudged> {
+        let value = &schema[keyword];
+        match keyword {
+            "required" => self.say_required(base, value, trail.instance, kind),
+            "dependencies" | "dependentRequired" => {
+                self.say_dependencies(base, keyword, value, trail.instance);
+            }
+            "additionalProperties" => self.say_additional(base, trail.instance, kind),
+            "items" | "additionalItems" => {
+                let before = if keyword == "items" { "prefixItems" } else { "items" };
+                let limit = schema.get(before).and_then(Value::as_array).map_or(0, Vec::len);
+                self.say(base, &[LAST], keyword, wording::of_surplus_items(limit));
+            }
+            "contains" | "minContains" | "maxContains" => self.say_contains(base, trail)?,
+            "unevaluatedItems" | "unevaluatedProperties" => {
+                self.say_unevaluated(base, trail, keyword, kind)?;
             }
             "uniqueItems" => {
                 let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
                 // Ajv does not see all that is the same: then it has nothing to say.
                 if let Some(pair) = wording::duplicates(items, schema) {
-                    self.say(&base, &[LAST], keyword, wording::of_duplicates(pair));
+                    self.say(base, &[LAST], keyword, wording::of_duplicates(pair));
                 }
             }
-            "oneOf" => self.say(&base, &[LAST], keyword, wording::of_one_of(passing)),
             _ => match wording::of_keyword(keyword, value) {
-                Some(words) => self.say(&base, &[LAST], keyword, words),
+                Some(words) => self.say(base, &[LAST], keyword, words),
                 None => return Err(Unjudged::new(format!("nothing is known to say of {keyword}"))),
             },
         }

@@ -4,7 +4,7 @@
 //! they give what Ajv says otherwise: its `schemaPath`, and the place in its order.
 
 use crate::{
-    Dialect, Unjudged,
+    Unjudged,
     documents::{Documents, Place},
     keywords::Shape,
     patterns,
@@ -135,7 +135,9 @@ impl<'s, 'd> Tracker<'s, 'd> {
         name: Option<&'i Value>,
     ) -> Option<Result<bool, Unjudged>> {
         let schema = walk.trail.place.schema.as_object()?;
-        let token = self.as_written(token, schema);
+        if token == "allOf" && walk.steps_aside(schema) {
+            return Some(Ok(false));
+        }
         let (place, keyword) = self.documents.dialect.keyword(token)?;
         let value = schema.get(token)?;
         // No name is judged where none is allowed.
@@ -260,17 +262,6 @@ impl<'s, 'd> Tracker<'s, 'd> {
         Ok(())
     }
 
-    /// The crate is given 2020-12, which names two keywords otherwise.
-    fn as_written<'t>(&self, token: &'t str, schema: &Map<String, Value>) -> &'t str {
-        match (self.documents.dialect, token) {
-            (Dialect::Draft07, "prefixItems") => "items",
-            (Dialect::Draft07, "items") if schema.get("items").is_some_and(Value::is_array) => {
-                "additionalItems"
-            }
-            (Dialect::Draft07 | Dialect::Draft202012, _) => token,
-        }
-    }
-
     /// The index of an item, or the place of a member among the others.
     pub fn position(&self, parent: &Value, key: &str) -> Option<usize> {
         let members = match parent {
@@ -309,6 +300,17 @@ impl<'s> Walk<'s, '_> {
         self.trail.instance_path.push('/');
         self.trail.instance_path.push_str(&escaped(&step));
         Some(step)
+    }
+
+    /// Skips what is no part of `allOf`, but was put there by the excerpt.
+    fn steps_aside(&mut self, schema: &Map<String, Value>) -> bool {
+        let own = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
+        let index = self.keywords.front().and_then(|index| index.parse::<usize>().ok());
+        let aside = index == Some(own);
+        if aside {
+            self.keywords.pop_front();
+        }
+        aside
     }
 
     fn index(&mut self) -> Option<usize> {
