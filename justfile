@@ -1,4 +1,4 @@
-# What is done with this repository; CI does the same. `just` alone lists it.
+# What is done with this repository; `just` alone lists it.
 
 _list:
     @just --list --unsorted
@@ -36,5 +36,5 @@ schemas:
 install:
     cargo install --path host --locked
 
-# All that CI checks
+# Every check there is
 ci: lint test docs clients

@@ -53,7 +53,7 @@ use crate::support::process::Process;
 use crate::support::web::Web;
 use crate::support::workspace;
 
-#[allow(dead_code, reason = "two cases are not steady yet; it goes back to being a test with them")]
+#[test]
 fn every_case_comes_to_what_is_expected() {
     let mut cases = all();
     if let Ok(part) = std::env::var("CASE") {

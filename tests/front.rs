@@ -139,6 +139,35 @@ fn a_port_of_this_machine_alone_unless_there_is_a_token() {
 }
 
 #[test]
+fn a_page_of_another_host_is_not_let_in() {
+    let front = Front::start("[http]\nallowed-origins = [\"https://app.example\"]\n");
+    let port = front.address.port();
+    for (name, value, expected) in [
+        ("host", "evil.example".to_owned(), 403),
+        ("host", format!("evil.example:{port}"), 403),
+        ("host", format!("127.0.0.1.evil.example:{port}"), 403),
+        ("host", format!("127.0.0.1@evil.example:{port}"), 403),
+        ("host", format!("localhost:{port}"), 200),
+        ("host", format!("[::1]:{port}"), 200),
+        ("origin", "https://evil.example".to_owned(), 403),
+        ("origin", format!("http://127.0.0.1.evil.example:{port}"), 403),
+        ("origin", "null".to_owned(), 403),
+        // Nor any other server of this machine, unless it is named.
+        ("origin", "http://localhost:5173".to_owned(), 403),
+        ("origin", "https://app.example".to_owned(), 200),
+        ("origin", "https://app.example:443".to_owned(), 200),
+        ("origin", "http://app.example".to_owned(), 403),
+        ("origin", "https://app.example:444".to_owned(), 403),
+    ] {
+        let reply = front.modern(&[(name, &value)], "tools/list", json!({}));
+        let status = reply.status();
+        // A host that is no host at all may be refused as such.
+        let refused = expected == 403 && status == 400;
+        assert!(status == expected || refused, "{name}: {value}: {status} {}", reply.text());
+    }
+}
+
+#[test]
 fn without_the_token_there_is_nothing_to_see() {
     let home = Home::with(&["echo", "greedy"], CONFIG);
     let token = "0123456789abcdef-token";
@@ -289,6 +318,27 @@ fn a_body_has_a_largest_size_and_a_longest_time() {
     let _closed = head_only.read_to_end(&mut rest);
     let time = began.elapsed();
     assert!(time.as_secs() < 30, "both are given up: {time:?}");
+}
+
+#[test]
+fn sessions_and_requests_have_their_number() {
+    let front = Front::start("[http]\nsessions = 5\n");
+    let sessions: Vec<_> = (0..5).map(|_| front.session()).collect();
+    for _ in 0..3 {
+        let reply = front.post(&[], &initialize());
+        assert_eq!(reply.status(), 503, "{reply:?}");
+    }
+    // Those that have one go on.
+    let reply = front.post(&[("mcp-session-id", &sessions[0])], &call(1, &echo("in")));
+    assert_eq!(message(&reply)["result"]["content"][0]["text"], "in", "{reply:?}");
+    // The other era has no sessions, so that it needs no room for one.
+    let reply = message(&front.modern(&[], "tools/call", echo("modern")));
+    assert_eq!(reply["result"]["content"][0]["text"], "modern", "{reply}");
+
+    let front = Front::start("[http]\nrequests-per-second = 3\n");
+    let statuses: Vec<_> =
+        (0..20).map(|_| front.modern(&[], "tools/list", json!({})).status()).collect();
+    assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
 }
 
 #[test]

@@ -30,6 +30,63 @@ fn look(client: &mut Client, file: &str) -> String {
 }
 
 #[test]
+fn no_spelling_of_a_path_outside_is_opened() {
+    let home = home();
+    let files = home.files().display().to_string();
+    let secret = format!("{files}/root2/secret.txt");
+    let spell =
+        |path: &str| path.replace("ROOT", &format!("{files}/root")).replace("SECRET", &secret);
+    let mut spellings: Vec<String> = SPELLINGS.iter().map(|path| spell(path)).collect();
+    spellings.push(format!("{files}/root/{}root2/secret.txt", "../".repeat(500)));
+    spellings.push(format!("{files}/root/{}", "x/".repeat(3000)));
+    spellings.push(format!("{files}/root/{}", "x".repeat(5000)));
+    spellings.push(files.to_uppercase() + "/root/a.txt");
+    let mut client = Client::start(&home, Era::Legacy);
+    assert!(look(&mut client, &format!("{files}/root/a.txt")).contains("content"));
+    for path in spellings {
+        let text = look(&mut client, &path);
+        // What is a name like any other, and names nothing, only the guest finds out.
+        let refused = text.starts_with("error: ") || text.contains("No such file or directory");
+        assert!(refused && !text.contains("content"), "{path:?}: {text}");
+    }
+    // The guest itself tries the same, from the directory it has.
+    let others = ["../root2/secret.txt", "inner/../../root2/secret.txt", "..\\root2\\secret.txt"];
+    let arguments = json!({"directory": format!("{files}/root"), "others": others, "way": "read"});
+    let text = client.text("look_into", arguments);
+    assert!(!text.contains("content"), "{text}");
+}
+
+const SPELLINGS: [&str; 27] = [
+    "ROOT/../root2/secret.txt",
+    "ROOT/./../root2/secret.txt",
+    "ROOT/inner/../../root2/secret.txt",
+    "ROOT//..//root2/secret.txt",
+    "ROOT/..%2froot2/secret.txt",
+    "ROOT/%2e%2e/root2/secret.txt",
+    "ROOT/..\\root2\\secret.txt",
+    "ROOT/\u{2025}/root2/secret.txt",
+    "ROOT/\u{ff0e}\u{ff0e}/root2/secret.txt",
+    "ROOT/.. /root2/secret.txt",
+    "ROOT/../root2/secret.txt\0",
+    "ROOT\0/../../root2/secret.txt",
+    "ROOT/a.txt/../../root2/secret.txt",
+    "ROOT2/secret.txt",
+    "ROOT/../ROOT2/secret.txt",
+    "/proc/self/rootSECRET",
+    "/proc/1/rootSECRET",
+    "/proc/self/cwd/files/root2/secret.txt",
+    "//SECRET",
+    "file://SECRET",
+    "~/files/root2/secret.txt",
+    "C:\\secret.txt",
+    "\\\\server\\share",
+    "",
+    ".",
+    "/",
+    "relative/path",
+];
+
+#[test]
 fn a_root_whose_name_is_no_text_is_held_like_any_other() {
     let home = home();
     let odd = home.files().join(OsStr::from_bytes(b"odd-\xff\xfe"));

@@ -137,6 +137,35 @@ fn a_tool_that_is_there_already_is_hidden_and_said_to_be() {
 }
 
 #[test]
+fn two_plugins_of_one_name_are_not_confused() {
+    let home = Home::with(&["echo"], CONFIG);
+    let other = home.path().join("more-plugins");
+    fs::create_dir(&other).expect("a home");
+    fs::copy(guests().component("snoop"), other.join("echo.wasm")).expect("a home");
+    let folders = format!(
+        "[host]\nbundled = false\nplugin-dirs = [\"{}\", \"{}\"]\n[plugins.echo]\n",
+        home.plugins().display(),
+        other.display()
+    );
+    home.configure(&folders);
+    let reason = refusal(&list(&home), "echo");
+    assert!(reason.contains("another plugin has this name"), "{reason}");
+    assert_echo_works(&home);
+}
+
+#[test]
+fn a_plugin_folder_that_is_not_there_is_said_to_be_missing() {
+    let home = Home::with(&[], "[host]\nbundled = false\nplugin-dirs = [\"$HOME/nowhere\"]\n");
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("nowhere"), "{checked:?}");
+    // The default one need not be there.
+    let home = Home::with(&[], "[host]\nbundled = false\n");
+    let checked = home.run(&["check"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(!checked.stdout.contains("plugin folder"), "{checked:?}");
+}
+
+#[test]
 fn listing_what_is_known_compiles_and_runs_nothing() {
     let home = Home::with(&["echo"], CONFIG);
     let compiled = home.path().join(".cache/portcullis/compiled");

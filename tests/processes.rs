@@ -63,6 +63,47 @@ fn what_one_process_keeps_another_finds() {
 }
 
 #[test]
+fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
+    let home = home();
+    let store = home.path().join(".local/share/portcullis/store");
+    let set = |bytes: u32| {
+        let step = |n| json!({"do": "set", "key": format!("k{n}"), "bytes": bytes});
+        json!({"steps": (0..4).map(step).collect::<Vec<_>>()})
+    };
+    let sizes = [200_000, 150_000];
+    for round in 0..6 {
+        let mut client = Client::start(&home, Era::Legacy);
+        assert!(client.text("keep", set(sizes[0])).starts_with("version"));
+        for n in 0..8 {
+            client.begin("keep", set(sizes[n % 2]));
+        }
+        // In the middle of it, at another place each time.
+        for _ in 0..round {
+            let id = client.request("ping", json!({}));
+            client.reply(id);
+        }
+        client.into_process().kill();
+    }
+    let mut client = Client::start(&home, Era::Legacy);
+    for n in 0..4 {
+        let get = json!({"steps": [{"do": "get", "key": format!("k{n}")}]});
+        let found = client.text("keep", get);
+        let whole = sizes.iter().any(|size| found.ends_with(&format!("{size} bytes")));
+        assert!(whole, "k{n}: {found}");
+    }
+    // A write sweeps away what the killed ones left half-written.
+    client.text("keep", json!({"steps": [{"do": "set", "key": "k0", "value": "last"}]}));
+    let left: Vec<_> = files(&store)
+        .into_iter()
+        .map(|file| file.file_name().expect("a file has a name").to_string_lossy().into_owned())
+        .filter(|name| name.len() != 64 && name != ".lock")
+        .collect();
+    assert_eq!(left, Vec::<String>::new(), "half-written files fill the disk");
+    // Nor does a line of the audit that was cut off keep the next from being read.
+    assert_eq!(home.run(&["audit", "--json"]).code, Some(0));
+}
+
+#[test]
 fn two_first_starts_at_once_both_serve() {
     let home = Home::new();
     for guest in ["echo", "keeper"] {

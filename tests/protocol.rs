@@ -70,8 +70,8 @@ fn what_is_no_message_is_answered_with_an_error_and_life_goes_on() {
     let home = home();
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let deep_arguments = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{}}}}}"#,
-        format!("{{\"text\":{}}}", deep(100_000))
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":{}}}}}}}"#,
+        deep(100_000)
     );
     let long = "x".repeat(20 * 1024 * 1024);
     let table = [
@@ -163,6 +163,33 @@ fn every_id_comes_back_as_it_was_sent() {
 }
 
 #[test]
+fn duplicate_keys_and_reused_ids_are_answered() {
+    let mut process = begun(&home(), Era::Legacy);
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","name":"add","arguments":{"a":1}}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a","text":"b"}}}"#,
+    ] {
+        let reply = ask(&mut process, line);
+        assert!(reply.get("result").is_some() || reply.get("error").is_some(), "{line}: {reply}");
+    }
+    // Two at once with one id: each is answered or refused.
+    let line = r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}}"#;
+    process.write(format!("{line}\n{line}\n").as_bytes());
+    let mut replies: Vec<Value> = (0..2)
+        .map(|_| serde_json::from_str(&process.line().expect("a reply")).expect("JSON"))
+        .collect();
+    assert!(replies.iter().all(|reply| reply["id"] == 6), "{replies:?}");
+    replies.retain(|reply| reply.get("result").is_some());
+    assert!(!replies.is_empty(), "the first of them is answered");
+    // One that was answered, or cancelled, may be used again.
+    let reply = ask(&mut process, line);
+    assert_eq!(reply["result"]["content"][0]["text"], "a", "{reply}");
+    is_alive(&mut process, Era::Legacy);
+}
+
+#[test]
 fn what_is_nobodys_question_is_passed_over() {
     let home = home();
     for era in Era::BOTH {
@@ -242,6 +269,24 @@ fn a_session_that_never_begins_ends_in_good_order() {
         assert_eq!(ran.code, Some(0), "{input:?}: {ran:?}");
         assert_eq!(ran.stdout, "", "{input:?}: a line that was cut off is no message");
     }
+}
+
+#[test]
+fn a_flood_of_requests_is_answered_one_by_one() {
+    let mut client = Client::start(&home(), Era::Legacy);
+    let ids: Vec<_> = (0..900)
+        .map(|n| match n % 2 {
+            0 => client.request("ping", json!({})),
+            _ => client.begin("echo", json!({"text": n.to_string()})),
+        })
+        .collect();
+    for (n, id) in ids.into_iter().enumerate() {
+        let reply = client.reply(id);
+        if n % 2 == 1 {
+            assert_eq!(text_of(&reply), n.to_string());
+        }
+    }
+    assert_eq!(client.end().code, Some(0));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use quick_cache::sync::Cache as Memory;
 
-use crate::records::Records;
+use portcullis_records::Records;
 
 /// The cached values of one plugin.
 pub struct Cache {

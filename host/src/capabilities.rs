@@ -88,27 +88,25 @@ pub struct Grants {
 }
 
 impl Grants {
+    fn get(&self, capability: Capability) -> Option<&dyn fmt::Display> {
+        match capability {
+            Capability::Files => self.files.as_ref().map(|grant| grant as _),
+            Capability::Http => self.http.as_ref().map(|grant| grant as _),
+            Capability::Store => self.store.as_ref().map(|grant| grant as _),
+            Capability::Cache => self.cache.as_ref().map(|grant| grant as _),
+            Capability::Client => self.client.as_ref().map(|grant| grant as _),
+        }
+    }
+
     /// Whether anything of this capability is granted.
     pub fn has(&self, capability: Capability) -> bool {
-        match capability {
-            Capability::Files => self.files.is_some(),
-            Capability::Http => self.http.is_some(),
-            Capability::Store => self.store.is_some(),
-            Capability::Cache => self.cache.is_some(),
-            Capability::Client => self.client.is_some(),
-        }
+        self.get(capability).is_some()
     }
 
     /// One line about each capability granted, as `audit` shows it.
     pub fn lines(&self) -> Vec<(Capability, String)> {
-        let all = [
-            (Capability::Files, self.files.as_ref().map(ToString::to_string)),
-            (Capability::Http, self.http.as_ref().map(ToString::to_string)),
-            (Capability::Store, self.store.as_ref().map(ToString::to_string)),
-            (Capability::Cache, self.cache.as_ref().map(ToString::to_string)),
-            (Capability::Client, self.client.as_ref().map(ToString::to_string)),
-        ];
-        all.into_iter().filter_map(|(capability, line)| Some((capability, line?))).collect()
+        let line = |capability| Some((capability, self.get(capability)?.to_string()));
+        Capability::ALL.into_iter().filter_map(line).collect()
     }
 
     /// What a manifest's wants come to, and the wants nobody understands.
@@ -128,7 +126,7 @@ impl Grants {
             };
             let joined = match want.capability.as_str() {
                 "files" => files::want(&mut sum.files, &target, &want.access),
-                "http" => self::http::want(&mut sum.http, &target, &want.access),
+                "http" => http::want(&mut sum.http, &target, &want.access),
                 "store" => store::want(&mut sum.store, &target),
                 "cache" => cache::want(&mut sum.cache, &target),
                 "client" => client::want(&mut sum.client, &target),

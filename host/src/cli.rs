@@ -116,7 +116,14 @@ pub fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Completions { shell } => completions(shell),
-        command => start::block_on(&cli.common, command),
+        // It helps to mend a configuration with which nothing else runs.
+        Command::Config(args) => args.run(cli.common.config.as_deref()),
+        command @ (Command::Serve(_)
+        | Command::Call(_)
+        | Command::Tools { .. }
+        | Command::Plugin(_)
+        | Command::Audit(_)
+        | Command::Check { .. }) => start::block_on(&cli.common, command),
     };
     finish(ended)
 }

@@ -60,7 +60,7 @@ pub struct HttpConfig {
     pub token_file: Option<PathBuf>,
     /// Values of the Host header that are served beside those of loopback.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call, beside those of loopback.
+    /// Origins of web pages that may call: `scheme://host[:port]`. None else may.
     pub allowed_origins: Vec<String>,
     /// Connections at the same time.
     pub connections: u32,
@@ -102,15 +102,6 @@ pub struct PluginConfig {
     /// What it may use up, where that is not what all may.
     #[serde(default)]
     pub limits: SomeLimits,
-}
-
-/// Where the configuration came from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Source {
-    /// A file.
-    File(PathBuf),
-    /// No file: what is in the binary.
-    Default,
 }
 
 impl Config {
@@ -199,28 +190,38 @@ pub fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Finds and reads the configuration: the file given, or `$PORTCULLIS_CONFIG`, or
+/// Finds and reads the configuration's file: the one given, or `$PORTCULLIS_CONFIG`, or
 /// `portcullis.toml` in the user's configuration folder. Never one of the working directory: a
-/// cloned repository must not be able to grant anything.
+/// cloned repository must not be able to grant anything. No text: the last of them is not there.
 ///
 /// # Errors
 ///
 /// In words for the operator. A file that was named must be there.
 #[expect(clippy::disallowed_methods, reason = "reading the configuration is this file's job")]
-pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Source), String> {
+pub fn find(given: Option<&Path>, folders: &Folders) -> Result<(PathBuf, Option<String>), String> {
     let named = given.map(Path::to_owned).or_else(|| {
         std::env::var_os("PORTCULLIS_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from)
     });
     let path = named.clone().unwrap_or_else(|| folders.config.clone());
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((path, Some(text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => {
-            return Ok((Config::parse(DEFAULT)?, Source::Default));
+            Ok((path, None))
         }
-        Err(error) => return Err(format!("{}: {error}", path.display())),
-    };
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// The configuration, and its file, if there is one.
+///
+/// # Errors
+///
+/// See [`find`] and [`Config::parse`].
+pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<PathBuf>), String> {
+    let (path, text) = find(given, folders)?;
+    let Some(text) = text else { return Ok((Config::parse(DEFAULT)?, None)) };
     let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok((config, Source::File(path)))
+    Ok((config, Some(path)))
 }
 
 /// Where this user's files go, by the system's custom.

@@ -23,6 +23,11 @@ pub trait Ask {
     /// Whether the grant holds this ask.
     fn is_within(&self, grant: &Self::Grant) -> bool;
 
+    /// Whether what the plugin says it wants holds this ask.
+    fn is_wanted(&self, wants: &Self::Grant) -> bool {
+        self.is_within(wants)
+    }
+
     /// What is asked for, for the audit record: never arguments beyond paths and addresses, never
     /// secrets.
     fn subject(&self) -> String;
@@ -53,9 +58,9 @@ pub struct Denied {
 
 #[derive(Debug, Clone)]
 enum Reason {
-    NotGranted(String),
-    NotWanted(Capability),
-    NotRecorded(String),
+    Ungranted(String),
+    Unwanted(Capability),
+    Unrecorded(String),
 }
 
 impl Denied {
@@ -63,14 +68,14 @@ impl Denied {
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {
-            Reason::NotGranted(remedy) => format!(
+            Reason::Ungranted(remedy) => format!(
                 "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{remedy}"
             ),
-            Reason::NotWanted(capability) => format!(
+            Reason::Unwanted(capability) => format!(
                 "`{plugin}` may not {subject}: its own manifest does not ask for this use of \
                  `{capability}`, so no grant can allow it"
             ),
-            Reason::NotRecorded(error) => {
+            Reason::Unrecorded(error) => {
                 format!("`{plugin}` may not {subject}: the audit could not record it ({error})")
             }
         }
@@ -123,16 +128,16 @@ impl Gate {
     ///
     /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
-        let holds = |grants| A::grant(grants).is_some_and(|grant| ask.is_within(grant));
-        let reason = if !holds(&self.policy.grants) {
-            Some(Reason::NotGranted(self.remedy(&ask)))
-        } else if !holds(&self.policy.wants) {
-            Some(Reason::NotWanted(A::CAPABILITY))
+        let Policy { grants, wants } = &*self.policy;
+        let reason = if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
+            Some(Reason::Ungranted(self.remedy(&ask)))
+        } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
+            Some(Reason::Unwanted(A::CAPABILITY))
         } else {
             None
         };
         let recorded = self.trail.asked(A::CAPABILITY, &ask.subject(), reason.is_none());
-        let reason = reason.or(recorded.err().map(|error| Reason::NotRecorded(error.to_string())));
+        let reason = reason.or(recorded.err().map(|error| Reason::Unrecorded(error.to_string())));
         match reason {
             None => Ok(Permit(ask)),
             Some(reason) => {
@@ -147,8 +152,8 @@ impl Gate {
     /// granted host whose address turned out to be private.
     pub fn refuse_late<A: Ask>(&self, ask: &A) -> Denied {
         let reason = match self.trail.asked(A::CAPABILITY, &ask.subject(), false) {
-            Ok(()) => Reason::NotGranted(self.remedy(ask)),
-            Err(error) => Reason::NotRecorded(error.to_string()),
+            Ok(()) => Reason::Ungranted(self.remedy(ask)),
+            Err(error) => Reason::Unrecorded(error.to_string()),
         };
         let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
         tracing::warn!("{}", denied.for_operator());

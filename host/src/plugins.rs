@@ -11,11 +11,11 @@ use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};
 use crate::engine::code::read_component;
 use crate::gate::Policy;
-use crate::records::digest;
 use crate::sandbox::{
     Code, Failure, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
 };
 use crate::schema::Schema;
+use portcullis_records::digest;
 
 mod bundled {
     /// A plugin that came with the binary.
@@ -137,10 +137,14 @@ impl Plugins {
                 ));
             }
         }
-        for refused in &plugins.refused {
+        plugins
+    }
+
+    /// Says on the log which plugins are refused, where nothing else will show it.
+    pub fn warn(&self) {
+        for refused in &self.refused {
             tracing::warn!("plugin `{}` is refused: {}", refused.name, refused.reason);
         }
-        plugins
     }
 
     fn add(&mut self, loaded: Loaded) {

@@ -284,10 +284,7 @@ fn designate(
 
 fn open_dir(root: &Root, rest: &Path) -> Result<Dir, Refusal> {
     let opened = if rest.as_os_str().is_empty() { root.dir() } else { root.dir.open_dir(rest) };
-    opened.map_err(|error| match error.kind() {
-        io::ErrorKind::NotADirectory => Refusal::NotADirectory,
-        _ => Refusal::of(&error),
-    })
+    opened.map_err(|error| Refusal::of(&error))
 }
 
 /// How to open something beneath a directory.
@@ -398,13 +395,19 @@ pub enum Refusal {
 
 impl Refusal {
     fn of(error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::NotFound => Self::Missing,
-            io::ErrorKind::NotADirectory => Self::NotADirectory,
-            // cap-std and `openat2` (EXDEV) say so of a way out.
-            io::ErrorKind::CrossesDevices => Self::LeadsOut,
-            io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => Self::LeadsOut,
-            kind => Self::System(kind),
+        use io::ErrorKind::{CrossesDevices, NotADirectory, NotFound, PermissionDenied};
+        let kind = error.kind();
+        if kind == NotFound {
+            Self::Missing
+        } else if kind == NotADirectory {
+            Self::NotADirectory
+        // `openat2` (EXDEV) and cap-std say so of a way out.
+        } else if kind == CrossesDevices
+            || (kind == PermissionDenied && error.raw_os_error().is_none())
+        {
+            Self::LeadsOut
+        } else {
+            Self::System(kind)
         }
     }
 

@@ -93,7 +93,7 @@ mod unix {
         let Reach::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
             panic!("a link within the root is followed")
         };
-        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+        io::Read::read_to_string(&mut file, &mut text).unwrap();
         assert_eq!(text, "inner");
     }
 

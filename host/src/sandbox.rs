@@ -23,12 +23,11 @@ pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 use crate::audit::{Audit, Subject, Trail};
 use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{ComponentPre, Manifest, ToolOutcome};
-use crate::capabilities::Capability;
 use crate::capabilities::files::Preopen;
 use crate::engine::code::{CodeError, Codes};
 use crate::engine::{CALLS, Engine, Limits};
 use crate::gate::{Gate, Policy};
-use crate::records::Records;
+use portcullis_records::Records;
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
 pub struct Sandbox {
@@ -376,10 +375,5 @@ impl Plugin {
             tracing::info!(target: "plugin", plugin = %self.name, "({dropped} more bytes dropped)");
         }
         said
-    }
-
-    /// What this plugin may do, capability by capability.
-    pub fn has(&self, capability: Capability) -> bool {
-        self.terms.policy.grants.has(capability)
     }
 }

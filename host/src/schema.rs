@@ -58,20 +58,25 @@ fn name(fault: &jsonschema::ValidationError<'_>) -> String {
     let list = |names: &[String]| {
         names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
-    match fault.kind() {
-        ValidationErrorKind::Required { property } => {
-            let property = property.as_str().unwrap_or_default();
-            format!("`{property}` is missing{within}")
-        }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            format!("{} is not known{within}", list(unexpected))
-        }
-        _ => {
-            let words = crate::text::line(&fault.to_string(), 300);
-            if at.is_empty() { words } else { format!("`{at}`: {words}") }
-        }
+    use ValidationErrorKind::{AdditionalProperties, Enum, Required, UnevaluatedProperties};
+    if let Required { property } = fault.kind() {
+        let property = property.as_str().unwrap_or_default();
+        return format!("`{property}` is missing{within}");
     }
+    if let AdditionalProperties { unexpected } | UnevaluatedProperties { unexpected } = fault.kind()
+    {
+        return format!("{} is not known{within}", list(unexpected));
+    }
+    let words = if let Enum { options } = fault.kind() {
+        // The library names the first three only.
+        let options = options.as_array().map_or(&[][..], Vec::as_slice);
+        let options: Vec<_> = options.iter().map(Value::to_string).collect();
+        format!("{} is not one of {}", fault.instance(), options.join(", "))
+    } else {
+        fault.to_string()
+    };
+    let words = crate::text::line(&words, 500);
+    if at.is_empty() { words } else { format!("`{at}`: {words}") }
 }
 
 #[cfg(test)]
@@ -86,6 +91,7 @@ mod tests {
                 "name": {"type": "string", "pattern": "^(a+)+$"},
                 "count": {"type": "integer", "minimum": 1},
                 "inner": {"type": "object", "required": ["x"]},
+                "way": {"enum": ["a", "b", "c", "d", "e"]},
             },
             "required": ["name"],
             "additionalProperties": false,
@@ -99,6 +105,8 @@ mod tests {
         assert_eq!(faults(&json!({"name": "a", "b": 1, "c": 2})), "`b`, `c` is not known");
         assert!(faults(&json!({"name": "a", "count": 0})).starts_with("`count`: "));
         assert_eq!(faults(&json!({"name": "a", "inner": {}})), "`x` is missing in `inner`");
+        let all = "`way`: \"x\" is not one of \"a\", \"b\", \"c\", \"d\", \"e\"";
+        assert_eq!(faults(&json!({"name": "a", "way": "x"})), all);
     }
 
     #[test]

@@ -218,10 +218,11 @@ impl Client {
     }
 
     fn answer(&mut self, method: &str) -> Option<Value> {
-        match self.answers.get_mut(method)? {
-            Value::Array(list) if list.is_empty() => None,
-            Value::Array(list) => Some(list.remove(0)),
-            always => Some(always.clone()),
+        let answer = self.answers.get_mut(method)?;
+        match answer.as_array_mut() {
+            Some(list) if list.is_empty() => None,
+            Some(list) => Some(list.remove(0)),
+            None => Some(answer.clone()),
         }
     }
 

@@ -306,13 +306,13 @@ fn record_line(record: &Value) -> String {
 
 /// The same, with keys in the order of the alphabet, as each era has its own.
 fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let sorted: BTreeMap<_, _> = map.iter().map(|(key, v)| (key, sorted(v))).collect();
-            serde_json::json!(sorted)
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
+    if let Some(map) = value.as_object() {
+        let sorted: BTreeMap<_, _> = map.iter().map(|(key, v)| (key, sorted(v))).collect();
+        return serde_json::json!(sorted);
+    }
+    match value.as_array() {
+        Some(items) => items.iter().map(sorted).collect(),
+        None => value.clone(),
     }
 }
 

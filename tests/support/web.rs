@@ -147,10 +147,12 @@ impl Shared {
         if hang.is_some() {
             return until_closed(reader);
         }
-        while endless {
+        if !endless {
+            return Ok(());
+        }
+        loop {
             stream.write_all(&[b'x'; 65_536])?;
         }
-        Ok(())
     }
 
     fn file(&self, path: &str) -> Scripted {

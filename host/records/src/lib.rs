@@ -53,25 +53,17 @@ struct Head {
     sha256: String,
 }
 
-/// A name for a file made from any text: no separators, no case, no reserved names.
-pub fn file_name(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-/// SHA-256 of some bytes, in hexadecimal.
+/// SHA-256 of some bytes, in hexadecimal: also a name for a file made from any text, without
+/// separators, case, or reserved names.
 pub fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+    let digest = Sha256::digest(bytes);
+    digest.iter().fold(String::with_capacity(digest.len() * 2), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a String takes any text");
         text
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
 impl Records {
     /// The records in `folder`, which is created with the first write, readable by its owner only.
     pub fn new(folder: PathBuf) -> Self {
@@ -186,7 +178,7 @@ impl Records {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(file_name(key))
+        self.folder.join(digest(key.as_bytes()))
     }
 
     /// Held while a version is compared and set, also against other processes.
@@ -234,7 +226,6 @@ impl Records {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
 fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     let mut bytes = Vec::new();
     match File::open(path) {
@@ -253,7 +244,6 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
 /// # Errors
 ///
 /// Where it cannot be made.
-#[expect(clippy::disallowed_methods, reason = "this file's job are files")]
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -308,7 +298,7 @@ mod tests {
         records.write("a", b"one", None, Some(UNIX_EPOCH), any).unwrap();
         assert_eq!(records.read("a").unwrap(), None);
         records.write("b", b"value", None, None, any).unwrap();
-        let path = folder.path().join("records").join(file_name("b"));
+        let path = folder.path().join("records").join(digest(b"b"));
         let mut bytes = std::fs::read(&path).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&path, bytes).unwrap();

@@ -55,7 +55,9 @@ fn check_need(need: &Need, gate: &Gate) -> Result<(), Failure> {
     }
     for (_, ask) in &need.asks {
         match ClientAsk::of(ask) {
-            Some(ask) => drop(gate.pass(ask)?),
+            Some(ask) => {
+                gate.pass(ask)?;
+            }
             None => {
                 return Err(Failure::BrokenPromise(
                     "it asks what this host cannot ask of a client".into(),

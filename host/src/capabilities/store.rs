@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -14,8 +13,8 @@ use wasmtime::component::Resource;
 use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
-use crate::records::{Records, WriteError};
 use crate::sandbox::State;
+use portcullis_records::{Records, WriteError};
 
 /// Longest key, in bytes.
 const MAX_KEY: usize = 512;
@@ -46,8 +45,19 @@ pub(super) fn want(sum: &mut Option<StoreGrant>, target: &str) -> Result<(), Str
 pub struct StoreAsk {
     /// Shared by all callers, or one caller's own.
     pub caller_only: bool,
-    /// Bytes that would be kept after a write; 0 to open the keyspace.
-    pub bytes: u64,
+    /// What for.
+    pub act: Act,
+}
+
+/// What can be done with a keyspace.
+#[derive(Debug, Clone, Copy)]
+pub enum Act {
+    /// Open it, and read what is there.
+    Open,
+    /// Write a value: how many bytes the plugin would then keep, in all its keyspaces.
+    Keep(u64),
+    /// Remove a value.
+    Delete,
 }
 
 impl Ask for StoreAsk {
@@ -59,56 +69,71 @@ impl Ask for StoreAsk {
     }
 
     fn is_within(&self, grant: &StoreGrant) -> bool {
-        self.bytes <= grant.bytes.get()
+        match self.act {
+            Act::Keep(bytes) => bytes <= grant.bytes.get(),
+            Act::Open | Act::Delete => true,
+        }
     }
 
     fn subject(&self) -> String {
         let whose = if self.caller_only { "this caller's" } else { "its" };
-        match self.bytes {
-            0 => format!("open {whose} store"),
-            bytes => format!("keep {bytes} bytes in {whose} store"),
+        match self.act {
+            Act::Open => format!("open {whose} store"),
+            Act::Keep(bytes) => format!("keep {bytes} bytes in {whose} store"),
+            Act::Delete => format!("delete from {whose} store"),
         }
     }
 
     fn remedy(&self) -> String {
-        format!("bytes = {}", self.bytes.max(1))
+        match self.act {
+            Act::Keep(bytes) => format!("bytes = {bytes}"),
+            Act::Open | Act::Delete => "bytes = 1_000_000".into(),
+        }
     }
 }
 
 /// An open keyspace: a resource of the guest.
 pub struct Keyspace {
+    /// Those of all the plugin's keyspaces: what it may keep is counted over all of them.
     records: Arc<Records>,
+    /// What the keys of this one begin with.
+    prefix: String,
     caller_only: bool,
 }
+
+impl Keyspace {
+    fn of(&self, key: &str) -> (Arc<Records>, String) {
+        (self.records.clone(), format!("{}{key}", self.prefix))
+    }
+}
+
+/// A guest's handle of one.
+type Handle = Resource<Keyspace>;
+
+/// What a guest is answered. The outer error ends its call: a fault of this program.
+type Outcome<T> = wasmtime::Result<Result<T, StoreError>>;
 
 impl store::Host for State {}
 
 impl store::HostKeyspace for State {
-    async fn open(
-        &mut self,
-        scope: Scope,
-    ) -> wasmtime::Result<Result<Resource<Keyspace>, StoreError>> {
+    async fn open(&mut self, scope: Scope) -> Outcome<Handle> {
         let caller_only = matches!(scope, Scope::Caller);
-        if self.gate.pass(StoreAsk { caller_only, bytes: 0 }).is_err() {
+        if self.gate.pass(StoreAsk { caller_only, act: Act::Open }).is_err() {
             return Ok(Err(StoreError::Denied));
         }
-        let folder: PathBuf = match scope {
-            Scope::Plugin => self.places.store.join("all-callers"),
+        let prefix = match scope {
+            Scope::Plugin => "all/".to_owned(),
             Scope::Caller => {
                 let principal = self.call.principal.as_deref().unwrap_or("local");
-                self.places.store.join("callers").join(crate::records::file_name(principal))
+                format!("{}/", portcullis_records::digest(principal.as_bytes()))
             }
         };
-        let keyspace = Keyspace { records: Arc::new(Records::new(folder)), caller_only };
-        Ok(Ok(self.table.push(keyspace)?))
+        let records = Arc::new(Records::new(self.places.store.clone()));
+        Ok(Ok(self.table.push(Keyspace { records, prefix, caller_only })?))
     }
 
-    async fn get(
-        &mut self,
-        keyspace: Resource<Keyspace>,
-        key: String,
-    ) -> wasmtime::Result<Result<Option<Entry>, StoreError>> {
-        let records = self.table.get(&keyspace)?.records.clone();
+    async fn get(&mut self, keyspace: Handle, key: String) -> Outcome<Option<Entry>> {
+        let (records, key) = self.table.get(&keyspace)?.of(&key);
         let found = blocking(move || records.read(&key)).await;
         Ok(found.map_err(other).map(|found| {
             found.map(|record| Entry { value: record.value, version: record.version })
@@ -117,19 +142,21 @@ impl store::HostKeyspace for State {
 
     async fn set(
         &mut self,
-        keyspace: Resource<Keyspace>,
+        keyspace: Handle,
         key: String,
         value: Vec<u8>,
         expect: Option<u64>,
-    ) -> wasmtime::Result<Result<u64, StoreError>> {
-        let Keyspace { records, caller_only } = self.table.get(&keyspace)?;
-        let (records, caller_only) = (records.clone(), *caller_only);
+    ) -> Outcome<u64> {
         if key.len() > MAX_KEY {
             return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
         }
+        let keyspace = self.table.get(&keyspace)?;
+        let caller_only = keyspace.caller_only;
+        let (records, key) = keyspace.of(&key);
         let gate = self.gate.clone();
         let written = blocking(move || {
-            let allowed = |bytes| gate.pass(StoreAsk { caller_only, bytes }).is_ok();
+            let allowed =
+                |bytes| gate.pass(StoreAsk { caller_only, act: Act::Keep(bytes) }).is_ok();
             records.write(&key, &value, expect, None, allowed)
         })
         .await;
@@ -142,35 +169,41 @@ impl store::HostKeyspace for State {
         }))
     }
 
-    async fn delete(
-        &mut self,
-        keyspace: Resource<Keyspace>,
-        key: String,
-    ) -> wasmtime::Result<Result<(), StoreError>> {
-        let records = self.table.get(&keyspace)?.records.clone();
+    async fn delete(&mut self, keyspace: Handle, key: String) -> Outcome<()> {
+        let keyspace = self.table.get(&keyspace)?;
+        let ask = StoreAsk { caller_only: keyspace.caller_only, act: Act::Delete };
+        if self.gate.pass(ask).is_err() {
+            return Ok(Err(StoreError::Denied));
+        }
+        let (records, key) = keyspace.of(&key);
         Ok(blocking(move || records.remove(&key)).await.map_err(other))
     }
 
     async fn keys(
         &mut self,
-        keyspace: Resource<Keyspace>,
+        keyspace: Handle,
         prefix: String,
         after: Option<String>,
         limit: u32,
-    ) -> wasmtime::Result<Result<Vec<String>, StoreError>> {
-        let records = self.table.get(&keyspace)?.records.clone();
+    ) -> Outcome<Vec<String>> {
+        let Keyspace { records, prefix: own, .. } = self.table.get(&keyspace)?;
+        let (records, own) = (records.clone(), own.clone());
         let keys = blocking(move || records.keys()).await.map_err(other);
-        Ok(keys.map(|mut keys| {
-            keys.sort_unstable();
-            keys.into_iter()
+        Ok(keys.map(|keys| {
+            let mut keys: Vec<_> = keys
+                .iter()
+                .filter_map(|key| key.strip_prefix(&own))
                 .filter(|key| key.starts_with(&prefix))
-                .filter(|key| after.as_ref().is_none_or(|after| key > after))
-                .take(limit as usize)
-                .collect()
+                .filter(|key| after.as_deref().is_none_or(|after| *key > after))
+                .map(str::to_owned)
+                .collect();
+            keys.sort_unstable();
+            keys.truncate(limit as usize);
+            keys
         }))
     }
 
-    async fn drop(&mut self, keyspace: Resource<Keyspace>) -> wasmtime::Result<()> {
+    async fn drop(&mut self, keyspace: Handle) -> wasmtime::Result<()> {
         self.table.delete(keyspace)?;
         Ok(())
     }
@@ -193,8 +226,14 @@ mod tests {
     #[test]
     fn within_is_up_to_the_granted_bytes() {
         let grant: StoreGrant = toml::from_str("bytes = 100").unwrap();
-        for (bytes, expected) in [(0, true), (100, true), (101, false), (u64::MAX, false)] {
-            assert_eq!(StoreAsk { caller_only: false, bytes }.is_within(&grant), expected);
+        for (act, expected) in [
+            (Act::Open, true),
+            (Act::Delete, true),
+            (Act::Keep(100), true),
+            (Act::Keep(101), false),
+            (Act::Keep(u64::MAX), false),
+        ] {
+            assert_eq!(StoreAsk { caller_only: false, act }.is_within(&grant), expected, "{act:?}");
         }
     }
 

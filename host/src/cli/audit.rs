@@ -151,21 +151,9 @@ fn as_json(loaded: &Loaded, records: &[Record]) -> Value {
             (capability.to_string(), json!({"granted": granted, "wanted": wanted}))
         })
         .collect();
-    let limits: serde_json::Map<_, _> = plugin
-        .terms
-        .limits
-        .lines()
-        .into_iter()
-        .map(|(name, value, ..)| (name, value.into()))
-        .collect();
-    let wants: Vec<_> = (loaded.manifest.wants.iter())
-        .map(|want| {
-            json!({
-                "capability": want.capability, "target": want.target, "access": want.access,
-                "reason": want.reason, "optional": want.optional,
-            })
-        })
-        .collect();
+    let limits = plugin.terms.limits.lines().into_iter();
+    let limits: serde_json::Map<_, _> =
+        limits.map(|(name, value, ..)| (name, value.into())).collect();
     let settings: Vec<_> = plugin.terms.settings.keys().collect();
     json!({
         "name": &*plugin.name,
@@ -175,7 +163,7 @@ fn as_json(loaded: &Loaded, records: &[Record]) -> Value {
         "tools": loaded.tools.iter().map(|tool| &tool.definition.name).collect::<Vec<_>>(),
         "imports": loaded.imports,
         "capabilities": capabilities,
-        "wants": wants,
+        "wants": loaded.manifest.wants,
         "settings": settings,
         "limits": limits,
         "use": {

@@ -37,6 +37,7 @@ impl Args {
             ready.audit.keep();
         }
         let plugins = ready.plugins().await;
+        plugins.warn();
         let (notices, mut told) = unbounded_channel();
         let cancel = CancellationToken::new();
         let call = Call {
@@ -64,6 +65,9 @@ impl Args {
             }
         };
         let answer = patiently(&format!("waiting for {}", self.tool), waiting).await;
+        while let Ok(notice) = told.try_recv() {
+            tell(&notice);
+        }
         let ended = self.show(answer, &plugins);
         if self.trail {
             for line in ready.audit.kept() {

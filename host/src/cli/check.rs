@@ -4,8 +4,6 @@ use serde_json::json;
 
 use super::End;
 use super::start::{Ready, green, red};
-use crate::config::Source;
-use crate::engine::child;
 use crate::plugins::{Plugins, compare};
 
 /// What was found.
@@ -24,8 +22,8 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
     let plugins = ready.plugins().await;
     let mut findings = Findings::default();
     findings.good.push(match &ready.source {
-        Source::File(path) => format!("configuration: {}", path.display()),
-        Source::Default => "configuration: the defaults in the binary".into(),
+        Some(path) => format!("configuration: {}", path.display()),
+        None => "configuration: the defaults in the binary".into(),
     });
     if ready.roots.is_empty() {
         findings.remarks.push(
@@ -35,7 +33,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
         findings.good.push(format!("roots: {}", ready.roots));
     }
     findings.good.push(format!("audit: {}", ready.audit.path().display()));
-    findings.good.push(format!("compiling foreign plugins: {}", child::confinement()));
+    findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
     examine(&plugins, &mut findings);
     let faults = findings.faults.len();
     if json {

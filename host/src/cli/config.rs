@@ -1,10 +1,11 @@
 //! `portcullis config`: what counts, and where it is.
 
+use std::path::Path;
+
 use clap::Subcommand;
 
 use super::End;
-use super::start::Ready;
-use crate::config::{DEFAULT, Source};
+use crate::config::{self, Config, DEFAULT, Folders};
 
 /// What `config` takes.
 #[derive(Subcommand)]
@@ -16,22 +17,23 @@ pub enum Args {
 }
 
 impl Args {
-    #[expect(clippy::disallowed_methods, reason = "the file is shown as it is")]
-    pub(super) fn run(&self, ready: &Ready) -> Result<End, String> {
-        match (self, &ready.source) {
-            (Self::Path, Source::File(path)) => super::print(&format!("{}\n", path.display())),
-            (Self::Path, Source::Default) => {
+    pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
+        let folders = Folders::of_user()?;
+        let (path, text) = config::find(given, &folders)?;
+        match (self, text) {
+            (Self::Path, Some(_)) => super::print(&format!("{}\n", path.display())),
+            (Self::Path, None) => {
                 anstream::eprintln!("(there is no such file: the defaults in the binary count)");
-                super::print(&format!("{}\n", ready.folders.config.display()))
+                super::print(&format!("{}\n", path.display()))
             }
-            (Self::Show, Source::Default) => super::print(DEFAULT),
-            (Self::Show, Source::File(path)) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
+            (Self::Show, None) => super::print(DEFAULT),
+            (Self::Show, Some(text)) => {
                 super::print(&format!(
                     "# {}\n{text}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
                     path.display()
-                ))
+                ))?;
+                Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+                Ok(End::Done)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! From what was typed to a host: logging, configuration, roots, threads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Command, Common, End, Plugin};
 use crate::audit::Audit;
-use crate::config::{self, Config, Folders, Source};
+use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::roots::{Root, Roots};
@@ -18,8 +18,8 @@ use crate::sandbox::Sandbox;
 pub struct Ready {
     /// What the operator says.
     pub config: Config,
-    /// Where that came from.
-    pub source: Source,
+    /// Its file, if there is one.
+    pub source: Option<PathBuf>,
     /// Where this user's files go.
     pub folders: Folders,
     /// The operator's roots.
@@ -56,7 +56,11 @@ impl Ready {
             (self.sandbox(), Arc::new(self.config.clone()), Arc::new(self.folders.clone()));
         let load = move || {
             let (sandbox, config, folders) = (sandbox.clone(), config.clone(), folders.clone());
-            let loading = async move { Plugins::load(sandbox, &config, &folders).await };
+            let loading = async move {
+                let plugins = Plugins::load(sandbox, &config, &folders).await;
+                plugins.warn();
+                plugins
+            };
             Box::pin(loading) as crate::mcp::LoadPlugins
         };
         Arc::new(Host::new(self.roots.clone(), load))
@@ -81,10 +85,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
-            Command::Config(args) => args.run(&ready),
-            Command::Completions { .. } => {
-                unreachable!("it needs no host")
-            }
+            Command::Config(_) | Command::Completions { .. } => unreachable!("it needs no host"),
         }
     });
     // A thread may be in the middle of a read that nobody waits for any more.
@@ -95,7 +96,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
 /// Roots from `--root` and the configuration, and from clients that say it in the environment.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
 fn roots(common: &Common, config: &Config) -> Result<Roots, String> {
-    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
@@ -118,7 +119,7 @@ fn no_root(path: &Path, error: &std::io::Error) -> String {
 
 /// Logs go to stderr: stdout carries answers and nothing else.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
-fn log(verbose: u8) {
+pub(super) fn log(verbose: u8) {
     let default = match verbose {
         // rmcp takes the end of an ordinary HTTP request for an error.
         0 => "warn,rmcp=off",

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
-use crate::records::{Records, create_private_folder};
+use portcullis_records::{Records, create_private_folder};
 
 /// Largest component file that is looked at.
 pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;

@@ -42,18 +42,21 @@ fn described(text: &str) -> String {
 }
 
 fn hints(hints: &ToolHints) -> Value {
-    let mut value = Map::new();
-    for (name, hint) in [
-        ("readOnlyHint", hints.read_only),
-        ("destructiveHint", hints.destructive),
-        ("idempotentHint", hints.idempotent),
-        ("openWorldHint", hints.open_world),
-    ] {
-        if let Some(hint) = hint {
-            value.insert(name.into(), hint.into());
-        }
-    }
-    value.into()
+    present(json!({
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    }))
+    .into()
+}
+
+/// The members of an object that say something.
+fn present(object: Value) -> Map<String, Value> {
+    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
+    let Value::Object(mut object) = object else { unreachable!("only objects are given") };
+    object.retain(|_, value| says(value));
+    object
 }
 
 /// Of what a plugin adds to a tool or an answer, this host's MCP library passes `_meta` on.
@@ -133,79 +136,51 @@ fn media(kind: &str, blob: &Blob) -> Value {
 }
 
 fn contents(resource: ResourceContents) -> Value {
-    let mut object = Map::new();
-    object.insert("uri".into(), resource.uri.into());
-    if let Some(mime_type) = resource.mime_type {
-        object.insert("mimeType".into(), mime_type.into());
-    }
-    match resource.data {
-        ResourceData::Text(text) => object.insert("text".into(), text.into()),
-        ResourceData::Bytes(bytes) => object.insert("blob".into(), STANDARD.encode(bytes).into()),
+    let (text, blob) = match resource.data {
+        ResourceData::Text(text) => (Some(text), None),
+        ResourceData::Bytes(bytes) => (None, Some(STANDARD.encode(bytes))),
     };
+    let mut object = present(json!({
+        "uri": resource.uri, "mimeType": resource.mime_type, "text": text, "blob": blob,
+    }));
     merge(&mut object, resource.extra.as_deref());
     object.into()
 }
 
 fn info(link: &ResourceInfo) -> Value {
-    let mut object = Map::new();
-    object.insert("type".into(), "resource_link".into());
-    object.insert("uri".into(), link.uri.clone().into());
-    object.insert("name".into(), link.name.clone().into());
-    for (key, text) in
-        [("title", &link.title), ("description", &link.description), ("mimeType", &link.mime_type)]
-    {
-        if let Some(text) = text {
-            object.insert(key.into(), text.clone().into());
-        }
-    }
-    if let Some(size) = link.size {
-        object.insert("size".into(), size.into());
-    }
-    if !link.icons.is_empty() {
-        object.insert("icons".into(), link.icons.iter().map(icon).collect());
-    }
-    if let Some(annotations) = &link.annotations {
-        object.insert("annotations".into(), annotated(annotations));
-    }
+    let mut object = present(json!({
+        "type": "resource_link",
+        "uri": link.uri,
+        "name": link.name,
+        "title": link.title,
+        "description": link.description,
+        "mimeType": link.mime_type,
+        "size": link.size,
+        "icons": link.icons.iter().map(icon).collect::<Vec<_>>(),
+        "annotations": link.annotations.as_ref().map(annotated),
+    }));
     merge(&mut object, link.extra.as_deref());
     object.into()
 }
 
 fn annotated(annotations: &Annotations) -> Value {
-    let mut object = Map::new();
-    if !annotations.audience.is_empty() {
-        let audience: Value = annotations
-            .audience
-            .iter()
-            .map(|role| match role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            })
-            .collect();
-        object.insert("audience".into(), audience);
-    }
-    if let Some(priority) = annotations.priority {
-        object.insert("priority".into(), priority.into());
-    }
-    if let Some(modified) = &annotations.last_modified {
-        object.insert("lastModified".into(), modified.clone().into());
-    }
-    object.into()
+    let role = |role: &Role| match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    present(json!({
+        "audience": annotations.audience.iter().map(role).collect::<Vec<_>>(),
+        "priority": annotations.priority,
+        "lastModified": annotations.last_modified,
+    }))
+    .into()
 }
 
 fn icon(icon: &Icon) -> Value {
-    let mut object = Map::new();
-    object.insert("src".into(), icon.src.clone().into());
-    if let Some(mime_type) = &icon.mime_type {
-        object.insert("mimeType".into(), mime_type.clone().into());
-    }
-    if !icon.sizes.is_empty() {
-        object.insert("sizes".into(), icon.sizes.clone().into());
-    }
-    if let Some(theme) = &icon.theme {
-        object.insert("theme".into(), theme.clone().into());
-    }
-    object.into()
+    present(json!({
+        "src": icon.src, "mimeType": icon.mime_type, "sizes": icon.sizes, "theme": icon.theme,
+    }))
+    .into()
 }
 
 #[cfg(test)]

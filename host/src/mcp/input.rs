@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::session::Caller;
 use crate::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
 use crate::call::Failure;
-use crate::records::digest;
+use portcullis_records::digest;
 
 /// Rounds of questions in one call.
 const MAX_ROUNDS: u32 = 10;
@@ -79,9 +79,9 @@ impl Binding<'_> {
 fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
     object
         .iter()
-        .map(|(key, value)| match value {
-            Value::Object(inner) => (key, json!(sorted(inner))),
-            other => (key, other.clone()),
+        .map(|(key, value)| match value.as_object() {
+            Some(inner) => (key, json!(sorted(inner))),
+            None => (key, value.clone()),
         })
         .collect()
 }
@@ -342,10 +342,8 @@ mod tests {
     }
 
     fn sealed(response: CallToolResponse) -> String {
-        match response {
-            CallToolResponse::InputRequired(result) => result.request_state.unwrap(),
-            _ => panic!("input is required"),
-        }
+        let CallToolResponse::InputRequired(result) = response else { panic!("it asks") };
+        result.request_state.unwrap()
     }
 
     #[test]

@@ -17,7 +17,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::input::Exchange;
-use crate::bindings::portcullis::plugin::request::Level;
 use crate::call::{Answer, Call, Failure};
 use crate::plugins::Plugins;
 use crate::roots::{Roots, path_of_uri};
@@ -257,10 +256,10 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
             cx.peer.notify_progress(progress).await
         }
         Notice::Log { level, logger, data } => {
-            let level = level_of(level);
-            if rank(level) < least {
+            if (level as u8) < least {
                 return;
             }
+            let level = LEVELS[level as usize];
             let mut record = LoggingMessageNotificationParam::new(level, data);
             record.logger = logger;
             cx.peer.notify_logging_message(record).await
@@ -271,29 +270,18 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
     }
 }
 
-fn level_of(level: Level) -> LoggingLevel {
-    match level {
-        Level::Debug => LoggingLevel::Debug,
-        Level::Info => LoggingLevel::Info,
-        Level::Notice => LoggingLevel::Notice,
-        Level::Warning => LoggingLevel::Warning,
-        Level::Error => LoggingLevel::Error,
-        Level::Critical => LoggingLevel::Critical,
-        Level::Alert => LoggingLevel::Alert,
-        Level::Emergency => LoggingLevel::Emergency,
-    }
-}
+/// RFC 5424 severities, the least first, as the contract has them too.
+const LEVELS: [LoggingLevel; 8] = [
+    LoggingLevel::Debug,
+    LoggingLevel::Info,
+    LoggingLevel::Notice,
+    LoggingLevel::Warning,
+    LoggingLevel::Error,
+    LoggingLevel::Critical,
+    LoggingLevel::Alert,
+    LoggingLevel::Emergency,
+];
 
-/// RFC 5424 severities, the least first.
 fn rank(level: LoggingLevel) -> u8 {
-    match level {
-        LoggingLevel::Debug => 0,
-        LoggingLevel::Info => 1,
-        LoggingLevel::Notice => 2,
-        LoggingLevel::Warning => 3,
-        LoggingLevel::Error => 4,
-        LoggingLevel::Critical => 5,
-        LoggingLevel::Alert => 6,
-        LoggingLevel::Emergency => 7,
-    }
+    LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
 }

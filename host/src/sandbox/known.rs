@@ -70,14 +70,15 @@ pub fn imports(engine: &Engine, component: &Component) -> Vec<Import> {
         .component_type()
         .imports(engine)
         .map(|(name, import)| {
-            let functions = match import.ty {
-                ComponentItem::ComponentInstance(instance) => instance
-                    .exports(engine)
-                    .filter(|(_, export)| matches!(export.ty, ComponentItem::ComponentFunc(_)))
-                    .map(|(name, _)| name.to_owned())
-                    .collect(),
-                _ => Vec::new(),
-            };
+            let mut functions = Vec::new();
+            if let ComponentItem::ComponentInstance(instance) = import.ty {
+                let exports = instance.exports(engine);
+                functions.extend(
+                    exports
+                        .filter(|(_, export)| matches!(export.ty, ComponentItem::ComponentFunc(_)))
+                        .map(|(name, _)| name.to_owned()),
+                );
+            }
             Import { interface: name.to_owned(), functions }
         })
         .collect()

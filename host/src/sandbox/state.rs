@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
+use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
@@ -156,7 +157,7 @@ impl State {
 /// # Errors
 ///
 /// Where two parts define one name: a fault of this program.
-pub fn link(linker: &mut Linker<State>, grants: &Grants) -> wasmtime::Result<()> {
+pub fn link(linker: &mut Linker<State>, grants: &Grants) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
     use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random};
@@ -236,61 +237,60 @@ impl WasiHttpView for State {
 /// The request being served: a resource of the guest. All it says is in [`Context`].
 pub struct Request;
 
+/// A guest's handle of it.
+type This = Resource<Request>;
+
 impl request::Host for State {}
 
 impl crate::bindings::types::Host for State {}
 
 impl request::HostRequest for State {
-    async fn id(&mut self, _: Resource<Request>) -> wasmtime::Result<String> {
+    async fn id(&mut self, _: This) -> Result<String> {
         Ok(self.gate.trail().request().to_owned())
     }
 
-    async fn protocol(&mut self, _: Resource<Request>) -> wasmtime::Result<String> {
+    async fn protocol(&mut self, _: This) -> Result<String> {
         Ok(self.call.protocol.clone())
     }
 
-    async fn principal(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<String>> {
+    async fn principal(&mut self, _: This) -> Result<Option<String>> {
         Ok(self.call.principal.clone())
     }
 
-    async fn meta(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<String>> {
+    async fn meta(&mut self, _: This) -> Result<Option<String>> {
         Ok(self.call.meta.clone())
     }
 
-    async fn supports(&mut self, _: Resource<Request>, feature: String) -> wasmtime::Result<bool> {
+    async fn supports(&mut self, _: This, feature: String) -> Result<bool> {
         Ok(self.call.features.contains(&feature))
     }
 
-    async fn answer(
-        &mut self,
-        _: Resource<Request>,
-        key: String,
-    ) -> wasmtime::Result<Option<Answer>> {
+    async fn answer(&mut self, _: This, key: String) -> Result<Option<Answer>> {
         Ok(self.call.answers.get(&key).cloned())
     }
 
-    async fn state(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<Vec<u8>>> {
+    async fn state(&mut self, _: This) -> Result<Option<Vec<u8>>> {
         Ok(self.call.state.clone())
     }
 
-    async fn cancelled(&mut self, _: Resource<Request>) -> wasmtime::Result<bool> {
+    async fn cancelled(&mut self, _: This) -> Result<bool> {
         // The last tenth of the time is for tidying up.
         let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
         Ok(near || self.call.cancelled.load(Ordering::Relaxed))
     }
 
-    async fn remaining(&mut self, _: Resource<Request>) -> wasmtime::Result<Option<u64>> {
+    async fn remaining(&mut self, _: This) -> Result<Option<u64>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         Ok(Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
     }
 
     async fn progress(
         &mut self,
-        _: Resource<Request>,
+        _: This,
         done: f64,
         total: Option<f64>,
         message: Option<String>,
-    ) -> wasmtime::Result<()> {
+    ) -> Result<()> {
         // JSON has no NaN and no infinity.
         if done.is_finite() && total.is_none_or(f64::is_finite) {
             self.notify(|| Notice::Progress { done, total, message });
@@ -300,11 +300,11 @@ impl request::HostRequest for State {
 
     async fn log(
         &mut self,
-        _: Resource<Request>,
+        _: This,
         level: request::Level,
         logger: Option<String>,
         data: String,
-    ) -> wasmtime::Result<()> {
+    ) -> Result<()> {
         let plugin = self.gate.trail().plugin();
         tracing::debug!(target: "plugin", %plugin, "{}", crate::text::line(&data, 2000));
         self.notify(|| {
@@ -314,7 +314,7 @@ impl request::HostRequest for State {
         Ok(())
     }
 
-    async fn drop(&mut self, request: Resource<Request>) -> wasmtime::Result<()> {
+    async fn drop(&mut self, request: This) -> Result<()> {
         self.table.delete(request)?;
         Ok(())
     }

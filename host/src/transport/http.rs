@@ -130,7 +130,7 @@ impl Front {
             .with_cancellation_token(host.shutdown.child_token());
         settings.allowed_hosts.extend(config.allowed_hosts.iter().cloned());
         let settings = settings
-            .with_allowed_origins(config.allowed_origins.clone())
+            .with_allowed_origins(config.allowed_origins.iter().map(|origin| with_port(origin)))
             .enforce_origin_validation();
         let host = host.clone();
         let service = StreamableHttpService::new(
@@ -236,6 +236,19 @@ fn say(status: StatusCode, text: &'static str) -> Reply {
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     reply.headers_mut().insert(header::CONTENT_TYPE, plain);
     reply
+}
+
+/// An origin with its port: without one, rmcp takes every port of that host for it.
+fn with_port(origin: &str) -> String {
+    let implied = match origin.parse::<http::Uri>() {
+        Ok(uri) if uri.port().is_none() => match uri.scheme_str() {
+            Some("https") => ":443",
+            Some("http") => ":80",
+            Some(_) | None => "",
+        },
+        Ok(_) | Err(_) => "",
+    };
+    format!("{origin}{implied}")
 }
 
 /// Whether a message begins a session. All others need no room for one.

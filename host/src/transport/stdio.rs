@@ -3,11 +3,14 @@
 //! rmcp's own line transport drops what it cannot read without a word, and a client then waits
 //! until it gives up. Here every line is answered that can be.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt};
@@ -66,12 +69,15 @@ struct Lines<R, W> {
     ended: CancellationToken,
     /// Whether a request has come: rmcp takes a notification before it for the end of the world.
     begun: bool,
+    /// The requests without an answer: of two with one id, rmcp would answer only one.
+    open: HashSet<RequestId>,
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
     fn new(input: R, output: W, ended: CancellationToken) -> Self {
         let input = BufReader::with_capacity(64 * 1024, input);
-        Self { input, output: Arc::new(Mutex::new(output)), ended, begun: false }
+        let output = Arc::new(Mutex::new(output));
+        Self { input, output, ended, begun: false, open: HashSet::new() }
     }
 
     /// The next line that is not too long. `None`: there is none.
@@ -97,6 +103,26 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             if end.is_some() {
                 return Ok(Some(if too_long { Line::TooLong } else { Line::Text(line) }));
             }
+        }
+    }
+
+    /// Whether a request may begin. One whose id still waits for an answer may not.
+    fn admits(&mut self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                self.begun = true;
+                self.open.insert(request.id.clone())
+            }
+            ClientJsonRpcMessage::Notification(told) => {
+                // What is cancelled is not answered.
+                if let ClientNotification::CancelledNotification(told) = &told.notification
+                    && let Some(id) = &told.params.request_id
+                {
+                    self.open.remove(id);
+                }
+                true
+            }
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => true,
         }
     }
 
@@ -132,6 +158,14 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let output = self.output.clone();
+        let answered = match &message {
+            ServerJsonRpcMessage::Response(answer) => Some(&answer.id),
+            ServerJsonRpcMessage::Error(answer) => answer.id.as_ref(),
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            self.open.remove(id);
+        }
         async move {
             let message: ServerJsonRpcMessage = message;
             write(&output, serde_json::to_vec(&message)?).await
@@ -154,13 +188,15 @@ where
             };
             let refused = match read(line) {
                 Read::Nothing => continue,
-                Read::Message(message) => {
-                    self.begun |= matches!(*message, ClientJsonRpcMessage::Request(_));
-                    if self.begun {
-                        return Some(*message);
+                Read::Message(message) => match (self.admits(&message), *message) {
+                    (true, message) if self.begun => return Some(message),
+                    (false, ClientJsonRpcMessage::Request(request)) => {
+                        let why = "a request with this id still waits for its answer";
+                        let error = ErrorData::new(ErrorCode::INVALID_REQUEST, why, None);
+                        self.refuse(Some(request.id), error).await
                     }
-                    continue;
-                }
+                    (true | false, _) => continue,
+                },
                 Read::Refused(id, error) => self.refuse(id, error).await,
             };
             if let Err(error) = refused {

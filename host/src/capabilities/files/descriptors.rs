@@ -17,8 +17,11 @@ use super::Access;
 use super::judge::{FilesView, Reached, perms};
 use crate::roots::{OpenHow, Opened};
 
+/// A guest's handle of a file or directory.
+type Fd = Resource<Descriptor>;
+
 impl preopens::Host for FilesView<'_> {
-    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
         let mut directories = Vec::with_capacity(self.files.preopens.len());
         for index in 0..self.files.preopens.len() {
             let (handle, node) = &self.files.preopens[index];
@@ -50,12 +53,12 @@ impl Host for FilesView<'_> {
 impl HostDescriptor for FilesView<'_> {
     async fn open_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: PathFlags,
         path: String,
         open_flags: OpenFlags,
         flags: DescriptorFlags,
-    ) -> FsResult<Resource<Descriptor>> {
+    ) -> FsResult<Fd> {
         let syncs = DescriptorFlags::FILE_INTEGRITY_SYNC
             | DescriptorFlags::DATA_INTEGRITY_SYNC
             | DescriptorFlags::REQUESTED_WRITE_SYNC;
@@ -96,46 +99,32 @@ impl HostDescriptor for FilesView<'_> {
         }
     }
 
-    async fn create_directory_at(
-        &mut self,
-        fd: Resource<Descriptor>,
-        path: String,
-    ) -> FsResult<()> {
+    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         let target = self.may(&fd, &path, Access::Write)?;
         self.may_make(&target)?;
         self.wasi().create_directory_at(fd, path).await
     }
 
-    async fn rename_at(
-        &mut self,
-        fd: Resource<Descriptor>,
-        old: String,
-        new_fd: Resource<Descriptor>,
-        new: String,
-    ) -> FsResult<()> {
+    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.may(&fd, &old, Access::Write)?;
         let target = self.may(&new_fd, &new, Access::Write)?;
         self.may_move_to(&target)?;
         self.wasi().rename_at(fd, old, new_fd, new).await
     }
 
-    async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
         self.wasi().unlink_file_at(fd, path).await
     }
 
-    async fn remove_directory_at(
-        &mut self,
-        fd: Resource<Descriptor>,
-        path: String,
-    ) -> FsResult<()> {
+    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
         self.wasi().remove_directory_at(fd, path).await
     }
 
     async fn set_times_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: PathFlags,
         path: String,
         accessed: NewTimestamp,
@@ -146,33 +135,23 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.
-    async fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
+    async fn symlink_at(&mut self, _: Fd, _: String, _: String) -> FsResult<()> {
         Err(ErrorCode::NotPermitted.into())
     }
 
     /// Refused, as [`Self::symlink_at`].
-    async fn link_at(
-        &mut self,
-        _: Resource<Descriptor>,
-        _: PathFlags,
-        _: String,
-        _: Resource<Descriptor>,
-        _: String,
-    ) -> FsResult<()> {
+    async fn link_at(&mut self, _: Fd, _: PathFlags, _: String, _: Fd, _: String) -> FsResult<()> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    async fn read_directory(
-        &mut self,
-        fd: Resource<Descriptor>,
-    ) -> FsResult<Resource<DirectoryEntryStream>> {
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         self.listable(&fd)?;
         self.wasi().read_directory(fd).await
     }
 
     async fn stat_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<DescriptorStat> {
@@ -190,7 +169,7 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn metadata_hash_at(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
@@ -201,7 +180,7 @@ impl HostDescriptor for FilesView<'_> {
         self.wasi().metadata_hash_at(fd, path_flags, path).await
     }
 
-    async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.visible(&fd, &path)?;
         match target.reached {
             Some(Reached::Beneath) => self.wasi().readlink_at(fd, path).await,
@@ -210,12 +189,7 @@ impl HostDescriptor for FilesView<'_> {
         }
     }
 
-    async fn write(
-        &mut self,
-        fd: Resource<Descriptor>,
-        bytes: Vec<u8>,
-        offset: Filesize,
-    ) -> FsResult<Filesize> {
+    async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         let quota = &self.files.quota;
         if !quota.allows_size(offset.checked_add(bytes.len() as u64)) {
             return Err(ErrorCode::FileTooLarge.into());
@@ -226,7 +200,7 @@ impl HostDescriptor for FilesView<'_> {
         self.wasi().write(fd, bytes, offset).await
     }
 
-    async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
+    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         if self.node(&fd)?.reach.widest() == Access::Read {
             return Err(ErrorCode::ReadOnly.into());
         }
@@ -242,17 +216,14 @@ impl HostDescriptor for FilesView<'_> {
 
     fn write_via_stream(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         offset: Filesize,
     ) -> FsResult<Resource<DynOutputStream>> {
         let stream = self.wasi().write_via_stream(fd, offset)?;
         self.meter(stream, offset)
     }
 
-    fn append_via_stream(
-        &mut self,
-        fd: Resource<Descriptor>,
-    ) -> FsResult<Resource<DynOutputStream>> {
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
         let size = match self.table.get(&fd)? {
             Descriptor::File(file) => file.file.metadata().map_or(0, |metadata| metadata.len()),
             Descriptor::Dir(_) => return Err(ErrorCode::BadDescriptor.into()),
@@ -261,7 +232,7 @@ impl HostDescriptor for FilesView<'_> {
         self.meter(stream, size)
     }
 
-    fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
         self.files.nodes.remove(&fd.rep());
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
@@ -270,7 +241,7 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn advise(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         offset: Filesize,
         len: Filesize,
         advice: Advice,
@@ -278,61 +249,48 @@ impl HostDescriptor for FilesView<'_> {
         self.wasi().advise(fd, offset, len, advice).await
     }
 
-    async fn sync_data(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
         self.wasi().sync_data(fd).await
     }
 
-    async fn sync(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
         self.wasi().sync(fd).await
     }
 
-    async fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
         self.wasi().get_flags(fd).await
     }
 
-    async fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorType> {
+    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
         self.wasi().get_type(fd).await
     }
 
     async fn set_times(
         &mut self,
-        fd: Resource<Descriptor>,
+        fd: Fd,
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.wasi().set_times(fd, accessed, modified).await
     }
 
-    async fn read(
-        &mut self,
-        fd: Resource<Descriptor>,
-        len: Filesize,
-        offset: Filesize,
-    ) -> FsResult<(Vec<u8>, bool)> {
+    async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
         self.wasi().read(fd, len, offset).await
     }
 
-    async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorStat> {
+    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
         self.wasi().stat(fd).await
     }
 
-    fn read_via_stream(
-        &mut self,
-        fd: Resource<Descriptor>,
-        offset: Filesize,
-    ) -> FsResult<Resource<DynInputStream>> {
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
         self.wasi().read_via_stream(fd, offset)
     }
 
-    async fn is_same_object(
-        &mut self,
-        a: Resource<Descriptor>,
-        b: Resource<Descriptor>,
-    ) -> wasmtime::Result<bool> {
+    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
         self.wasi().is_same_object(a, b).await
     }
 
-    async fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<MetadataHashValue> {
+    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
         self.wasi().metadata_hash(fd).await
     }
 }

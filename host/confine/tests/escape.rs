@@ -1,0 +1,319 @@
+//! A confined child that tries to break out: each attempt must fail, and what it is allowed work.
+//!
+//! This program is host and child at once: started by `cargo test`, it starts itself confined.
+
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "elsewhere less is confined")
+)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use portcullis_confine::{Bounds, Child, Ended, Output, Reach, SUBCOMMAND, Spec};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some(SUBCOMMAND) => {
+            eprintln!("{}", portcullis_confine::main());
+            ExitCode::from(127)
+        }
+        Some("attempt") => {
+            let name = arguments.next().expect("which one");
+            let arguments: Vec<_> = arguments.collect();
+            attempt(&name, &arguments)
+        }
+        _ => {
+            host();
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// What the confined child does: 0 where it worked, 1 where it was refused.
+fn attempt(name: &str, with: &[String]) -> ExitCode {
+    let path = |n: usize| Path::new(&with[n]);
+    let worked = match name {
+        "nothing" => true,
+        "read" => fs::read(path(0)).is_ok(),
+        "list" => fs::read_dir(path(0)).is_ok(),
+        "write" => fs::write(path(0), "written").is_ok(),
+        "remove" => fs::remove_file(path(0)).is_ok(),
+        "rename" => fs::rename(path(0), path(1)).is_ok(),
+        "link" => {
+            fs::hard_link(path(0), path(1)).is_ok() && fs::write(path(1), "through a link").is_ok()
+        }
+        "read-through-link" => {
+            #[cfg(unix)]
+            let made = std::os::unix::fs::symlink(path(0), path(1)).is_ok();
+            #[cfg(not(unix))]
+            let made = false;
+            made && fs::read(path(1)).is_ok()
+        }
+        "connect" | "listen" | "send" | "resolve" | "unix-socket" => reach(name, with),
+        "run" => std::process::Command::new(path(0)).status().is_ok(),
+        #[cfg(unix)]
+        "leave-the-group" => rustix::process::setsid().is_ok(),
+        #[cfg(unix)]
+        "signal-the-parent" => {
+            let parent = rustix::process::getppid().expect("there is one");
+            rustix::process::kill_process(parent, rustix::process::Signal::CONT).is_ok()
+        }
+        "memory" => {
+            let bytes: usize = with[0].parse().expect("a number");
+            let mut all: Vec<u8> = Vec::new();
+            all.try_reserve_exact(bytes).is_ok()
+        }
+        "environment" => {
+            println!("{:?}", std::env::vars().collect::<Vec<_>>());
+            true
+        }
+        "spin" => loop {
+            std::hint::spin_loop();
+        },
+        "sleep-beside" => {
+            let me = std::env::current_exe().expect("this program");
+            let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
+            println!("{}", child.expect("a child").id());
+            true
+        }
+        "sleep" => {
+            std::thread::sleep(Duration::from_secs(600));
+            true
+        }
+        "flood" => {
+            let line = [b'x'; 65536];
+            loop {
+                if std::io::Write::write_all(&mut std::io::stdout(), &line).is_err() {
+                    break true;
+                }
+            }
+        }
+        "echo" => {
+            for line in std::io::stdin().lines() {
+                println!("{}", line.expect("a line"));
+            }
+            true
+        }
+        other => unreachable!("no attempt is called {other}"),
+    };
+    ExitCode::from(u8::from(!worked))
+}
+
+fn reach(name: &str, with: &[String]) -> bool {
+    match name {
+        "connect" => TcpStream::connect(&with[0]).is_ok(),
+        "listen" => TcpListener::bind("127.0.0.1:0").is_ok(),
+        "send" => {
+            UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(b"x", &with[0])).is_ok()
+        }
+        "resolve" => std::net::ToSocketAddrs::to_socket_addrs(&(with[0].as_str(), 80)).is_ok(),
+        #[cfg(unix)]
+        "unix-socket" => std::os::unix::net::UnixStream::connect(&with[0]).is_ok(),
+        other => unreachable!("no attempt is called {other}"),
+    }
+}
+
+struct Stage {
+    folder: tempfile::TempDir,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Stage {
+    fn spec(&self, arguments: &[&str], network: bool) -> Spec {
+        let me = std::env::current_exe().expect("this program");
+        // What any program needs to start at all.
+        let system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null"];
+        let mut read: Vec<PathBuf> = system.iter().map(PathBuf::from).collect();
+        read.extend([me.clone(), self.path("read")]);
+        Spec {
+            program: me,
+            arguments: ["attempt"].iter().chain(arguments).map(OsString::from).collect(),
+            environment: vec![("GIVEN".into(), "yes".into())],
+            directory: self.path("read"),
+            reach: Reach { read, write: vec![self.path("write")], network },
+            bounds: Bounds { memory: Some(256 << 20), cpu_seconds: Some(2), ..Bounds::default() },
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, spec: Spec, most: usize) -> Option<Output> {
+        self.runtime
+            .block_on(async {
+                let child = Child::start(spec).expect("a child");
+                let work = child.finish(b"", most);
+                tokio::time::timeout(Duration::from_secs(60), work).await.expect("it ends")
+            })
+            .expect("the system works")
+    }
+
+    fn expect(&self, works: bool, arguments: &[&str]) {
+        self.expect_with(works, arguments, false);
+    }
+
+    fn expect_with(&self, works: bool, arguments: &[&str], network: bool) {
+        let output = self.run(self.spec(arguments, network), 10_000).expect("it says little");
+        let code = i32::from(!works);
+        assert_eq!(output.ended, Ended::Exited(code), "{arguments:?}: {output:?}");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn host() {
+    println!("confining: {}", portcullis_confine::strength());
+}
+
+#[cfg(target_os = "linux")]
+fn host() {
+    let strength = portcullis_confine::strength();
+    println!("confining: {strength}");
+    assert!(
+        strength.starts_with("files by Landlock, system calls by seccomp"),
+        "this test needs a Linux with Landlock and seccomp, which all have had since 5.13"
+    );
+    let stage = Stage {
+        folder: tempfile::tempdir().expect("a folder"),
+        runtime: tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime"),
+    };
+    for folder in ["read", "write", "outside"] {
+        fs::create_dir(stage.path(folder)).expect("a folder");
+        fs::write(stage.path(folder).join("file"), "content").expect("a file");
+    }
+    files(&stage);
+    network(&stage);
+    processes(&stage);
+    amounts(&stage);
+    conversation(&stage);
+}
+
+#[cfg(target_os = "linux")]
+fn files(stage: &Stage) {
+    let at = |path: &str| stage.path(path).display().to_string();
+    stage.expect(true, &["nothing"]);
+    stage.expect(true, &["read", &at("read/file")]);
+    stage.expect(true, &["list", &at("read")]);
+    stage.expect(true, &["read", &at("write/file")]);
+    stage.expect(true, &["write", &at("write/new")]);
+    stage.expect(true, &["rename", &at("write/new"), &at("write/newer")]);
+    stage.expect(true, &["remove", &at("write/newer")]);
+    stage.expect(false, &["write", &at("read/file")]);
+    stage.expect(false, &["write", &at("read/new")]);
+    stage.expect(false, &["remove", &at("read/file")]);
+    stage.expect(false, &["rename", &at("read/file"), &at("write/moved")]);
+    stage.expect(false, &["link", &at("read/file"), &at("write/linked")]);
+    for outside in ["outside/file", "read/../outside/file"] {
+        stage.expect(false, &["read", &at(outside)]);
+        stage.expect(false, &["write", &at(outside)]);
+    }
+    stage.expect(false, &["read-through-link", &at("outside/file"), &at("write/link")]);
+    stage.expect(false, &["list", &at("outside")]);
+    for path in ["/etc/passwd", "/proc/1/environ", "/proc/self/root/etc/passwd"] {
+        stage.expect(false, &["read", path]);
+    }
+    let parent = format!("/proc/{}/environ", std::process::id());
+    stage.expect(false, &["read", &parent]);
+    assert_eq!(fs::read_to_string(stage.path("read/file")).expect("a file"), "content");
+    assert_eq!(fs::read_to_string(stage.path("outside/file")).expect("a file"), "content");
+}
+
+#[cfg(target_os = "linux")]
+fn network(stage: &Stage) {
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let tcp = tcp.local_addr().expect("a port").to_string();
+    let udp = udp.local_addr().expect("a port").to_string();
+    let socket = stage.path("write/socket").display().to_string();
+    let _listening = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    for attempt in [
+        &["connect", tcp.as_str()][..],
+        &["listen"],
+        &["send", &udp],
+        &["unix-socket", &socket],
+        &["resolve", "portcullis.example"],
+    ] {
+        stage.expect(false, attempt);
+    }
+    stage.expect_with(true, &["connect", &tcp], true);
+    stage.expect_with(true, &["send", &udp], true);
+}
+
+#[cfg(target_os = "linux")]
+fn processes(stage: &Stage) {
+    stage.expect(true, &["run", "/usr/bin/true"]);
+    stage.expect(false, &["run", &stage.path("outside/file").display().to_string()]);
+    stage.expect(false, &["leave-the-group"]);
+    if has_signal_scope() {
+        stage.expect(false, &["signal-the-parent"]);
+    }
+    let output = stage.run(stage.spec(&["environment"], false), 10_000).expect("it says little");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("(\"GIVEN\", \"yes\")"), "{said}");
+    for name in ["PATH", "CARGO", "USER"] {
+        assert!(!said.contains(&format!("(\"{name}")), "{said}");
+    }
+    // What it started ends with it, although it did not wait.
+    let begun = Instant::now();
+    let output = stage.run(stage.spec(&["sleep-beside"], false), 10_000).expect("it says little");
+    assert!(begun.elapsed() < Duration::from_secs(50), "nobody waits for what it left behind");
+    let left: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+    let gone = || match fs::read_to_string(format!("/proc/{left}/stat")) {
+        Err(_) => true,
+        // Dead, and not yet collected by whoever adopted it.
+        Ok(stat) => stat.contains(") Z "),
+    };
+    assert!((0..100).any(|_| gone() || pause()), "{left} outlives the child");
+}
+
+/// Since Linux 6.12.
+#[cfg(target_os = "linux")]
+fn has_signal_scope() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");
+    let mut numbers = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next(), numbers.next()) >= (Some(6), Some(12))
+}
+
+fn pause() -> bool {
+    std::thread::sleep(Duration::from_millis(20));
+    false
+}
+
+#[cfg(target_os = "linux")]
+fn amounts(stage: &Stage) {
+    stage.expect(true, &["memory", "100000000"]);
+    stage.expect(false, &["memory", "500000000"]);
+    let output = stage.run(stage.spec(&["spin"], false), 10).expect("it says nothing");
+    assert!(matches!(output.ended, Ended::Signalled(_)), "a limit of computing: {output:?}");
+    assert!(stage.run(stage.spec(&["flood"], false), 1_000_000).is_none(), "a limit of output");
+    let missing = Spec { program: "/nowhere".into(), ..stage.spec(&[], false) };
+    let output = stage.run(missing, 10_000).expect("it says little");
+    assert_eq!(output.ended, Ended::Exited(127));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"), "{output:?}");
+}
+
+#[cfg(target_os = "linux")]
+fn conversation(stage: &Stage) {
+    stage.runtime.block_on(async {
+        let mut child = Child::start(stage.spec(&["echo"], false)).expect("a child");
+        for line in ["{}", "{\"a\": 1}", ""] {
+            let answer = child.ask(line, 100).await.expect("the system works");
+            assert_eq!(answer.as_deref(), Some(line));
+        }
+        assert!(child.is_running());
+        assert!(child.memory().expect("Linux says") > 0);
+        let answer = child.ask(&"x".repeat(200), 100).await.expect("the system works");
+        assert_eq!(answer, None, "a line is too long");
+        let mut child = Child::start(stage.spec(&["nothing"], false)).expect("a child");
+        assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), None);
+    });
+}
