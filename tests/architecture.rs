@@ -72,6 +72,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("bindings", "sandbox::Request", "the generated code names the types of resources"),
     ("bindings", "capabilities::store::Keyspace", "the same"),
     ("bindings", "capabilities::cache::Claim", "the same"),
+    ("bindings", "capabilities::process::Running", "the same"),
 ];
 
 /// Which files of the host may use a foreign crate. Every dependency has its owners.
@@ -85,7 +86,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("etcetera", &["config"]),
-    ("futures_util", &["capabilities/http"]),
+    ("futures_util", &["capabilities/http", "mcp"]),
     ("getrandom", &["call", "mcp"]),
     ("http", &["capabilities/http", "mcp", "transport"]),
     ("http_body", &["capabilities/http", "transport"]),
@@ -95,10 +96,15 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("hyper_util", &["transport"]),
     ("ipnet", &["capabilities/http"]),
     ("jsonschema", &["schema"]),
-    ("portcullis_confine", &["cli", "engine"]),
+    ("parking_lot", &["audit", "cache", "capabilities/http", "mcp", "sandbox", "transport"]),
+    (
+        "portcullis_confine",
+        &["capabilities/process", "cli", "config", "engine", "plugins", "sandbox"],
+    ),
+    ("portcullis_lines", &["transport/stdio"]),
     (
         "portcullis_records",
-        &["audit", "cache", "capabilities/store", "engine", "mcp", "plugins", "sandbox"],
+        &["audit", "cache", "capabilities", "engine", "mcp", "plugins", "sandbox"],
     ),
     ("quick_cache", &["cache"]),
     ("reqwest", &["capabilities/http"]),

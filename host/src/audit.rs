@@ -3,9 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::Capability;
@@ -117,8 +118,8 @@ impl Audit {
         &self.0.path
     }
 
-    fn sink(&self) -> std::sync::MutexGuard<'_, Sink> {
-        self.0.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sink(&self) -> parking_lot::MutexGuard<'_, Sink> {
+        self.0.sink.lock()
     }
 
     fn write(&self, record: &Record) -> io::Result<()> {
@@ -268,11 +269,6 @@ pub struct Ongoing {
 }
 
 impl Ongoing {
-    /// How long the call has been going on.
-    pub fn elapsed(&self) -> Duration {
-        self.began.elapsed()
-    }
-
     /// Says how the call ended, and records it.
     pub fn end(mut self, verdict: Verdict, outcome: impl Into<String>, bytes_out: u64) {
         self.end = Some((verdict, outcome.into(), bytes_out));

@@ -11,6 +11,7 @@ mod generated {
         with: {
             "portcullis:plugin/request.request": crate::sandbox::Request,
             "portcullis:plugin/store.keyspace": crate::capabilities::store::Keyspace,
+            "portcullis:plugin/process.running": crate::capabilities::process::Running,
             "portcullis:plugin/cache.claim": crate::capabilities::cache::Claim,
         },
         additional_derives: [serde::Serialize, serde::Deserialize],

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use quick_cache::sync::Cache as Memory;
 
 use portcullis_records::Records;
@@ -90,7 +91,7 @@ impl Cache {
     /// Waits until nobody makes the value of this key. `None`: it has been made meanwhile.
     pub async fn claim(&self, key: &str) -> Option<Flight> {
         let flight = {
-            let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut flights = self.flights.lock();
             flights.retain(|_, flight| flight.strong_count() > 0);
             match flights.get(key).and_then(Weak::upgrade) {
                 Some(flight) => flight,

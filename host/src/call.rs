@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Verdict;
@@ -27,8 +27,8 @@ pub struct Call {
     pub request: String,
     /// Which tool.
     pub tool: String,
-    /// Its arguments.
-    pub arguments: Map<String, Value>,
+    /// Its arguments: a JSON object.
+    pub arguments: Value,
     /// The session's directories.
     pub roots: Roots,
     /// What the guest can learn of the call.
@@ -124,15 +124,13 @@ pub async fn call(plugins: &Plugins, call: Call) -> Result<Answer, Failure> {
     let plugin = &loaded.plugin;
     let trail =
         plugin.trail(call.request.clone(), call.tool.clone(), call.context.principal.clone());
-    let arguments = Value::Object(call.arguments);
-    let text = arguments.to_string();
+    let text = call.arguments.to_string();
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
     let ongoing = trail.begin(text.len() as u64).map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
-    let sent = Sent { arguments, text, roots: call.roots, context: call.context };
-    let served = serve(loaded, tool, gate, sent, &call.cancel).await;
+    let served = serve(loaded, tool, gate, call, text).await;
     match &served {
         Ok(Answer::Done(result)) => {
             let outcome = if result.is_error { "tool-error" } else { "done" };
@@ -147,25 +145,18 @@ pub async fn call(plugins: &Plugins, call: Call) -> Result<Answer, Failure> {
     served
 }
 
-struct Sent {
-    arguments: Value,
-    text: String,
-    roots: Roots,
-    context: Context,
-}
-
 async fn serve(
     loaded: &Loaded,
     tool: &Tool,
     gate: Gate,
-    sent: Sent,
-    cancel: &CancellationToken,
+    call: Call,
+    text: String,
 ) -> Result<Answer, Failure> {
-    let Sent { arguments, text, roots, context } = sent;
+    let Call { tool: name, arguments, roots, context, cancel, .. } = call;
     check_input(loaded, tool, &arguments, &text)?;
     let preopens = designate(loaded, tool, &arguments, &roots, &gate)?;
     let cancelled = context.cancelled.clone();
-    let call = ToolCall { tool: tool.definition.name.clone(), arguments: text, preopens, context };
+    let call = ToolCall { tool: name, arguments: text, preopens, context };
     let running = loaded.plugin.call(gate.clone(), call);
     tokio::pin!(running);
     let outcome = tokio::select! {
@@ -212,7 +203,7 @@ fn designate(
     let mut designated = Vec::new();
     for (path, text) in widest(&tool.definition.paths, arguments) {
         let argument = path.pointer.trim_start_matches('/');
-        let opened = roots.designate(text, path.kind, path.access);
+        let opened = roots.designate(text, path.kind, path.access, &path.nearest);
         match opened {
             Ok(opened) => {
                 pass(gate, text, path.access)?;
@@ -320,11 +311,10 @@ fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
             preopens.push(Preopen::whole(directory, handle, Origin::Root, grant.access));
         }
     }
-    for directory in &grant.directories {
+    for (directory, access) in grant.beside_the_roots().map_err(host)? {
         let root = crate::roots::Root::open(directory).map_err(host)?;
         let handle = root.dir().map_err(host)?.into_std_file();
-        let directory = directory.clone();
-        preopens.push(Preopen::whole(directory, handle, Origin::Directory, Access::Read));
+        preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
     }
     Ok(preopens)
 }
@@ -375,6 +365,7 @@ mod tests {
             kind: PathKind::Directory,
             access,
             when: when.map(Into::into),
+            nearest: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ pub mod cache;
 pub mod client;
 pub mod files;
 pub mod http;
+pub mod process;
 pub mod settings;
 pub mod store;
 
@@ -21,6 +22,8 @@ pub enum Capability {
     Files,
     /// Requests to other machines.
     Http,
+    /// Other programs of this machine.
+    Process,
     /// Small durable state.
     Store,
     /// Derived data that may vanish.
@@ -31,43 +34,41 @@ pub enum Capability {
 
 impl Capability {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Files, Self::Http, Self::Store, Self::Cache, Self::Client];
+    pub const ALL: [Self; 6] =
+        [Self::Files, Self::Http, Self::Process, Self::Store, Self::Cache, Self::Client];
+
+    /// Its name; the interfaces that exist for a plugin only where this is granted, as prefixes of
+    /// their names; and the least that a grant says.
+    fn about(self) -> (&'static str, &'static [&'static str], &'static str) {
+        match self {
+            Self::Files => ("files", &["wasi:filesystem/"], "access = \"read\""),
+            Self::Http => ("http", &["wasi:http/"], "hosts = [\"HOST\"]"),
+            Self::Process => {
+                ("process", &["portcullis:plugin/process"], "commands = [\"COMMAND\"]")
+            }
+            Self::Store => ("store", &["portcullis:plugin/store"], "bytes = 1_000_000"),
+            Self::Cache => ("cache", &["portcullis:plugin/cache"], "bytes = 1_000_000"),
+            // Asked for through the outcome of a call, not through an import.
+            Self::Client => ("client", &[], "features = [\"elicitation\"]"),
+        }
+    }
 
     /// The interfaces that exist for a plugin only where this is granted.
     ///
     /// A prefix of the interface's name without its version.
     pub fn imports(self) -> &'static [&'static str] {
-        match self {
-            Self::Files => &["wasi:filesystem/"],
-            Self::Http => &["wasi:http/"],
-            Self::Store => &["portcullis:plugin/store"],
-            Self::Cache => &["portcullis:plugin/cache"],
-            // Asked for through the outcome of a call, not through an import.
-            Self::Client => &[],
-        }
+        self.about().1
     }
 
     /// The smallest block for `portcullis.toml` that grants it to `plugin`.
     pub fn remedy(self, plugin: &str) -> String {
-        let body = match self {
-            Self::Files => "access = \"read\"",
-            Self::Http => "hosts = [\"HOST\"]",
-            Self::Store | Self::Cache => "bytes = 1_000_000",
-            Self::Client => "features = [\"elicitation\"]",
-        };
-        format!("[plugins.{plugin}.grants.{self}]\n{body}")
+        format!("[plugins.{plugin}.grants.{self}]\n{}", self.about().2)
     }
 }
 
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Files => "files",
-            Self::Http => "http",
-            Self::Store => "store",
-            Self::Cache => "cache",
-            Self::Client => "client",
-        })
+        f.write_str(self.about().0)
     }
 }
 
@@ -79,6 +80,8 @@ pub struct Grants {
     pub files: Option<files::FilesGrant>,
     /// Which hosts.
     pub http: Option<http::HttpGrant>,
+    /// Which commands.
+    pub process: Option<process::ProcessGrant>,
     /// How much durable state.
     pub store: Option<store::StoreGrant>,
     /// How much derived data.
@@ -92,6 +95,7 @@ impl Grants {
         match capability {
             Capability::Files => self.files.as_ref().map(|grant| grant as _),
             Capability::Http => self.http.as_ref().map(|grant| grant as _),
+            Capability::Process => self.process.as_ref().map(|grant| grant as _),
             Capability::Store => self.store.as_ref().map(|grant| grant as _),
             Capability::Cache => self.cache.as_ref().map(|grant| grant as _),
             Capability::Client => self.client.as_ref().map(|grant| grant as _),
@@ -120,13 +124,14 @@ impl Grants {
             let target = match want.target.strip_prefix('$') {
                 None => want.target.clone(),
                 Some(name) => match settings.get(name) {
-                    Some(value) => value.clone(),
-                    None => continue,
+                    Some(value) if !value.is_empty() => value.clone(),
+                    Some(_) | None => continue,
                 },
             };
             let joined = match want.capability.as_str() {
                 "files" => files::want(&mut sum.files, &target, &want.access),
                 "http" => http::want(&mut sum.http, &target, &want.access),
+                "process" => process::want(&mut sum.process, &target),
                 "store" => store::want(&mut sum.store, &target),
                 "cache" => cache::want(&mut sum.cache, &target),
                 "client" => client::want(&mut sum.client, &target),
@@ -143,6 +148,48 @@ impl Grants {
             }
         }
         (sum, unusable)
+    }
+}
+
+/// A list that names at least one: an empty one in a grant is a mistake.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]
+pub struct Named<T>(Vec<T>);
+
+impl<T> TryFrom<Vec<T>> for Named<T> {
+    type Error = &'static str;
+
+    fn try_from(names: Vec<T>) -> Result<Self, Self::Error> {
+        if names.is_empty() {
+            return Err("the list is empty: name at least one, or leave out the grant");
+        }
+        Ok(Self(names))
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Named<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+impl<T: PartialEq> Named<T> {
+    /// Whether it names this one.
+    pub fn contains(&self, name: &T) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Its names.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.0.iter()
+    }
+
+    /// Adds a name, to a list that may not be there yet.
+    fn add(list: Option<Self>, name: T) -> Self {
+        let mut names = list.map_or_else(Vec::new, |Self(names)| names);
+        names.push(name);
+        Self(names)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use portcullis_confine::{Command, Definition};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
@@ -12,6 +14,10 @@ use crate::engine::{Limits, SomeLimits};
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
 pub const DEFAULT: &str = include_str!("../../resources/portcullis.toml");
+
+/// Scripts that come with the binary, for commands whose arguments name one as `@NAME`.
+const SCRIPTS: &[(&str, &str)] =
+    &[("ui5-lint-worker.mjs", include_str!("../../resources/ui5/lint-worker.mjs"))];
 
 /// Everything the operator says.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -29,6 +35,9 @@ pub struct Config {
     /// Limits of all plugins.
     #[serde(default)]
     pub limits: SomeLimits,
+    /// Commands that plugins may be granted, by name.
+    #[serde(default)]
+    pub commands: BTreeMap<String, Definition>,
     /// Each plugin, by name.
     #[serde(default)]
     pub plugins: BTreeMap<String, PluginConfig>,
@@ -63,26 +72,27 @@ pub struct HttpConfig {
     /// Origins of web pages that may call: `scheme://host[:port]`. None else may.
     pub allowed_origins: Vec<String>,
     /// Connections at the same time.
-    pub connections: u32,
+    pub connections: NonZeroU32,
     /// Sessions at the same time.
-    pub sessions: u32,
+    pub sessions: NonZeroU32,
     /// Requests a second, of all clients together.
-    pub requests_per_second: u32,
+    pub requests_per_second: NonZeroU32,
     /// Size of one request's body, in bytes.
-    pub body_bytes: u32,
+    pub body_bytes: NonZeroU32,
 }
 
 impl Default for HttpConfig {
     fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).expect("above 0");
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
             token_file: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
-            connections: 256,
-            sessions: 128,
-            requests_per_second: 500,
-            body_bytes: 4 * 1024 * 1024,
+            connections: number(256),
+            sessions: number(128),
+            requests_per_second: number(500),
+            body_bytes: number(4 * 1024 * 1024),
         }
     }
 }
@@ -112,10 +122,13 @@ impl Config {
     /// In words for the operator: the place, the key, and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        let defaults: Self = toml::from_str(DEFAULT).map_err(|error| error.to_string())?;
+        let defaults: Self = toml::from_str(&default()?).map_err(|error| error.to_string())?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
+            }
+            for (name, command) in defaults.commands {
+                config.commands.entry(name).or_insert(command);
             }
         }
         config.check()?;
@@ -138,21 +151,18 @@ impl Config {
                 ));
             }
         }
-        for (key, value) in [
-            ("connections", self.http.connections),
-            ("sessions", self.http.sessions),
-            ("requests-per-second", self.http.requests_per_second),
-            ("body-bytes", self.http.body_bytes),
-        ] {
-            if value == 0 {
-                return Err(format!("`http.{key}` is 0: nothing could be served"));
-            }
-        }
         for (name, plugin) in &self.plugins {
             if !is_name(name) {
                 return Err(format!(
                     "`plugins.{name}`: a plugin's name has letters, digits, `-` and `_` only, and \
                      at most 64 of them"
+                ));
+            }
+            let commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
+            for command in commands.filter(|command| !self.commands.contains_key(*command)) {
+                return Err(format!(
+                    "`plugins.{name}.grants.process` names `{command}`, which is no command: define \
+                     it as [commands.{command}]"
                 ));
             }
             for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
@@ -165,7 +175,25 @@ impl Config {
                 }
             }
         }
-        Ok(())
+        self.commands().map(drop)
+    }
+
+    /// The commands, ready to be started.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: which command, and what is wrong with it.
+    pub fn commands(&self) -> Result<Vec<Command>, String> {
+        let all = self.commands.iter().map(|(name, definition)| {
+            if !is_name(name) {
+                return Err(format!(
+                    "`commands.{name}`: a command's name has letters, digits, `-` and `_` only"
+                ));
+            }
+            Command::new(name, definition.clone(), SCRIPTS)
+                .map_err(|error| format!("`commands.{name}`: {error}"))
+        });
+        all.collect()
     }
 
     /// Limits of one plugin.
@@ -219,9 +247,37 @@ pub fn find(given: Option<&Path>, folders: &Folders) -> Result<(PathBuf, Option<
 /// See [`find`] and [`Config::parse`].
 pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<PathBuf>), String> {
     let (path, text) = find(given, folders)?;
-    let Some(text) = text else { return Ok((Config::parse(DEFAULT)?, None)) };
+    let Some(text) = text else { return Ok((Config::parse("")?, None)) };
     let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok((config, Some(path)))
+}
+
+/// [`DEFAULT`] with the variables of the environment that it names filled in: `${NAME:-OTHERWISE}`
+/// in a string, and `${origin NAME:-OTHERWISE}` for the host of an address. An operator's own file has
+/// no such thing: what it grants stands in it.
+#[expect(clippy::disallowed_methods, reason = "the variables that the UI5 MCP server has, too")]
+fn default() -> Result<String, String> {
+    let (mut text, mut rest) = (String::new(), DEFAULT);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (place, behind) = after.split_once('}').expect("each place ends");
+        let (name, otherwise) = place.split_once(":-").expect("each place has another value");
+        let (as_origin, name) = match name.strip_prefix("origin ") {
+            Some(name) => (true, name),
+            None => (false, name),
+        };
+        let value = match std::env::var(name) {
+            Ok(value) if as_origin => {
+                let origin = |value: &str| crate::capabilities::http::Origin::of_address(value);
+                origin(&value).map_err(|error| format!("the variable {name}: {error}"))?
+            }
+            Ok(value) => value,
+            Err(_) => otherwise.to_owned(),
+        };
+        text += before;
+        text += &value.replace('\\', "\\\\").replace('"', "\\\"");
+        rest = behind;
+    }
+    Ok(text + rest)
 }
 
 /// Where this user's files go, by the system's custom.
@@ -261,14 +317,10 @@ impl Folders {
 
     /// These folders, as far as the configuration does not name others.
     pub fn with(mut self, config: &HostConfig) -> Self {
-        let put = |place: &mut PathBuf, named: &Option<PathBuf>| {
-            if let Some(named) = named {
-                place.clone_from(named);
-            }
-        };
-        put(&mut self.audit, &config.audit_file);
-        put(&mut self.cache, &config.cache_dir);
-        put(&mut self.store, &config.store_dir);
+        let HostConfig { audit_file, cache_dir, store_dir, .. } = config.clone();
+        self.audit = audit_file.unwrap_or(self.audit);
+        self.cache = cache_dir.unwrap_or(self.cache);
+        self.store = store_dir.unwrap_or(self.store);
         self
     }
 }
@@ -279,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_default_is_a_configuration() {
-        Config::parse(DEFAULT).unwrap();
+        Config::parse("").unwrap();
     }
 
     #[test]
@@ -293,7 +345,7 @@ mod tests {
             ("[plugins.a.grants.http]", "hosts"),
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
-            ("[http]\nsessions = 0", "http.sessions"),
+            ("[http]\nsessions = 0", "sessions = 0"),
             (
                 "[plugins.a.grants.http]\nhosts = [\"h\"]\n\
                  headers.h.authorization = { env = \"PORTCULLIS_TEST_NO_SUCH_VARIABLE\" }",

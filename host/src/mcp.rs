@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt, Shared};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
@@ -36,8 +37,7 @@ const SOON: Duration = Duration::from_millis(500);
 
 /// What all sessions share.
 pub struct Host {
-    plugins: OnceCell<Plugins>,
-    load: Box<dyn Fn() -> LoadPlugins + Send + Sync>,
+    plugins: Shared<BoxFuture<'static, Arc<Plugins>>>,
     tools: OnceCell<Vec<McpTool>>,
     /// The operator's roots.
     roots: Roots,
@@ -47,15 +47,11 @@ pub struct Host {
     pub shutdown: CancellationToken,
 }
 
-/// Loading the plugins, as it goes on.
-pub type LoadPlugins = std::pin::Pin<Box<dyn Future<Output = Plugins> + Send>>;
-
 impl Host {
     /// A host that loads its plugins when they are first needed.
-    pub fn new(roots: Roots, load: impl Fn() -> LoadPlugins + Send + Sync + 'static) -> Self {
+    pub fn new(roots: Roots, load: impl Future<Output = Arc<Plugins>> + Send + 'static) -> Self {
         Self {
-            plugins: OnceCell::new(),
-            load: Box::new(load),
+            plugins: load.boxed().shared(),
             tools: OnceCell::new(),
             roots,
             seal: input::Seal::new(),
@@ -65,8 +61,8 @@ impl Host {
     }
 
     /// The plugins, loaded once.
-    pub async fn plugins(&self) -> &Plugins {
-        self.plugins.get_or_init(|| (self.load)()).await
+    pub async fn plugins(&self) -> Arc<Plugins> {
+        self.plugins.clone().await
     }
 
     /// Waits for the plugins, whose advice is part of the introduction; but not for one that takes
@@ -138,12 +134,12 @@ impl Server {
             let call = crate::call::Call {
                 request: exchange.request.clone(),
                 tool: params.name.clone().into_owned(),
-                arguments: arguments.clone(),
+                arguments: arguments.clone().into(),
                 roots: roots.clone(),
                 context,
                 cancel: CancellationToken::new(),
             };
-            match session::run(plugins, call, least, &self.host.shutdown, &caller, cx).await {
+            match session::run(&plugins, call, least, &self.host.shutdown, &caller, cx).await {
                 Ok(crate::call::Answer::Done(result)) => {
                     return convert::result(result).map_or_else(
                         |why| answer(&Failure::BrokenPromise(why)),
@@ -224,7 +220,7 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_logging().build();
         let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
-        let advice = self.host.plugins.get().map(|plugins| {
+        let advice = self.host.plugins.peek().map(|plugins| {
             let advice = plugins.loaded.iter().filter_map(|l| l.manifest.instructions.as_deref());
             advice.map(crate::text::plain).collect::<Vec<_>>().join("\n\n")
         });

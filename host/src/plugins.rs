@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use portcullis_confine::Commands;
+
 use crate::bindings::{Manifest, Tool as Definition};
 use crate::cache::Cache;
 use crate::capabilities::files::Scope;
@@ -112,6 +114,8 @@ impl Plugins {
     /// Loads what comes with the binary, and what lies in the plugin folders.
     pub async fn load(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
         let mut plugins = Self::default();
+        let commands = config.commands().expect("checked when the configuration was read");
+        let commands = Arc::new(Commands::new(commands));
         let mut seen: BTreeMap<String, Origin> = BTreeMap::new();
         for candidate in candidates(config, folders, &mut plugins.remarks) {
             if let Some(first) = seen.insert(candidate.name.clone(), candidate.origin.clone()) {
@@ -123,7 +127,7 @@ impl Plugins {
             if own.enabled == Some(false) {
                 continue;
             }
-            match load(&sandbox, config, folders, &candidate, own).await {
+            match load(&sandbox, config, folders, &commands, &candidate, own).await {
                 Ok(loaded) => plugins.add(loaded),
                 Err(refused) => plugins.refused.push(refused),
             }
@@ -248,6 +252,7 @@ async fn load(
     sandbox: &Arc<Sandbox>,
     config: &Config,
     folders: &Folders,
+    commands: &Arc<Commands>,
     candidate: &Candidate,
     own: PluginConfig,
 ) -> Result<Loaded, Refused> {
@@ -266,7 +271,7 @@ async fn load(
         (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
     };
     let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
-    let places = places(name, &own.grants, folders);
+    let places = places(name, &own.grants, folders, commands);
     let settings = Arc::new(own.settings);
     let limits = config.limits_of(name);
     let plugin = |policy: Policy| {
@@ -300,12 +305,12 @@ async fn load(
     Ok(Loaded { plugin, imports, manifest, remarks, tools })
 }
 
-fn places(name: &str, grants: &Grants, folders: &Folders) -> Places {
+fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {
     let cache = grants.cache.as_ref().map(|grant| {
         let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
         Arc::new(Cache::new(grant.bytes.get(), folder))
     });
-    Places { store: folders.store.join(name), cache }
+    Places { store: folders.store.join(name), cache, commands: commands.clone() }
 }
 
 fn explain(failure: Failure) -> String {

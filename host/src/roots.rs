@@ -142,6 +142,7 @@ impl Roots {
         argument: &str,
         kind: PathKind,
         access: PathAccess,
+        nearest: &[String],
     ) -> Result<Designated, Refusal> {
         if self.is_empty() {
             return Err(Refusal::NoRoots);
@@ -155,7 +156,14 @@ impl Roots {
         if !root.is_in_place() {
             return Err(Refusal::Moved(root.path().display().to_string()));
         }
-        designate(root, &path, rest, kind, access)
+        match find_nearest(root, rest, nearest)? {
+            Some(above) => {
+                let path = path.ancestors().nth(above).expect("it is at or beneath the root");
+                let rest = rest.ancestors().nth(above).expect("it is at or beneath the root");
+                designate(root, path, rest, kind, access)
+            }
+            None => designate(root, &path, rest, kind, access),
+        }
     }
 }
 
@@ -232,6 +240,26 @@ pub enum Reach {
         /// The name in the directory.
         name: String,
     },
+}
+
+/// How many levels above a path the nearest directory is that has an entry of one of these names.
+/// `None`: it is to be taken as it is.
+fn find_nearest(root: &Root, rest: &Path, names: &[String]) -> Result<Option<usize>, Refusal> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let is_file = match open_dir(root, rest) {
+        Ok(_) => 0,
+        Err(Refusal::NotADirectory) => 1,
+        Err(refusal) => return Err(refusal),
+    };
+    for (above, directory) in rest.ancestors().enumerate().skip(is_file) {
+        let dir = open_dir(root, directory)?;
+        if names.iter().any(|name| dir.symlink_metadata(name).is_ok()) {
+            return Ok(Some(above));
+        }
+    }
+    Ok(Some(is_file))
 }
 
 fn designate(

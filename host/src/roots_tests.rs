@@ -20,7 +20,7 @@ fn roots(folder: &tempfile::TempDir) -> Roots {
 }
 
 fn designate(roots: &Roots, path: &str) -> Result<Designated, Refusal> {
-    roots.designate(path, PathKind::File, PathAccess::Read)
+    roots.designate(path, PathKind::File, PathAccess::Read, &[])
 }
 
 #[test]
@@ -126,7 +126,7 @@ mod unix {
             for access in [PathAccess::Read, PathAccess::Write] {
                 let path = at.join("root").join(name);
                 let refusal = roots(&folder)
-                    .designate(path.to_str().unwrap(), PathKind::File, access)
+                    .designate(path.to_str().unwrap(), PathKind::File, access, &[])
                     .unwrap_err();
                 assert_eq!(refusal, Refusal::NotAFile, "{name}");
             }
@@ -154,11 +154,40 @@ mod unix {
                 at.join("root").join(name).to_str().unwrap(),
                 PathKind::Directory,
                 PathAccess::Create,
+                &[],
             )
         };
         assert!(create("new").is_err(), "a link stands there");
         assert!(create("newer").is_ok());
     }
+}
+
+#[test]
+fn the_nearest_directory_with_a_mark_is_meant() {
+    let folder = folder();
+    let at = folder.path();
+    fs::create_dir_all(at.join("root/app/webapp/view")).unwrap();
+    fs::write(at.join("root/app/app.yaml"), "").unwrap();
+    fs::write(at.join("app.yaml"), "above the root").unwrap();
+    let roots = roots(&folder);
+    let open = |path: &str| {
+        let path = at.join(path);
+        let names = ["app.yaml".to_owned()];
+        roots.designate(path.to_str().unwrap(), PathKind::Directory, PathAccess::Read, &names)
+    };
+    for (path, expected) in [
+        ("root/app", "root/app"),
+        ("root/app/webapp/view", "root/app"),
+        ("root/app/app.yaml", "root/app"),
+        // None at or above it, and beneath the root, has the mark.
+        ("root/inner", "root/inner"),
+        ("root/inner/file", "root/inner"),
+        ("root", "root"),
+    ] {
+        assert_eq!(open(path).unwrap().directory, at.join(expected), "{path}");
+    }
+    assert_eq!(open("root/app/none").unwrap_err(), Refusal::Missing);
+    assert!(open("root2").unwrap_err().is_denial());
 }
 
 #[test]

@@ -239,7 +239,7 @@ impl Plugin {
     async fn describe(&self) -> Result<Manifest, Failure> {
         let trail = self.trail("describe".into(), String::new(), None);
         let gate = Gate::new(Arc::default(), trail);
-        let places = Places { store: self.places.store.clone(), cache: None };
+        let places = Places { cache: None, commands: Arc::default(), ..self.places.clone() };
         let output = state::output(&self.terms.limits);
         let parts = state::Parts {
             gate,
@@ -350,12 +350,8 @@ impl Plugin {
             return Failure::Limit(LimitHit("handles"));
         }
         // A panic says more than the trap it ends in.
-        let panic = said.lines().rev().find(|line| line.contains("panicked at"));
-        let words = match panic {
-            Some(_) => {
-                let from = said.find("panicked at").expect("found above");
-                said[from..].lines().take(3).collect::<Vec<_>>().join(" ")
-            }
+        let words = match said.find("panicked at") {
+            Some(from) => said[from..].lines().take(3).collect::<Vec<_>>().join(" "),
             None => match error.downcast_ref::<wasmtime::Trap>() {
                 Some(trap) => trap.to_string(),
                 None => error.root_cause().to_string(),

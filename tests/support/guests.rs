@@ -130,12 +130,13 @@ fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
     }
     let plugins = home.join(".local/share/portcullis/plugins");
     fs::create_dir_all(&plugins).expect("the target folder can be written");
-    let mut config = String::from("[host]\nbundled = false\n");
+    let mut config = String::from("[host]\nbundled = false\n[commands.none]\nprogram = \"none\"\n");
     for (name, component) in components {
         fs::copy(component, plugins.join(format!("{name}.wasm"))).expect("it was built");
         for grant in [
             "files]\naccess = \"write\"",
             "http]\nhosts = [\"a.example\"]",
+            "process]\ncommands = [\"none\"]",
             "store]\nbytes = 1",
             "cache]\nbytes = 1",
         ] {

@@ -5,7 +5,13 @@
 //! unrestricted. What the system cannot enforce is said by [`strength`], not hidden.
 
 mod child;
+mod command;
+mod place;
 mod restrict;
+mod workers;
 
 pub use child::{Child, Ended, Output, SUBCOMMAND, Spec, main};
+pub use command::{Command, Definition};
+pub use place::Place;
 pub use restrict::{Bounds, Reach, restrict, strength};
+pub use workers::{Commands, Fault};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::bindings::types;
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, Named};
 use crate::gate::Ask;
 
 /// What can be asked of a client.
@@ -30,34 +30,16 @@ impl fmt::Display for Feature {
     }
 }
 
-/// Which questions are granted. Never empty.
+/// Which questions are granted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Unchecked")]
-pub struct ClientGrant {
-    features: Vec<Feature>,
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Unchecked {
-    features: Vec<Feature>,
-}
-
-impl TryFrom<Unchecked> for ClientGrant {
-    type Error = &'static str;
-
-    fn try_from(Unchecked { features }: Unchecked) -> Result<Self, Self::Error> {
-        if features.is_empty() {
-            return Err("`features` is empty: name at least one, or leave out grants.client");
-        }
-        Ok(Self { features })
-    }
+pub struct ClientGrant {
+    features: Named<Feature>,
 }
 
 impl fmt::Display for ClientGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.features.iter().map(ToString::to_string).collect();
-        write!(f, "ask the client for {}", names.join(", "))
+        write!(f, "ask the client for {}", self.features)
     }
 }
 
@@ -69,7 +51,8 @@ pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), St
         "roots" => Feature::Roots,
         _ => return Err("a client can be asked for elicitation, sampling or roots".into()),
     };
-    sum.get_or_insert_with(|| ClientGrant { features: Vec::new() }).features.push(feature);
+    let features = Named::add(sum.take().map(|sum| sum.features), feature);
+    *sum = Some(ClientGrant { features });
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cap_std::fs::Dir;
 use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
@@ -61,8 +62,43 @@ pub struct FilesGrant {
     #[serde(default)]
     pub scope: Scope,
     /// Directories beside the roots, read-only.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "absolute")]
     pub directories: Vec<PathBuf>,
+    /// Directories beside the roots that may be written as well, made where they are missing.
+    #[serde(default, deserialize_with = "absolute")]
+    pub writable: Vec<PathBuf>,
+}
+
+/// Absolute paths, in which `~` is the user's home.
+fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    let mut paths = Vec::<PathBuf>::deserialize(from)?;
+    for path in &mut paths {
+        if let (Ok(rest), Some(home)) = (path.strip_prefix("~"), std::env::home_dir()) {
+            *path = home.join(rest);
+        }
+        if !path.is_absolute() {
+            let path = path.display();
+            return Err(serde::de::Error::custom(format!("{path} is not an absolute path")));
+        }
+    }
+    Ok(paths)
+}
+
+impl FilesGrant {
+    /// The directories beside the roots, and what may be done there. Those that may be written are
+    /// made where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// Where one cannot be made.
+    pub fn beside_the_roots(&self) -> std::io::Result<Vec<(&Path, Access)>> {
+        for directory in &self.writable {
+            portcullis_records::create_private_folder(directory)?;
+        }
+        let read = self.directories.iter().map(|directory| (&**directory, Access::Read));
+        let write = self.writable.iter().map(|directory| (&**directory, Access::Write));
+        Ok(read.chain(write).collect())
+    }
 }
 
 impl fmt::Display for FilesGrant {
@@ -74,6 +110,9 @@ impl fmt::Display for FilesGrant {
         write!(f, "{} {what}", self.access)?;
         for directory in &self.directories {
             write!(f, ", read {}", directory.display())?;
+        }
+        for directory in &self.writable {
+            write!(f, ", write {}", directory.display())?;
         }
         Ok(())
     }
@@ -90,12 +129,16 @@ pub(super) fn want(sum: &mut Option<FilesGrant>, target: &str, access: &str) -> 
         access: Access::Read,
         scope: Scope::Arguments,
         directories: Vec::new(),
+        writable: Vec::new(),
     });
     match target {
         "arguments" => {}
         "roots" => grant.scope = Scope::Roots,
         directory if Path::new(directory).is_absolute() => {
-            grant.directories.push(directory.into());
+            match access {
+                Access::Read => grant.directories.push(directory.into()),
+                Access::Write => grant.writable.push(directory.into()),
+            }
             return Ok(());
         }
         // A setting may hold a directory or an address; the latter is no matter of files.
@@ -145,8 +188,9 @@ impl Ask for FileAsk {
             Origin::Argument => self.access <= grant.access,
             Origin::Root => self.access <= grant.access && grant.scope == Scope::Roots,
             Origin::Directory => {
-                self.access == Access::Read
-                    && grant.directories.iter().any(|directory| self.path.starts_with(directory))
+                let lies_in = |list: &[PathBuf]| list.iter().any(|one| self.path.starts_with(one));
+                lies_in(&grant.writable)
+                    || (self.access == Access::Read && lies_in(&grant.directories))
             }
             Origin::Beside => false,
         };
@@ -292,6 +336,22 @@ impl Files {
             ctx: WasiFilesystemCtx::default(),
         }
     }
+
+    /// A directory of the call, or one beneath, opened; and what may be done there. `None`: the
+    /// call has no such directory, or not the whole of it.
+    pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
+        let around = |(_, node): &&(File, Node)| path.starts_with(&node.path);
+        let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
+        let (handle, node) =
+            whole.filter(around).max_by_key(|(_, node)| node.path.components().count())?;
+        let rest = path.strip_prefix(&node.path).ok()?;
+        let handle = handle.try_clone().ok()?;
+        let handle = match rest.as_os_str().is_empty() {
+            true => handle,
+            false => Dir::from_std_file(handle).open_dir(rest).ok()?.into_std_file(),
+        };
+        Some((handle, node.reach.all?))
+    }
 }
 
 #[cfg(test)]
@@ -321,8 +381,10 @@ mod tests {
     fn within_a_grant_for_writing_roots_and_a_directory() {
         use Access::{Read, Write};
         let grant: FilesGrant =
-            toml::from_str("access = \"write\"\nscope = \"roots\"\ndirectories = [\"/opt/x\"]")
-                .unwrap();
+            toml::from_str(
+                "access = \"write\"\nscope = \"roots\"\ndirectories = [\"/opt/x\"]\nwritable = [\"/var/y\"]",
+            )
+            .unwrap();
         for (ask, expected) in [
             (ask("/a/b", Write, Origin::Argument, Write), true),
             // Opened for reading: the grant does not widen what the tool declared.
@@ -331,6 +393,9 @@ mod tests {
             (ask("/opt/x/y", Read, Origin::Directory, Read), true),
             (ask("/opt/x/y", Write, Origin::Directory, Write), false),
             (ask("/opt/x2/y", Read, Origin::Directory, Read), false),
+            (ask("/var/y/z", Write, Origin::Directory, Write), true),
+            (ask("/var/y/z", Read, Origin::Directory, Write), true),
+            (ask("/var/y2/z", Read, Origin::Directory, Write), false),
         ] {
             assert_eq!(ask.is_within(&grant), expected, "{ask:?}");
         }

@@ -33,10 +33,7 @@ impl Args {
         }
         if self.json {
             let plugins: Vec<_> = loaded.iter().map(|l| as_json(l, &records)).collect();
-            let refused: Vec<_> = refused
-                .iter()
-                .map(|r| json!({"name": r.name, "digest": r.digest, "reason": r.reason}))
-                .collect();
+            let refused: Vec<_> = refused.into_iter().map(super::list::refusal).collect();
             let whole = json!({"plugins": plugins, "refused": refused});
             return super::print(&format!("{whole:#}\n"));
         }
@@ -154,22 +151,15 @@ fn as_json(loaded: &Loaded, records: &[Record]) -> Value {
     let limits = plugin.terms.limits.lines().into_iter();
     let limits: serde_json::Map<_, _> =
         limits.map(|(name, value, ..)| (name, value.into())).collect();
-    let settings: Vec<_> = plugin.terms.settings.keys().collect();
-    json!({
-        "name": &*plugin.name,
-        "version": loaded.manifest.version,
-        "origin": plugin.origin.to_string(),
-        "digest": &*plugin.digest,
-        "tools": loaded.tools.iter().map(|tool| &tool.definition.name).collect::<Vec<_>>(),
-        "imports": loaded.imports,
-        "capabilities": capabilities,
-        "wants": loaded.manifest.wants,
-        "settings": settings,
-        "limits": limits,
-        "use": {
-            "calls": used.calls, "denied": used.denied, "last": used.last,
-            "denials": used.denials,
-        },
-        "remarks": loaded.remarks,
-    })
+    let mut whole = super::list::summary(loaded);
+    whole["imports"] = json!(loaded.imports);
+    whole["capabilities"] = capabilities.into();
+    whole["wants"] = json!(loaded.manifest.wants);
+    whole["settings"] = json!(plugin.terms.settings.keys().collect::<Vec<_>>());
+    whole["limits"] = limits.into();
+    whole["use"] = json!({
+        "calls": used.calls, "denied": used.denied, "last": used.last, "denials": used.denials,
+    });
+    whole["remarks"] = json!(loaded.remarks);
+    whole
 }

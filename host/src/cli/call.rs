@@ -43,7 +43,7 @@ impl Args {
         let call = Call {
             request: crate::call::request_id(),
             tool: self.tool.clone(),
-            arguments,
+            arguments: arguments.into(),
             roots: ready.roots.clone(),
             context: Context {
                 protocol: "2026-07-28".into(),

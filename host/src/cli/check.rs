@@ -34,6 +34,13 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
     }
     findings.good.push(format!("audit: {}", ready.audit.path().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
+    for command in ready.config.commands()? {
+        let line = format!("command `{}`: {}", command.name, command.reach());
+        match command.program() {
+            Some(_) => findings.good.push(line),
+            None => findings.remarks.push(format!("{line}: what needs it will say so")),
+        }
+    }
     examine(&plugins, &mut findings);
     let faults = findings.faults.len();
     if json {

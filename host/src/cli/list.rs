@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::End;
 use super::start::{Ready, faint, green, red};
+use crate::plugins::{Loaded, Refused};
 
 /// Lists every tool that can be called.
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
@@ -33,27 +34,8 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
 pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     let plugins = ready.plugins().await;
     if json {
-        let loaded = plugins.loaded.iter().map(|loaded| {
-            let tools: Vec<_> = loaded.tools.iter().map(|tool| &tool.definition.name).collect();
-            json!({
-                "name": &*loaded.plugin.name,
-                "state": "loaded",
-                "version": loaded.manifest.version,
-                "origin": loaded.plugin.origin.to_string(),
-                "digest": &*loaded.plugin.digest,
-                "tools": tools,
-            })
-        });
-        let refused = plugins.refused.iter().map(|refused| {
-            json!({
-                "name": refused.name,
-                "state": "refused",
-                "origin": refused.origin.to_string(),
-                "digest": refused.digest,
-                "reason": refused.reason,
-            })
-        });
-        let all: Vec<_> = loaded.chain(refused).collect();
+        let loaded = plugins.loaded.iter().map(summary);
+        let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
         return super::print(&format!("{:#}\n", json!({ "plugins": all })));
     }
     let mut text = String::new();
@@ -75,4 +57,27 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
         text += &format!("{}\n", faint(&crate::text::line(remark, 400)));
     }
     super::print(&text)
+}
+
+/// A plugin that is loaded, in short.
+pub(super) fn summary(loaded: &Loaded) -> Value {
+    json!({
+        "name": &*loaded.plugin.name,
+        "state": "loaded",
+        "version": loaded.manifest.version,
+        "origin": loaded.plugin.origin.to_string(),
+        "digest": &*loaded.plugin.digest,
+        "tools": loaded.tools.iter().map(|tool| &tool.definition.name).collect::<Vec<_>>(),
+    })
+}
+
+/// A plugin that is refused, and why.
+pub(super) fn refusal(refused: &Refused) -> Value {
+    json!({
+        "name": refused.name,
+        "state": "refused",
+        "origin": refused.origin.to_string(),
+        "digest": refused.digest,
+        "reason": refused.reason,
+    })
 }

@@ -53,15 +53,11 @@ impl Ready {
     /// A host that loads its plugins when they are first needed.
     pub fn host(&self) -> Arc<Host> {
         let (sandbox, config, folders) =
-            (self.sandbox(), Arc::new(self.config.clone()), Arc::new(self.folders.clone()));
-        let load = move || {
-            let (sandbox, config, folders) = (sandbox.clone(), config.clone(), folders.clone());
-            let loading = async move {
-                let plugins = Plugins::load(sandbox, &config, &folders).await;
-                plugins.warn();
-                plugins
-            };
-            Box::pin(loading) as crate::mcp::LoadPlugins
+            (self.sandbox(), self.config.clone(), self.folders.clone());
+        let load = async move {
+            let plugins = Plugins::load(sandbox, &config, &folders).await;
+            plugins.warn();
+            Arc::new(plugins)
         };
         Arc::new(Host::new(self.roots.clone(), load))
     }
@@ -71,9 +67,9 @@ impl Ready {
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
     log(common.verbose);
     let ready = Ready::new(common)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("portcullis")
+    // One thread speaks with clients: a message that goes from thread to thread costs more than most
+    // calls do. Guests that take longer, and blocking work, have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;

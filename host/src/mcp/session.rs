@@ -2,11 +2,10 @@
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
@@ -48,8 +47,8 @@ impl Session {
         cx: &RequestContext<RoleServer>,
         exchange: &Exchange,
     ) -> Option<Roots> {
-        if let Some(known) = self.known_roots() {
-            return Some(known);
+        if let Some(known) = &*self.roots.lock() {
+            return Some(known.clone());
         }
         let declared = caller.capabilities.roots.is_some();
         let client = if !declared {
@@ -67,17 +66,13 @@ impl Session {
             }
             None => operator.clone(),
         };
-        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots.clone());
+        *self.roots.lock() = Some(roots.clone());
         Some(roots)
-    }
-
-    fn known_roots(&self) -> Option<Roots> {
-        self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The client's roots have changed: they are asked for again with the next call.
     pub fn forget_roots(&self) {
-        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.roots.lock() = None;
     }
 
     /// From now on the client wants log records of this level and above.

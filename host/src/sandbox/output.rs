@@ -1,8 +1,9 @@
 //! What a guest prints: kept up to a limit, then dropped and counted, never a reason to trap.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
@@ -24,7 +25,7 @@ impl Output {
 
     /// Everything kept, made fit for a terminal, and how many bytes were dropped.
     pub fn take(&self) -> (String, u64) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let bytes = std::mem::take(&mut kept.bytes);
         (crate::text::plain(&String::from_utf8_lossy(&bytes)), kept.dropped)
     }
@@ -55,7 +56,7 @@ impl Pollable for Output {
 #[wasmtime_wasi::async_trait]
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let room = kept.limit.saturating_sub(kept.bytes.len()).min(bytes.len());
         kept.bytes.extend_from_slice(&bytes[..room]);
         kept.dropped += (bytes.len() - room) as u64;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use portcullis_confine::Commands;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
@@ -14,7 +15,7 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::limiter::Limiter;
 pub use super::output::Output;
-use crate::bindings::portcullis::plugin::{cache, request, settings, store};
+use crate::bindings::portcullis::plugin::{cache, process, request, settings, store};
 use crate::bindings::types::Answer;
 use crate::cache::Cache;
 use crate::capabilities::files::{Files, FilesData, FilesView, Preopen, Quota};
@@ -30,6 +31,8 @@ pub struct Places {
     pub store: PathBuf,
     /// Its cache, where it was granted one.
     pub cache: Option<Arc<Cache>>,
+    /// Every command of the host; which of them it may use, the gate knows.
+    pub commands: Arc<Commands>,
 }
 
 /// What the host tells the client while a call goes on.
@@ -85,7 +88,7 @@ pub struct State {
     pub(crate) places: Places,
     pub(super) limiter: Limiter,
     wasi: WasiCtx,
-    files: Files,
+    pub(crate) files: Files,
     http_ctx: WasiHttpCtx,
     http: Http,
     deadline: Instant,
@@ -190,6 +193,7 @@ pub fn link(linker: &mut Linker<State>, grants: &Grants) -> Result<()> {
             Capability::Http => {
                 wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
             }
+            Capability::Process => process::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Store => store::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Cache => cache::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Client => {}

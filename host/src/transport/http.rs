@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest, Sha256};
@@ -45,7 +46,7 @@ pub async fn serve(
     token: Option<String>,
 ) -> io::Result<()> {
     let front = Arc::new(Front::new(&host, config, token));
-    let connections = Arc::new(Semaphore::new(config.connections as usize));
+    let connections = Arc::new(Semaphore::new(config.connections.get() as usize));
     let mut tasks = tokio::task::JoinSet::new();
     loop {
         let stream = tokio::select! {
@@ -123,7 +124,7 @@ struct Front {
 impl Front {
     fn new(host: &Arc<Host>, config: &HttpConfig, token: Option<String>) -> Self {
         let sessions = Arc::new(LocalSessionManager::default());
-        let max_body = config.body_bytes as usize;
+        let max_body = config.body_bytes.get() as usize;
         let mut settings = StreamableHttpServerConfig::default()
             .with_json_response(true)
             .with_max_request_body_bytes(max_body)
@@ -141,10 +142,10 @@ impl Front {
         Self {
             service,
             sessions,
-            max_sessions: config.sessions as usize,
+            max_sessions: config.sessions.get() as usize,
             max_body,
             token: token.map(|token| Sha256::digest(token.as_bytes()).into()),
-            rate: Mutex::new(Rate::new(f64::from(config.requests_per_second))),
+            rate: Mutex::new(Rate::new(f64::from(config.requests_per_second.get()))),
         }
     }
 
@@ -152,7 +153,7 @@ impl Front {
         if request.uri().path() != PATH {
             return say(StatusCode::NOT_FOUND, "MCP is served at /mcp");
         }
-        if !self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now()) {
+        if !self.rate.lock().take(Instant::now()) {
             let mut reply = say(StatusCode::TOO_MANY_REQUESTS, "too many requests");
             reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             return reply;

@@ -39,6 +39,7 @@ mod failure;
 #[cfg(feature = "http")]
 pub mod http;
 mod manifest;
+pub mod process;
 #[cfg(not(target_family = "wasm"))]
 pub mod rehearsal;
 mod reply;
@@ -82,8 +83,8 @@ pub mod prelude {
     pub use crate::http;
     pub use crate::{
         Arguments, Failure, Hints, IntoReply, Json, Level, OrFail, Reply, Request, Tool, Want,
-        arguments, cache, data, form, plugin, roots, sample, serde_json::json, settings, store,
-        visit,
+        arguments, cache, data, form, plugin, process, roots, sample, serde_json::json, settings,
+        store, visit,
     };
 }
 

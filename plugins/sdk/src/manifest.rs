@@ -115,6 +115,17 @@ impl Want {
         Self::new("files", path, "read", reason)
     }
 
+    /// A directory beside the session's roots, by its absolute path, to read and to write. The host
+    /// makes it where it is missing.
+    pub fn writable_directory(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("files", path, "write", reason)
+    }
+
+    /// A command, by the operator's name for it.
+    pub fn process(command: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("process", command, "", reason)
+    }
+
     /// The plugin does without when it is not granted.
     ///
     /// A capability whose functions the plugin calls has to be granted all the same, or the plugin
@@ -190,6 +201,7 @@ impl From<&PathArgument> for wit::PathArgument {
             kind: path.kind,
             access: path.access,
             when: path.when.map(str::to_owned),
+            nearest: path.nearest.iter().map(|name| (*name).to_owned()).collect(),
         }
     }
 }

@@ -39,13 +39,14 @@ mod world;
 pub(crate) use world::http;
 #[cfg(feature = "http")]
 pub use world::http::Sent;
-pub(crate) use world::{cache, settings, store};
+pub(crate) use world::{cache, process, settings, store};
 
 use crate::{
     ask::Root,
     bindings::portcullis::plugin::types::{Action, Answer, FormAnswer},
     dispatch,
     failure::Failure,
+    process::{Error, Output},
     reply::Reply,
     request::{Level, Request},
     tool::Tool,
@@ -167,6 +168,27 @@ impl Rehearsal {
     #[cfg(feature = "http")]
     pub fn page(self, url: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
         self.world.put_page(url, (status, body.into()));
+        self
+    }
+
+    /// The operator has defined this command; it is told its arguments, its input and its directory.
+    pub fn command(
+        self,
+        name: &str,
+        run: impl Fn(&[String], &[u8], &str) -> Result<Output, Error> + 'static,
+    ) -> Self {
+        self.world.put_command(name, Rc::new(run));
+        self
+    }
+
+    /// The operator has defined this command, and it is a worker; it is told the message and its
+    /// directory.
+    pub fn worker(
+        self,
+        name: &str,
+        answer: impl Fn(&str, &str) -> Result<String, Error> + 'static,
+    ) -> Self {
+        self.world.put_worker(name, Rc::new(answer));
         self
     }
 

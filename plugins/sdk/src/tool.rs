@@ -64,6 +64,8 @@ pub struct PathArgument {
     pub access: PathAccess,
     /// Pointer of a `bool` argument: only when that is true.
     pub when: Option<&'static str>,
+    /// Names of entries by which the directory that is meant is found at or above the path.
+    pub nearest: &'static [&'static str],
 }
 
 /// What a client may assume of a tool before it asks the user. What is not said is unknown.

@@ -6,11 +6,12 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http_body::Body as _;
 use http_body_util::{BodyExt, BodyStream, Limited};
+use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
@@ -80,7 +81,7 @@ impl Http {
                 .pass(AddressAsk { host: host.clone(), address })
                 .map_err(|_| Error::DestinationIpProhibited)?;
         }
-        self.hosts.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
+        self.hosts.lock().insert(host);
         Ok((permit, url))
     }
 
@@ -190,8 +191,7 @@ struct Judged {
 impl Resolve for Judged {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().trim_end_matches('.').to_owned();
-        let judged =
-            self.hosts.lock().unwrap_or_else(PoisonError::into_inner).contains(host.as_str());
+        let judged = self.hosts.lock().contains(host.as_str());
         let gate = self.gate.clone();
         Box::pin(async move {
             let found: Vec<SocketAddr> =

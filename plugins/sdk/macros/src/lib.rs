@@ -20,7 +20,10 @@ use proc_macro::TokenStream;
 /// - `KIND` is `file`, `file_in_directory` (the file and all of the directory it is in) or
 ///   `directory`;
 /// - `ACCESS` is `read`, `write` or `create` (the path need not exist yet);
-/// - `when = "field"` limits it to calls where that `bool` argument is true.
+/// - `when = "field"` limits it to calls where that `bool` argument is true;
+/// - `nearest = ["package.json", ".."]` opens, for a path that leads into a directory or to a file in
+///   it, the nearest directory at or above it that has an entry of one of these names. If none has,
+///   the directory itself.
 ///
 /// It goes on a `String` or a `PathBuf`, or an `Option` or a `Vec` of one, and may be repeated: the
 /// widest access that applies counts.

@@ -8,6 +8,7 @@ use syn::{
 };
 
 const KINDS: &str = "`file`, `file_in_directory` or `directory`";
+const MORE: &str = "`when = \"..\"` or `nearest = [..]`";
 const ACCESSES: &str = "`read`, `write` or `create`";
 
 /// What stands between the parentheses.
@@ -15,6 +16,7 @@ pub struct PathAttribute {
     kind: Kind,
     access: Access,
     when: Option<LitStr>,
+    nearest: Vec<LitStr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +52,37 @@ impl Parse for PathAttribute {
             "create" => Some(Access::Create),
             _ => None,
         })?;
-        let mut when = None;
-        if input.peek(Token![,]) {
-            input.parse::<Token![,]>()?;
-            if !input.is_empty() {
-                word(input, "`when = \"..\"`", |word| (word == "when").then_some(()))?;
-                input.parse::<Token![=]>()?;
-                when = Some(input.parse()?);
-                input.parse::<Option<Token![,]>>()?;
+        let (mut when, mut nearest) = (None, Vec::new());
+        while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
+            let at = input.span();
+            let more = word(input, MORE, |word| match word {
+                "when" => Some(More::When),
+                "nearest" => Some(More::Nearest),
+                _ => None,
+            })?;
+            input.parse::<Token![=]>()?;
+            match more {
+                More::When => when = Some(input.parse()?),
+                More::Nearest if kind == Kind::Directory => {
+                    let list;
+                    syn::bracketed!(list in input);
+                    nearest.extend(list.parse_terminated(<LitStr as Parse>::parse, Token![,])?);
+                }
+                More::Nearest => {
+                    return Err(syn::Error::new(at, "`nearest` is for a `directory`"));
+                }
             }
         }
         if !input.is_empty() {
             return Err(input.error("nothing more is expected here"));
         }
-        Ok(Self { kind, access, when })
+        Ok(Self { kind, access, when, nearest })
     }
+}
+
+enum More {
+    When,
+    Nearest,
 }
 
 /// One of a few words, or an error that lists them.
@@ -85,6 +103,7 @@ pub struct PathArgument {
     kind: Kind,
     access: Access,
     when: Option<String>,
+    nearest: Vec<String>,
 }
 
 impl ToTokens for PathArgument {
@@ -104,12 +123,14 @@ impl ToTokens for PathArgument {
             Some(pointer) => quote!(::core::option::Option::Some(#pointer)),
             None => quote!(::core::option::Option::None),
         };
+        let nearest = &self.nearest;
         tokens.extend(quote! {
             ::portcullis_plugin::PathArgument {
                 pointer: #pointer,
                 kind: ::portcullis_plugin::PathKind::#kind,
                 access: ::portcullis_plugin::PathAccess::#access,
                 when: #when,
+                nearest: &[#(#nearest),*],
             }
         });
     }
@@ -142,11 +163,12 @@ pub fn collect(fields: &[Named]) -> syn::Result<Vec<PathArgument>> {
 }
 
 fn read(attribute: &Attribute, named: &Named, fields: &[Named]) -> syn::Result<PathArgument> {
-    let PathAttribute { kind, access, when } = attribute.parse_args()?;
+    let PathAttribute { kind, access, when, nearest } = attribute.parse_args()?;
     let item = if is_list_of_paths(&named.field.ty)? { "/-" } else { "" };
     let pointer = pointer_to(&named.name) + item;
     let when = when.map(|name| condition(&name, fields)).transpose()?;
-    Ok(PathArgument { pointer, kind, access, when })
+    let nearest = nearest.iter().map(LitStr::value).collect();
+    Ok(PathArgument { pointer, kind, access, when, nearest })
 }
 
 /// Whether this is `#[path(..)]`. `#[path = ".."]` is Rust's own, and not for fields.
@@ -341,6 +363,19 @@ mod tests {
             ))
             .contains("PathBuf")
         );
+    }
+
+    #[test]
+    fn marks_of_a_directory() {
+        let item: syn::ItemStruct = parse_quote! {
+            struct A { #[path(directory, read, nearest = ["ui5.yaml", "src"],)] d: String }
+        };
+        let found = collected(&item).expect("it is right");
+        assert_eq!(found[0].nearest, ["ui5.yaml", "src"]);
+        let file = complaint(&parse_quote! {
+            struct A { #[path(file, read, nearest = ["x"])] d: String }
+        });
+        assert!(file.contains("for a `directory`"), "{file}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub struct World {
     /// By whether it is the caller's, and by key.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
+    commands: process::Commands,
     #[cfg(feature = "http")]
     pages: RefCell<HashMap<String, http::Page>>,
     #[cfg(feature = "http")]
@@ -127,6 +128,81 @@ pub mod store {
                 .take(usize::try_from(limit).unwrap_or(usize::MAX))
                 .cloned()
                 .collect())
+        }
+    }
+}
+
+pub mod process {
+    //! As the contract's `process`: what the test says of each command.
+
+    use super::World;
+    use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
+    use crate::process::{Error, Output as Ran};
+    use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
+
+    /// Arguments, input and directory to what comes of them.
+    pub type Run = Rc<dyn Fn(&[String], &[u8], &str) -> Result<Ran, Error>>;
+
+    /// Message and directory to the answer.
+    pub type Answer = Rc<dyn Fn(&str, &str) -> Result<String, Error>>;
+
+    /// Those that there are.
+    #[derive(Default)]
+    pub struct Commands {
+        run: RefCell<HashMap<String, Run>>,
+        answer: RefCell<HashMap<String, Answer>>,
+    }
+
+    impl fmt::Debug for Commands {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_list().entries(self.run.borrow().keys()).finish()
+        }
+    }
+
+    impl World {
+        pub fn put_command(&self, name: &str, run: Run) {
+            self.commands.run.borrow_mut().insert(name.to_owned(), run);
+        }
+
+        pub fn put_worker(&self, name: &str, answer: Answer) {
+            self.commands.answer.borrow_mut().insert(name.to_owned(), answer);
+        }
+    }
+
+    pub struct Running(Output);
+
+    impl Running {
+        pub fn start(
+            command: &str,
+            arguments: &[String],
+            input: &[u8],
+            directory: &str,
+        ) -> Result<Self, ProcessError> {
+            let run = super::here().commands.run.borrow().get(command).cloned();
+            let run = run.ok_or(ProcessError::Denied)?;
+            let Ran { status, stdout, stderr } =
+                run(arguments, input, directory).map_err(of_contract)?;
+            Ok(Self(Output { status, stdout, stderr }))
+        }
+
+        pub fn wait(&self, _milliseconds: u32) -> Result<Option<Output>, ProcessError> {
+            Ok(Some(self.0.clone()))
+        }
+    }
+
+    pub fn request(command: &str, message: &str, directory: &str) -> Result<String, ProcessError> {
+        let answer = super::here().commands.answer.borrow().get(command).cloned();
+        answer.ok_or(ProcessError::Denied)?(message, directory).map_err(of_contract)
+    }
+
+    fn of_contract(error: Error) -> ProcessError {
+        match error {
+            Error::Denied => ProcessError::Denied,
+            Error::NotFound(program) => ProcessError::NotFound(program),
+            Error::TimedOut => ProcessError::TimedOut,
+            Error::TooLarge => ProcessError::TooLarge,
+            Error::Stopped => ProcessError::Failed("stopped".into()),
+            Error::Failed(why) => ProcessError::Failed(why),
         }
     }
 }

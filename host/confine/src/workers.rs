@@ -1,0 +1,163 @@
+//! Workers that are kept warm: one request at a time each, started again after a crash, ended when
+//! nobody needs them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+
+use crate::child::{Child, Output};
+use crate::command::Command;
+use crate::place::{Identity, Place};
+
+/// Every command of this host, and the workers that wait for their next request.
+#[derive(Default)]
+pub struct Commands {
+    all: BTreeMap<String, (Arc<Command>, Arc<Semaphore>)>,
+    idle: Arc<Mutex<Vec<Worker>>>,
+}
+
+/// A worker, which serves one command in one directory.
+struct Worker {
+    command: String,
+    place: Identity,
+    child: Child,
+    since: Instant,
+}
+
+/// Why a command gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Its program is not there: what was looked for.
+    NotFound(String),
+    /// It took longer than it may.
+    TimedOut,
+    /// It answered more than it may.
+    TooLarge,
+    /// It ended without an answer, or the system failed: why, as far as that is known.
+    Failed(String),
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl Commands {
+    /// These commands.
+    pub fn new(commands: impl IntoIterator<Item = Command>) -> Self {
+        let all = commands.into_iter().map(|command| {
+            let slots = Arc::new(Semaphore::new(command.workers()));
+            (command.name.clone(), (Arc::new(command), slots))
+        });
+        Self { all: all.collect(), idle: Arc::default() }
+    }
+
+    /// The command of that name.
+    pub fn get(&self, name: &str) -> Option<Arc<Command>> {
+        self.all.get(name).map(|(command, _)| command.clone())
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// # Errors
+    ///
+    /// See [`Fault`]. Dropped, it is ended with all that it started.
+    pub async fn run(command: &Command, child: Child, input: &[u8]) -> Result<Output, Fault> {
+        let work = child.finish(input, command.output_bytes());
+        match tokio::time::timeout(command.time(), work).await {
+            Ok(output) => output?.ok_or(Fault::TooLarge),
+            Err(_) => Err(Fault::TimedOut),
+        }
+    }
+
+    /// Has a worker answer a request: one that is warm, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// See [`Fault`]. A worker that failed is ended, and no other request notices.
+    pub async fn request(
+        &self,
+        command: &Arc<Command>,
+        place: &Place,
+        message: &str,
+    ) -> Result<String, Fault> {
+        let work = async {
+            let slots = self.all.get(&command.name).map(|(_, slots)| slots);
+            let _slot = match slots {
+                Some(slots) => Some(slots.acquire().await.expect("never closed")),
+                None => None,
+            };
+            self.ask(command, place, message).await
+        };
+        tokio::time::timeout(command.time(), work).await.unwrap_or(Err(Fault::TimedOut))
+    }
+
+    async fn ask(
+        &self,
+        command: &Arc<Command>,
+        place: &Place,
+        message: &str,
+    ) -> Result<String, Fault> {
+        let identity = place.identity()?;
+        let most = command.output_bytes();
+        // One that ended while it waited has said nothing wrong of this request.
+        while let Some(mut worker) = self.take(command, &identity) {
+            if let Some(answer) = worker.child.ask(message, most).await? {
+                self.put_back(command, worker);
+                return Ok(answer);
+            }
+            if worker.child.is_running() {
+                return Err(Fault::TooLarge);
+            }
+        }
+        let child = command.start(place, &[])?;
+        let name = command.name.clone();
+        let mut worker = Worker { command: name, place: identity, child, since: Instant::now() };
+        match worker.child.ask(message, most).await? {
+            Some(answer) => {
+                self.put_back(command, worker);
+                Ok(answer)
+            }
+            None if worker.child.is_running() => Err(Fault::TooLarge),
+            None => Err(Fault::Failed(worker.child.end().await)),
+        }
+    }
+
+    fn take(&self, command: &Command, place: &Identity) -> Option<Worker> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |worker: &Worker| worker.command == command.name && worker.place == *place;
+        idle.iter().position(fits).map(|index| idle.swap_remove(index))
+    }
+
+    fn put_back(&self, command: &Arc<Command>, mut worker: Worker) {
+        if worker.child.memory().is_some_and(|bytes| bytes > command.memory_bytes()) {
+            return;
+        }
+        worker.since = Instant::now();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_command = |worker: &Worker| worker.command == command.name;
+        // Those that wait are never more than may work at once: the one longest unused makes room.
+        if idle.iter().filter(|worker| of_command(worker)).count() >= command.workers() {
+            let oldest = (0..idle.len())
+                .filter(|index| of_command(&idle[*index]))
+                .min_by_key(|index| idle[*index].since);
+            oldest.map(|index| idle.swap_remove(index));
+        }
+        idle.push(worker);
+        drop(idle);
+        // Whoever is last to be put back sees to it that those before it end in time, too.
+        let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(command.idle()).await;
+            let Some(idle) = idle.upgrade() else { return };
+            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+            let expired = |worker: &Worker| {
+                worker.command == command.name && worker.since.elapsed() >= command.idle()
+            };
+            idle.retain(|worker| !expired(worker));
+        });
+    }
+}

@@ -1,0 +1,213 @@
+//! The capability `process`: commands that the operator defines, in directories of the call.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_confine::{Command, Commands, Ended, Fault, Output as Ran, Place};
+use serde::Deserialize;
+use tokio_util::task::AbortOnDropHandle;
+use wasmtime::component::Resource;
+
+use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
+use crate::capabilities::files::Access;
+use crate::capabilities::{Capability, Grants, Named};
+use crate::gate::Ask;
+use crate::sandbox::State;
+
+/// Which commands a plugin may use.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessGrant {
+    /// Their names in `portcullis.toml`.
+    pub commands: Named<String>,
+}
+
+impl fmt::Display for ProcessGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run {} in the directories a call names", self.commands)
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(super) fn want(sum: &mut Option<ProcessGrant>, target: &str) -> Result<(), String> {
+    let commands = Named::add(sum.take().map(|sum| sum.commands), target.to_owned());
+    *sum = Some(ProcessGrant { commands });
+    Ok(())
+}
+
+/// One use of a command.
+#[derive(Debug)]
+pub struct ProcessAsk {
+    /// The command's name.
+    pub command: String,
+    /// Where, as the plugin spells it.
+    pub directory: PathBuf,
+    /// What it may do there.
+    pub access: Access,
+    /// What no grant can allow, where there is such a thing.
+    pub fault: Option<&'static str>,
+}
+
+impl Ask for ProcessAsk {
+    type Grant = ProcessGrant;
+    const CAPABILITY: Capability = Capability::Process;
+
+    fn grant(grants: &Grants) -> Option<&ProcessGrant> {
+        grants.process.as_ref()
+    }
+
+    fn is_within(&self, grant: &ProcessGrant) -> bool {
+        self.fault.is_none() && grant.commands.contains(&self.command)
+    }
+
+    fn subject(&self) -> String {
+        let command = crate::text::line(&self.command, 80);
+        let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
+        format!("run {command} in {} to {}{fault}", self.directory.display(), self.access)
+    }
+
+    fn remedy(&self) -> String {
+        format!("commands = [\"{}\"]", crate::text::line(&self.command, 80))
+    }
+}
+
+/// A command that runs: a resource of the guest.
+pub struct Running(AbortOnDropHandle<Result<Output, ProcessError>>);
+
+/// What a guest is answered. The outer error ends its call: a fault of this program.
+type Outcome<T> = wasmtime::Result<Result<T, ProcessError>>;
+
+impl State {
+    /// The command, and the directory it is to work in, if the gate lets them through.
+    fn admit(
+        &mut self,
+        command: &str,
+        directory: &str,
+        arguments: &[String],
+    ) -> Result<(Arc<Command>, Place), ProcessError> {
+        let path = PathBuf::from(directory);
+        let known = self.places.commands.get(command);
+        let opened = self.files.directory(&path);
+        let fits = known.as_ref().is_none_or(|command| command.takes(arguments));
+        let fault = match (&opened, fits) {
+            (None, _) => Some("which is no directory of this call"),
+            (Some(_), false) => Some("with arguments that its `more-args` does not allow"),
+            (Some(_), true) => None,
+        };
+        let access = opened.as_ref().map_or(Access::Read, |(_, access)| *access);
+        let ask = ProcessAsk { command: command.into(), directory: path.clone(), access, fault };
+        self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
+        let (handle, _) = opened.ok_or(ProcessError::Denied)?;
+        let known = known.ok_or(ProcessError::Denied)?;
+        Ok((known, Place { path, handle, write: access == Access::Write }))
+    }
+}
+
+impl From<Fault> for ProcessError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::NotFound(program) => Self::NotFound(program),
+            Fault::TimedOut => Self::TimedOut,
+            Fault::TooLarge => Self::TooLarge,
+            Fault::Failed(why) => Self::Failed(crate::text::line(&why, 1000)),
+        }
+    }
+}
+
+impl process::Host for State {
+    async fn request(
+        &mut self,
+        command: String,
+        message: String,
+        directory: String,
+    ) -> Outcome<String> {
+        let (command, place) = match self.admit(&command, &directory, &[]) {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(Err(error)),
+        };
+        if message.contains('\n') {
+            return Ok(Err(ProcessError::Failed("a request is one line".into())));
+        }
+        let answer = self.places.commands.request(&command, &place, &message).await;
+        Ok(answer.map_err(Into::into))
+    }
+}
+
+impl process::HostRunning for State {
+    async fn start(
+        &mut self,
+        command: String,
+        arguments: Vec<String>,
+        input: Vec<u8>,
+        directory: String,
+    ) -> Outcome<Resource<Running>> {
+        let (command, place) = match self.admit(&command, &directory, &arguments) {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let child = match command.start(&place, &arguments) {
+            Ok(child) => child,
+            Err(fault) => return Ok(Err(fault.into())),
+        };
+        let work = async move {
+            let ran = Commands::run(&command, child, &input).await;
+            ran.map(output).map_err(Into::into)
+        };
+        let running = Running(AbortOnDropHandle::new(tokio::spawn(work)));
+        Ok(Ok(self.table.push(running)?))
+    }
+
+    async fn wait(
+        &mut self,
+        running: Resource<Running>,
+        milliseconds: u32,
+    ) -> Outcome<Option<Output>> {
+        let running = self.table.get_mut(&running)?;
+        let time = Duration::from_millis(milliseconds.into());
+        Ok(match tokio::time::timeout(time, &mut running.0).await {
+            Err(_) => Ok(None),
+            Ok(Ok(ended)) => ended.map(Some),
+            Ok(Err(error)) => Err(ProcessError::Failed(error.to_string())),
+        })
+    }
+
+    async fn drop(&mut self, running: Resource<Running>) -> wasmtime::Result<()> {
+        self.table.delete(running)?;
+        Ok(())
+    }
+}
+
+fn output(Ran { ended, stdout, stderr }: Ran) -> Output {
+    let status = match ended {
+        Ended::Exited(code) => Some(code),
+        Ended::Signalled(_) => None,
+    };
+    Output { status, stdout, stderr }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn within_are_the_commands_that_are_named() {
+        let grant: ProcessGrant = toml::from_str("commands = [\"npm\", \"git\"]").unwrap();
+        for (command, expected) in [("npm", true), ("git", true), ("node", false), ("", false)] {
+            let ask = ProcessAsk {
+                command: command.into(),
+                directory: "/a".into(),
+                access: Access::Write,
+                fault: None,
+            };
+            assert_eq!(ask.is_within(&grant), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_grant_of_no_command_is_none() {
+        let error = toml::from_str::<ProcessGrant>("commands = []").unwrap_err().to_string();
+        assert!(error.contains("name at least one"), "{error}");
+    }
+}

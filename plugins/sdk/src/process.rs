@@ -1,0 +1,214 @@
+//! Other programs of the host's machine: commands, by the names that the operator gave them.
+//!
+//! ```no_run
+//! # use portcullis_plugin::prelude::*;
+//! # fn install(request: &Request, directory: &str) -> Result<(), Failure> {
+//! let done = process::command("npm-install").directory(directory).run(|waited| {
+//!     request.progress(waited.as_secs_f64(), None, "installing");
+//!     !request.cancelled()
+//! })?;
+//! if !done.success() {
+//!     return Err(Failure::new(done.said()));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::bindings::portcullis::plugin::process as wit;
+#[cfg(target_family = "wasm")]
+use crate::bindings::portcullis::plugin::process as host;
+#[cfg(not(target_family = "wasm"))]
+use crate::rehearsal::process as host;
+use serde::{Serialize, de::DeserializeOwned};
+use std::{fmt, path::Path, time::Duration};
+
+/// How long the host is waited for at a time.
+const STEP: Duration = Duration::from_millis(500);
+
+/// A command that is to be run.
+pub fn command(name: &str) -> Command {
+    Command {
+        name: name.to_owned(),
+        arguments: Vec::new(),
+        input: Vec::new(),
+        directory: String::new(),
+    }
+}
+
+/// What is to be run, and where. It needs a directory.
+#[derive(Clone, Debug)]
+pub struct Command {
+    name: String,
+    arguments: Vec<String>,
+    input: Vec<u8>,
+    directory: String,
+}
+
+impl Command {
+    /// Adds an argument to those that the operator wrote, if the operator allows any.
+    pub fn argument(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Gives it something to read.
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Where it works: a directory that an argument of the call names, or one beneath. It may write
+    /// there if the call may.
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
+        self.directory = directory.as_ref().display().to_string();
+        self
+    }
+
+    /// Runs it to its end. Twice a second, `go_on` is told how long that has taken; once it says no,
+    /// the command is ended.
+    pub fn run(self, mut go_on: impl FnMut(Duration) -> bool) -> Result<Output, Error> {
+        let Self { name, arguments, input, directory } = self;
+        let running = host::Running::start(&name, &arguments, &input, &directory)?;
+        let mut waited = Duration::ZERO;
+        loop {
+            let step = u32::try_from(STEP.as_millis()).expect("half a second");
+            if let Some(wit::Output { status, stdout, stderr }) = running.wait(step)? {
+                return Ok(Output { status, stdout, stderr });
+            }
+            waited += STEP;
+            if !go_on(waited) {
+                return Err(Error::Stopped);
+            }
+        }
+    }
+
+    /// Has a worker, which the host keeps warm from call to call, answer one request. In this case
+    /// the command takes no arguments and no other input.
+    pub fn request<T: DeserializeOwned>(self, message: &impl Serialize) -> Result<T, Error> {
+        let message =
+            serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
+        let answer = host::request(&self.name, &message, &self.directory)?;
+        serde_json::from_str(&answer)
+            .map_err(|error| Error::Failed(format!("its answer was not understood: {error}")))
+    }
+}
+
+/// What a command left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Its exit code; `None` where a signal ended it.
+    pub status: Option<i32>,
+    /// What it wrote to stdout.
+    pub stdout: Vec<u8>,
+    /// What it wrote to stderr.
+    pub stderr: Vec<u8>,
+}
+
+impl Output {
+    /// Whether it ended well.
+    pub fn success(&self) -> bool {
+        self.status == Some(0)
+    }
+
+    /// What it wrote to stdout, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The last thing that it said: for a message about why it failed.
+    pub fn said(&self) -> String {
+        let last = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+            lines[lines.len().saturating_sub(5)..].join("\n")
+        };
+        match last(&self.stderr) {
+            said if said.is_empty() => last(&self.stdout),
+            said => said,
+        }
+    }
+}
+
+/// Why a command gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Not granted, or not with these arguments, or not in that directory.
+    Denied,
+    /// Its program is not on the host's machine.
+    NotFound(String),
+    /// It took longer than the operator lets it.
+    TimedOut,
+    /// It answered more than the operator lets it.
+    TooLarge,
+    /// It was ended because the caller did not want to go on.
+    Stopped,
+    /// It ended without an answer.
+    Failed(String),
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied => f.write_str("the command was denied by the host"),
+            Self::NotFound(program) => write!(f, "there is no program `{program}` on this machine"),
+            Self::TimedOut => f.write_str("the command took too long, and was ended"),
+            Self::TooLarge => f.write_str("the command answered too much, and was ended"),
+            Self::Stopped => f.write_str("the command was stopped"),
+            Self::Failed(why) if why.is_empty() => f.write_str("the command failed"),
+            Self::Failed(why) => write!(f, "the command failed: {why}"),
+        }
+    }
+}
+
+impl From<wit::ProcessError> for Error {
+    fn from(error: wit::ProcessError) -> Self {
+        match error {
+            wit::ProcessError::Denied => Self::Denied,
+            wit::ProcessError::NotFound(program) => Self::NotFound(program),
+            wit::ProcessError::TimedOut => Self::TimedOut,
+            wit::ProcessError::TooLarge => Self::TooLarge,
+            wit::ProcessError::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rehearsal::Rehearsal;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn runs_and_asks_what_the_test_says() {
+        let _rehearsal = Rehearsal::new()
+            .command("list", |arguments, input, directory| {
+                let said = format!("{arguments:?} {} {directory}", String::from_utf8_lossy(input));
+                Ok(Output { status: Some(0), stdout: said.into_bytes(), stderr: Vec::new() })
+            })
+            .worker("double", |message, _| {
+                let number: i64 = message.parse().map_err(|_| Error::Failed("no number".into()))?;
+                Ok((2 * number).to_string())
+            });
+        let listed = command("list").argument("-l").input("in").directory("/a").run(|_| true);
+        let listed = listed.expect("it is there");
+        assert!(listed.success());
+        assert_eq!(listed.text(), "[\"-l\"] in /a");
+        assert_eq!(command("double").request(&21), Ok(42));
+        let failed: Result<Value, _> = command("double").request(&json!({}));
+        assert_eq!(failed, Err(Error::Failed("no number".into())));
+        assert_eq!(command("other").run(|_| true), Err(Error::Denied));
+    }
+
+    #[test]
+    fn what_was_said_last_is_told() {
+        let output = |stdout: &str, stderr: &str| Output {
+            status: Some(1),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+        };
+        assert_eq!(output("a\n", "").said(), "a");
+        assert_eq!(output("a\n", "b\n\nc\n").said(), "b\nc");
+    }
+}
