@@ -1,6 +1,8 @@
 //! What the UI5 plugins know in common: the frameworks, their versions, and what a project is.
 
 pub mod framework;
+pub mod project;
 pub mod versions;
 
 pub use framework::{Cdn, Framework};
+pub use project::Project;
