@@ -82,6 +82,12 @@ impl Project {
                 .collect(),
             source: String::new(),
         };
+        if project.name.trim().parse::<f64>().is_ok() {
+            return Err(format!(
+                "Failed to add project {} to graph: Project name must not be integer-like",
+                project.name
+            ));
+        }
         project.source = layout::check(&project, configuration)?;
         Ok(project)
     }
@@ -106,6 +112,9 @@ fn configured(directory: &str, path: String) -> Result<Project, String> {
     for document in &documents {
         judge(document, &file)?;
     }
+    for old in documents.iter().map(|document| &document.value).filter(|value| is_old(value)) {
+        judge_old(old)?;
+    }
     let mut projects =
         documents.into_iter().filter(|document| is_project(&document.value)).map(|it| it.value);
     match (projects.next(), projects.count()) {
@@ -128,7 +137,8 @@ fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
         document.value.get("specVersion").and_then(Value::as_str).unwrap_or_default();
     let (value, is_known) = match spec_version {
         "5.0" => (as_known(&document.value), false),
-        "0.1" | "1.0" | "1.1" => return judge_old(document),
+        // They are judged as what they are taken for.
+        _ if is_old(&document.value) => return Ok(()),
         _ => (document.value.clone(), true),
     };
     let mut violations = schema::violations(&value);
@@ -139,25 +149,60 @@ fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
     report::report(&violations, document, file).map_or(Ok(()), Err)
 }
 
+/// Whether it is of before there were schemas.
+fn is_old(configuration: &Value) -> bool {
+    configuration
+        .get("specVersion")
+        .and_then(Value::as_str)
+        .is_some_and(|version| matches!(version, "0.1" | "1.0" | "1.1"))
+}
+
 /// The oldest ones are taken for the last before names were restricted, if they can be.
-fn judge_old(document: &Document) -> Result<(), String> {
-    let mut value = document.value.clone();
-    let old = value["specVersion"].take();
-    value["specVersion"] = "2.6".into();
-    if schema::violations(&value).is_empty() {
+fn judge_old(configuration: &Value) -> Result<(), String> {
+    const TYPES: [&str; 7] = [
+        "application",
+        "library",
+        "theme-library",
+        "module",
+        "task",
+        "server-middleware",
+        "project-shim",
+    ];
+    let shown = |key: &str| match configuration.get(key) {
+        None => "undefined".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let known = |key: &str, known: &[&str]| {
+        configuration.get(key).and_then(Value::as_str).is_some_and(|value| known.contains(&value))
+    };
+    let unable = "Unable to create Specification instance: Unknown";
+    let has_kind = configuration.get("kind").is_some_and(|kind| !kind.is_null());
+    if has_kind && !known("kind", &["project", "extension"]) {
+        return Err(format!("{unable} kind '{}'", shown("kind")));
+    }
+    if !known("type", &TYPES) {
+        return Err(format!("{unable} specification type '{}'", shown("type")));
+    }
+    let mut taken_for = configuration.clone();
+    taken_for["specVersion"] = "2.6".into();
+    let resources = taken_for.pointer_mut("/resources/configuration");
+    if let Some(resources) = resources.and_then(Value::as_object_mut) {
+        // What is set to nothing has the usual value.
+        resources.retain(|_, value| !value.is_null());
+    }
+    if schema::violations(&taken_for).is_empty() {
         return Ok(());
     }
-    let text = |pointer, default| {
-        document.value.pointer(pointer).and_then(Value::as_str).unwrap_or(default).to_owned()
-    };
+    let name = configuration.pointer("/metadata/name").and_then(Value::as_str);
     Err(format!(
         "{} {} defines unsupported Specification Version {}. Please manually upgrade to 3.0 or higher. \
          For details see https://ui5.github.io/cli/pages/Configuration/#specification-versions - An \
          attempted migration to a supported specification version failed, likely due to unrecognized \
          configuration. Check verbose log for details.",
-        text("/kind", "project"),
-        text("/metadata/name", MODULE),
-        old.as_str().unwrap_or_default()
+        if has_kind { shown("kind") } else { "project".to_owned() },
+        name.unwrap_or(MODULE),
+        shown("specVersion"),
     ))
 }
 

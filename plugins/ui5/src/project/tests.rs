@@ -156,7 +156,7 @@ fn each_rule_is_named() {
         ("a: [".to_owned(), "Failed to parse configuration for project ui5-project at '"),
         (String::new(), "Failed to create a UI5 project from module ui5-project at "),
         (
-            "specVersion: '1.0'\ntype: app\nmetadata:\n  name: old\n".to_owned(),
+            "specVersion: '1.0'\ntype: application\nextra: 1\nmetadata:\n  name: old\n".to_owned(),
             "project old defines unsupported Specification Version 1.0.",
         ),
     ] {
