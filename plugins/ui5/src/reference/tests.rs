@@ -1,0 +1,1 @@
+//! From the CDN to the answer, natively.
