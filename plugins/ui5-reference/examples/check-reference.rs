@@ -12,6 +12,7 @@ use portcullis_plugin::{
     rehearsal::Rehearsal,
     serde_json::{self, Value, json},
 };
+use regex_lite::Regex;
 use std::{env, error::Error, fs, path::Path, process::Command, time::Instant};
 use ui5_reference::GetApiReference;
 
@@ -38,9 +39,46 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  ours   {}\n  theirs {}", Value::Array(ours), Value::Array(theirs));
         }
     }
+    for Refusal { what, ours, theirs } in refusals(directory, &rehearsal)? {
+        all += 1;
+        let is_equal = theirs.ends_with(&ours);
+        equal += usize::from(is_equal);
+        println!("{} {what}", if is_equal { "equal" } else { "DIFFERENT" });
+        if !is_equal {
+            println!("  ours   {ours}\n  theirs {theirs}");
+        }
+    }
     fs::remove_dir_all(&work)?;
     println!("{equal}/{all} equal");
     if equal == all && all > 0 { Ok(()) } else { Err("not the same".into()) }
+}
+
+/// What both say to arguments that are no query.
+struct Refusal {
+    /// The label of the case.
+    what: String,
+    /// The message itself, without the form in which the arguments' schema is checked.
+    ours: String,
+    theirs: String,
+}
+
+fn refusals(directory: &Path, rehearsal: &Rehearsal) -> Result<Vec<Refusal>, Box<dyn Error>> {
+    let cases: Value = serde_json::from_slice(&read(&directory.join("errors.json"))?)?;
+    let mut result = Vec::new();
+    for case in cases.as_array().into_iter().flatten() {
+        let theirs = case["response"]["error"]["message"].as_str().unwrap_or_default();
+        if case["tool"] != "get_api_reference" || theirs.is_empty() {
+            continue;
+        }
+        let told = Regex::new("\"message\": \"((?:[^\"\\\\]|\\\\.)*)\"")?;
+        let theirs =
+            told.captures(theirs).map_or(theirs, |found| found.get(1).map_or("", |it| it.as_str()));
+        let failure = rehearsal.call::<GetApiReference>(case["args"].clone());
+        let ours = failure.err().map_or_else(|| "no failure".to_owned(), |it| it.to_string());
+        let what = case["label"].as_str().unwrap_or_default().to_owned();
+        result.push(Refusal { what, ours, theirs: theirs.replace("\\\"", "\"") });
+    }
+    Ok(result)
 }
 
 /// A project of that version, and the data it needs in a data directory.
@@ -85,14 +123,14 @@ fn answer(rehearsal: &Rehearsal, project: &str, query: &str) -> Vec<Value> {
 }
 
 fn resources(reply: &Reply) -> Vec<Value> {
-    let blocks = reply.content.iter().map(|content| match &content.body {
-        ContentBody::Resource(resource) => match &resource.data {
-            ResourceData::Text(text) => {
-                json!([resource.uri, resource.mime_type, compact(text)])
-            }
-            ResourceData::Bytes(_) => json!("bytes"),
-        },
-        other => json!(format!("{other:?}")),
+    let blocks = reply.content.iter().map(|content| {
+        if let ContentBody::Resource(resource) = &content.body
+            && let ResourceData::Text(text) = &resource.data
+        {
+            json!([resource.uri, resource.mime_type, compact(text)])
+        } else {
+            json!(format!("{:?}", content.body))
+        }
     });
     blocks.collect()
 }

@@ -162,9 +162,10 @@ pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
 }
 
-/// Whether a version can be a part of a path.
+/// Whether a version can be a part of a path and of a URL.
 fn is_version(version: &str) -> bool {
     !version.is_empty()
+        && !version.contains("..")
         && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
 }
 

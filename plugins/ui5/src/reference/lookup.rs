@@ -56,8 +56,7 @@ pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
     let wanted = normalise(query);
     let (symbol, field) = split(data, &wanted)?;
     let Some(symbol) = symbol else {
-        let near = near(&wanted, &data.keys()?);
-        let near = near.iter().filter_map(|key| data.name(key)).collect();
+        let near = near_symbols(data, &wanted)?;
         return Err(Miss { message: format!("Could not find symbol for query '{query}'"), near });
     };
     let name = name(&symbol);
@@ -82,8 +81,8 @@ pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
     if !symbols.is_empty() {
         return Ok(Found::Module { module, symbols });
     }
-    let mut near = near(&field, &names);
-    near.iter_mut().for_each(|near| *near = format!("{name}#{near}"));
+    let fields = near(&field, &names).into_iter().map(|near| format!("{name}#{near}"));
+    let near = fields.chain(near_symbols(data, &wanted)?).take(OFFERED).collect();
     let message =
         format!("Could not find field '{field}' in symbol '{name}' of library '{library}'");
     Err(Miss { message, near })
@@ -205,6 +204,12 @@ fn part(
         }
     }
     None
+}
+
+/// The names of symbols that may have been meant.
+fn near_symbols(data: &mut Data, wanted: &str) -> Result<Vec<String>, String> {
+    let keys = data.keys()?;
+    Ok(near(wanted, &keys).iter().filter_map(|key| data.name(key)).collect())
 }
 
 /// The names most like one: few letters differ, or the last part is the same.
