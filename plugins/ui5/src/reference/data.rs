@@ -97,6 +97,15 @@ impl Data {
         self.read(number).map_err(|error| self.failed(&error))
     }
 
+    /// Makes the index anew if it is broken, and says whether it was.
+    pub fn mend(&mut self) -> Result<bool, String> {
+        let is_broken = !self.index.is_whole().unwrap_or(false);
+        if is_broken {
+            self.index = Self::make(&self.directory)?.index;
+        }
+        Ok(is_broken)
+    }
+
     /// What the symbol of a key is called.
     pub fn name(&mut self, key: &str) -> Option<String> {
         let number = self.index.find(key).ok()??;

@@ -5,7 +5,7 @@
 //! and its length in the file, 4 bytes each:
 //!
 //! ```text
-//! MAGIC, then 8 bytes each: length of the file; size and time of index.json
+//! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
 //! then 4 bytes each: number of files, symbols, keys, modules, and listed symbols
 //! files     32 bytes each: name, library, size, time; without a size: missing or broken
 //! symbols   24 bytes each: name, file, start (8), length; without a length: not in the file
@@ -26,13 +26,14 @@ const KEY: u64 = 20;
 /// How far from where it should be a key is looked for at once.
 const WINDOW: u32 = 96;
 
-const HEADER: u64 = 24 + 3 * 8 + 5 * 4;
+const HEADER: u64 = 24 + 4 * 8 + 5 * 4;
 
 /// An opened index.
 pub struct Index<R> {
     source: R,
     /// What `index.json` was like when this was made.
     pub stamp: Stamp,
+    digest: u64,
     files: Table,
     symbols: Table,
     keys: Table,
@@ -94,7 +95,7 @@ impl<R: Read + Seek> Index<R> {
         }
         let mut start = HEADER;
         let mut table = |number: usize, width| {
-            let count = short(rest, 24 + 4 * number);
+            let count = short(rest, 32 + 4 * number);
             let table = Table { start, count, width };
             start += u64::from(count) * width;
             table
@@ -102,6 +103,7 @@ impl<R: Read + Seek> Index<R> {
         let index = Self {
             source,
             stamp: Stamp { size: long(rest, 8), time: long(rest, 16) },
+            digest: long(rest, 24),
             files: table(0, 32),
             symbols: table(1, 24),
             keys: table(2, KEY),
@@ -112,9 +114,17 @@ impl<R: Read + Seek> Index<R> {
         if start > length { Err(broken()) } else { Ok(index) }
     }
 
+    /// Whether it is as it was made. This reads all of it.
+    pub fn is_whole(&mut self) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        self.source.seek(SeekFrom::Start(HEADER))?;
+        self.source.by_ref().take(self.length).read_to_end(&mut bytes)?;
+        Ok(hash(&bytes) == self.digest)
+    }
+
     /// The symbol of a key.
     pub fn find(&mut self, key: &str) -> io::Result<Option<u32>> {
-        let (wanted, count) = (hash(key), self.keys.count);
+        let (wanted, count) = (hash(key.as_bytes()), self.keys.count);
         // Hashes are spread evenly: it is nearly where they say, and one read is enough.
         let guess = (u128::from(wanted) * u128::from(count)) >> 64;
         let guess = u32::try_from(guess).expect("it is less than the count");
@@ -254,7 +264,7 @@ pub struct Draft {
 impl Draft {
     /// The bytes of the index. Fails when there are too many for it.
     pub fn finish(mut self, stamp: Stamp) -> io::Result<Vec<u8>> {
-        self.keys.sort_by_cached_key(|(key, _)| (hash(key), key.clone()));
+        self.keys.sort_by_cached_key(|(key, _)| (hash(key.as_bytes()), key.clone()));
         self.modules.sort();
         let listed: Vec<u32> =
             self.modules.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect();
@@ -286,7 +296,7 @@ impl Draft {
             bytes.short(symbol.length);
         }
         for (key, symbol) in &self.keys {
-            bytes.long(hash(key));
+            bytes.long(hash(key.as_bytes()));
             bytes.text(key)?;
             bytes.short(*symbol);
         }
@@ -300,16 +310,16 @@ impl Draft {
             first += count;
         }
         listed.into_iter().for_each(|symbol| bytes.short(symbol));
+        bytes.tables.append(&mut bytes.texts);
+        let length = HEADER + bytes.tables.len() as u64;
         let mut result = MAGIC.to_vec();
-        let length = HEADER as usize + bytes.tables.len() + bytes.texts.len();
-        for value in [length as u64, stamp.size, stamp.time] {
+        for value in [length, stamp.size, stamp.time, hash(&bytes.tables)] {
             result.extend_from_slice(&value.to_le_bytes());
         }
         for count in counts {
             result.extend_from_slice(&number(count)?.to_le_bytes());
         }
         result.append(&mut bytes.tables);
-        result.append(&mut bytes.texts);
         Ok(result)
     }
 }
@@ -341,9 +351,9 @@ impl Bytes {
 }
 
 /// FNV-1a, stirred so that its first bits are as even as its last.
-fn hash(key: &str) -> u64 {
-    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+fn hash(bytes: &[u8]) -> u64 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash ^ (hash >> 33)

@@ -53,6 +53,14 @@ impl From<String> for Miss {
 /// Looks for a symbol, a part of one, or a module. Upper and lower case, `/`, `#` and `.` are the
 /// same.
 pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
+    match look(data, query) {
+        // That nothing is found may be the index's fault.
+        Err(_) if data.mend()? => look(data, query),
+        found => found,
+    }
+}
+
+fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
     let wanted = normalise(query);
     let (symbol, field) = split(data, &wanted)?;
     let Some(symbol) = symbol else {
