@@ -229,6 +229,10 @@ fn broken_data_is_told() {
     assert!(miss.message.contains("sap.m.api.json: it ends before its JSON does"), "{miss:?}");
     assert!(miss.message.contains("Delete the directory "), "{miss:?}");
     one(&mut reference, "sap.ui.core.Control");
+    let huge = fs::File::create(kept.join("sap.m.api.json")).expect("it is writable");
+    huge.set_len(1 << 30).expect("it takes no room");
+    let miss = reference.find("sap.m.Button").expect_err("it is too large");
+    assert!(miss.message.contains("sap.m.api.json: it is larger than 256 MiB"), "{miss:?}");
     for (index, told) in [
         ("{", "EOF while parsing"),
         (r#"{"a": {"name": "a"}}"#, "its entry 'a' has no name or no file"),
