@@ -1,0 +1,147 @@
+//! What the two tools answer, with and without the CDN.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+use std::{fs, path::PathBuf};
+
+const LIST: &str = r#"{
+    "latest": {"version": "1.152.0", "support": "Maintenance", "lts": false, "new": 1},
+    "1.152": {"version": "1.152.0", "support": "Maintenance", "lts": false},
+    "1.120": {"version": "1.120.50", "support": "Maintenance", "lts": true},
+    "comment": "no version"
+}"#;
+
+const OVERVIEW: &str = r#"{"versions": [
+    {"version": "1.120.*", "support": "Maintenance", "lts": true, "eom": "Long-term Maintenance, Q4/2030", "eocp": "Q4/2031"},
+    {"version": "1.96.*", "support": "Out of Maintenance", "lts": true, "eom": "Q4/2024", "eocp": "Q4/2025"}
+]}"#;
+
+fn online() -> Rehearsal {
+    Rehearsal::new().page("https://sdk.openui5.org/version.json", 200, LIST).page(
+        "https://sdk.openui5.org/versionoverview.json",
+        200,
+        OVERVIEW,
+    )
+}
+
+fn versions(rehearsal: &Rehearsal, framework: &str) -> Value {
+    let reply = rehearsal.call::<VersionInfo>(json!({ "frameworkName": framework }));
+    reply.expect("it answers").structured.expect("it is structured")
+}
+
+fn project(name: &str, framework: &str) -> PathBuf {
+    let root =
+        std::env::temp_dir().join(format!("ui5-project-tools-{}-{name}", std::process::id()));
+    fs::create_dir_all(root.join("webapp")).expect("the temporary directory can be written to");
+    fs::write(root.join("webapp/manifest.json"), r#"{"sap.app": {"id": "my.app"}}"#)
+        .expect("it is writable");
+    let yaml = "specVersion: '4.0'\ntype: application\nmetadata:\n  name: my.app\n";
+    fs::write(root.join("ui5.yaml"), format!("{yaml}{framework}")).expect("it is writable");
+    root
+}
+
+fn info(rehearsal: &Rehearsal, path: &PathBuf) -> Result<Value, String> {
+    let reply = rehearsal.call::<ProjectInfo>(json!({ "projectDir": path }));
+    let reply = reply.map_err(|failure| failure.to_string())?;
+    let structured = reply.structured.clone().expect("it is structured");
+    assert_eq!(reply.as_text(), structured.to_string(), "the text is compact JSON of the same");
+    Ok(structured)
+}
+
+#[test]
+fn versions_are_handed_on_with_their_dates() {
+    let answer = versions(&online(), "OpenUI5");
+    let expected = json!({
+        "versions": {
+            "latest": { "version": "1.152.0", "support": "Maintenance", "lts": false },
+            "1.152": { "version": "1.152.0", "support": "Maintenance", "lts": false },
+            "1.120": { "version": "1.120.50", "support": "Maintenance", "lts": true },
+        },
+        "maintenance": {
+            "1.120": {
+                "endOfMaintenance": "Long-term Maintenance, Q4/2030",
+                "endOfCloudProvisioning": "Q4/2031",
+            },
+        },
+    });
+    assert_eq!(answer.to_string(), expected.to_string());
+}
+
+#[test]
+fn without_a_network_it_is_the_table_and_says_so() {
+    let answer = versions(&Rehearsal::new(), "SAPUI5");
+    assert_eq!(answer["versions"]["1.120"]["lts"], true);
+    assert_eq!(
+        answer["maintenance"]["1.120"]["endOfMaintenance"],
+        "Long-term Maintenance, Q4/2030"
+    );
+    let note = answer["note"].as_str().expect("it is labelled");
+    assert!(note.starts_with("From a table of 20"), "{note}");
+    assert!(note.ends_with("for URL: https://ui5.sap.com/version.json"), "{note}");
+}
+
+#[test]
+fn dates_alone_may_be_missing() {
+    let rehearsal = Rehearsal::new().page("https://sdk.openui5.org/version.json", 200, LIST);
+    let answer = versions(&rehearsal, "OpenUI5");
+    let note = answer["note"].as_str().expect("it is labelled");
+    assert!(note.starts_with("The end of maintenance: From a table of 20"), "{note}");
+}
+
+#[test]
+fn other_frameworks_are_refused() {
+    let failure = Rehearsal::new().call::<VersionInfo>(json!({ "frameworkName": "Openui5" }));
+    let failure = failure.expect_err("the case is wrong").to_string();
+    assert!(failure.contains("frameworkName"), "{failure}");
+}
+
+#[test]
+fn a_project_and_how_it_stands() {
+    let framework =
+        "framework:\n  name: OpenUI5\n  version: 1.120.30\n  libraries:\n    - name: sap.m\n";
+    let root = project("stands", framework);
+    let answer = info(&online(), &root).expect("it is one");
+    let expected = json!({
+        "projectDir": root,
+        "projectName": "my.app",
+        "projectType": "application",
+        "frameworkName": "OpenUI5",
+        "frameworkVersion": "1.120.30",
+        "frameworkLibraries": ["sap.m"],
+        "versionInfo": {
+            "supportStatus": "Outdated patch version. Upgrade to '1.120.50'.",
+            "isLts": true,
+            "latestVersion": "1.152.0",
+            "latestLtsVersion": "1.120.50",
+        },
+    });
+    assert_eq!(answer.to_string(), expected.to_string());
+    let answer = info(&Rehearsal::new(), &root).expect("it needs no network");
+    assert_eq!(answer["versionInfo"]["isLts"], true);
+    assert!(answer["note"].as_str().expect("it is labelled").contains("could not be asked"));
+}
+
+#[test]
+fn a_project_without_a_version_needs_no_cdn() {
+    let root = project("plain", "");
+    let rehearsal = Rehearsal::new();
+    let answer = info(&rehearsal, &root.join("webapp/manifest.json")).expect("it is one");
+    let expected = json!({
+        "projectDir": root,
+        "projectName": "my.app",
+        "projectType": "application",
+        "frameworkLibraries": [],
+    });
+    assert_eq!(answer.to_string(), expected.to_string());
+    assert_eq!(rehearsal.sent(), []);
+}
+
+#[test]
+fn a_mirror_that_is_none_is_told() {
+    let framework = "framework:\n  name: SAPUI5\n  version: 1.120.1\n";
+    let rehearsal = Rehearsal::new().setting("cdn-url", "mirror");
+    let failure = info(&rehearsal, &project("mirror", framework)).expect_err("it is no URL");
+    assert!(failure.contains("`cdn-url` is not a valid URL: 'mirror'"), "{failure}");
+    let failure = info(&rehearsal, &"rel".into()).expect_err("it is relative");
+    assert_eq!(failure, "Path must be absolute: rel");
+}

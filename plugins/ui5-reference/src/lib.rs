@@ -1,0 +1,136 @@
+//! The tool `get_api_reference`: what does the API of a UI5 symbol look like, in the version that a
+//! project uses?
+
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+use ui5::{
+    Cdn, project,
+    reference::{Found, Hit, Miss, Reference, Release, full, uri},
+};
+
+/// How many symbols of a module are shown at once, and how many bytes they may have together.
+const PAGE: (usize, usize) = (64, 160_000);
+
+/// Search the UI5 API reference for module names and symbols
+#[arguments]
+pub struct GetApiReference {
+    /// The root directory of the UI5 project, containing the 'package.json' and 'ui5.yaml' files. This is used to determine the UI5 framework version and libraries used in the project.
+    #[path(directory, read)]
+    project_dir: String,
+    /// Name of the UI5 module or symbol using either dot or slash notation. Examples: 'sap.m.Button', 'sap/ui/core/Core'. Individual symbols can be requested as well, e.g. 'sap.m.Button#text', 'sap.ui.core.Core#init'
+    #[schemars(regex(pattern = r#"^[^<>"'()]+$"#))]
+    query: String,
+    /// Which page of the answer, when it has several: a module may have many symbols. The first is 1.
+    #[schemars(range(min = 1, max = 10_000))]
+    page: Option<u32>,
+}
+
+impl Tool for GetApiReference {
+    const NAME: &'static str = "get_api_reference";
+    const TITLE: Option<&'static str> = Some("UI5 API Reference");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true);
+    type Output = Reply;
+
+    fn call(self, request: &Request) -> Result<Reply, Failure> {
+        if self.query.is_empty() || self.query.contains(['<', '>', '"', '\'', '(', ')']) {
+            return Err(Failure::new("Characters < > ( ) \" ' are not allowed."));
+        }
+        let project = project::find(&self.project_dir).map_err(Failure::new)?;
+        let cdn = Cdn::from_settings().map_err(Failure::new)?;
+        let release = Release::of(&project);
+        let mut reference = Reference::open(&release, &cdn, request).map_err(Failure::new)?;
+        let page = self.page.unwrap_or(1).max(1);
+        let found = reference.find(&self.query).and_then(|found| match found {
+            Found::One(hit) => Ok(with_hit(Reply::new(), &hit, &reference.release)),
+            Found::Module { module, symbols } => {
+                listing(&mut reference, &module, &symbols, page).map_err(Miss::from)
+            }
+        });
+        let reply = match found {
+            Ok(reply) => reply,
+            Err(miss) => return Err(with_note(refusal(miss), &reference).into()),
+        };
+        Ok(with_note(reply, &reference))
+    }
+}
+
+fn with_note(reply: Reply, reference: &Reference) -> Reply {
+    match &reference.note {
+        Some(note) => reply.text(note),
+        None => reply,
+    }
+}
+
+fn refusal(miss: Miss) -> Reply {
+    let reply = Reply::new().text(miss.message);
+    if miss.near.is_empty() {
+        reply
+    } else {
+        reply.text(format!("Did you mean {}?", miss.near.join(", ")))
+    }
+}
+
+fn with_hit(reply: Reply, hit: &Hit, release: &Release) -> Reply {
+    let shown = full(hit);
+    let uri = uri(&shown, release.framework, &release.version);
+    reply.resource(uri, "application/json", Value::Object(shown).to_string())
+}
+
+/// A page of the symbols that a module has. Fails with why they cannot be read.
+fn listing(
+    reference: &mut Reference,
+    module: &str,
+    symbols: &[u32],
+    page: u32,
+) -> Result<Reply, String> {
+    let (most, bytes) = PAGE;
+    let mut pages: Vec<Reply> = Vec::new();
+    let (mut on_page, mut size) = (0, 0);
+    for number in symbols {
+        let hit = reference.listed(module, *number)?;
+        let shown = full(&hit);
+        let uri = uri(&shown, reference.release.framework, &reference.release.version);
+        let text = Value::Object(shown).to_string();
+        if pages.is_empty() || on_page == most || (on_page > 0 && size + text.len() > bytes) {
+            pages.push(Reply::new());
+            (on_page, size) = (0, 0);
+        }
+        (on_page, size) = (on_page + 1, size + text.len());
+        if pages.len() == page as usize {
+            let last = pages.pop().expect("it is the page being filled");
+            pages.push(last.resource(uri, "application/json", text));
+        }
+    }
+    let count = pages.len();
+    let Some(reply) = pages.into_iter().nth(page as usize - 1) else {
+        return Err(format!("There is no page {page}: the answer has {count}"));
+    };
+    if count == 1 {
+        return Ok(reply);
+    }
+    let more = if (page as usize) < count {
+        format!(" Call again with `page` {} for more, or name a symbol of it.", page + 1)
+    } else {
+        String::new()
+    };
+    Ok(reply.text(format!("Page {page} of {count}: {module} has {} symbols.{more}", symbols.len())))
+}
+
+plugin! {
+    name: "ui5-reference",
+    title: "UI5 API reference",
+    description: "Looks up symbols of the UI5 API in the version that a project uses.",
+    tools: [GetApiReference],
+    wants: [
+        Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
+        Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
+        Want::http("$cdn-url", "GET", "to fetch it from the mirror set instead").optional(),
+        Want::directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
+        Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
+        Want::settings("cdn-url", "the address of a mirror of both CDNs"),
+        Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
+    ],
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! What a UI5 project is, as its directory and its `ui5.yaml` say.
+
+mod layout;
+mod report;
+mod schema;
+mod search;
+mod yaml;
+
+pub use search::{find, normalise};
+
+use crate::Framework;
+use report::File;
+use serde_json::{Value, json};
+use std::{fs, io::Read, path::Path};
+use yaml::Document;
+
+/// What UI5 CLI calls the module it makes of a project that nobody depends on.
+const MODULE: &str = "ui5-project";
+
+/// No configuration is as large; what is would only cost time.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A UI5 project.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Project {
+    /// Its root directory: absolute, without a slash at its end.
+    pub directory: String,
+    /// The file that configures it, if there is one.
+    pub configuration: Option<String>,
+    /// Its name, which need not be its namespace.
+    pub name: String,
+    /// `application`, `library`, `theme-library`, `module`, or `component`.
+    pub kind: String,
+    /// Such as `4.0`.
+    pub spec_version: String,
+    /// The framework it uses, if it names one.
+    pub framework: Option<Framework>,
+    /// The version of the framework, if it names one.
+    pub framework_version: Option<String>,
+    /// The libraries of the framework it uses, in their order.
+    pub framework_libraries: Vec<String>,
+    /// Where its sources are, relative to its directory; empty where that is the directory itself.
+    pub source: String,
+}
+
+impl Project {
+    /// The project whose root is that directory. Fails with what is wrong with it.
+    pub fn open(directory: &str) -> Result<Self, String> {
+        let unusable = |why: String| {
+            format!(
+                "Unable to use the UI5 project located at {directory}. Make sure the provided path \
+                 is correct and contains a valid UI5 project. Error: {why}"
+            )
+        };
+        let named = ["ui5-local.yaml", "ui5.yaml"].map(|name| layout::join(directory, name));
+        match named.into_iter().find(|path| Path::new(path).is_file()) {
+            Some(path) => configured(directory, path).map_err(unusable),
+            None => match search::unconfigured(directory) {
+                Some(configuration) => Self::of(directory, None, &configuration).map_err(unusable),
+                None => Err(search::none_at(directory)),
+            },
+        }
+    }
+
+    /// The project a configuration that has been judged speaks of.
+    fn of(directory: &str, file: Option<String>, configuration: &Value) -> Result<Self, String> {
+        let text = |pointer| configuration.pointer(pointer).and_then(Value::as_str);
+        let libraries = configuration.pointer("/framework/libraries").and_then(Value::as_array);
+        let mut project = Self {
+            directory: directory.to_owned(),
+            configuration: file,
+            name: text("/metadata/name").unwrap_or_default().to_owned(),
+            kind: kind(configuration),
+            spec_version: text("/specVersion").unwrap_or_default().to_owned(),
+            framework: text("/framework/name").and_then(|name| name.parse().ok()),
+            framework_version: text("/framework/version").map(str::to_owned),
+            framework_libraries: libraries
+                .into_iter()
+                .flatten()
+                .filter_map(|library| library.get("name")?.as_str().map(str::to_owned))
+                .collect(),
+            source: String::new(),
+        };
+        if project.name.trim().parse::<f64>().is_ok() {
+            return Err(format!(
+                "Failed to add project {} to graph: Project name must not be integer-like",
+                project.name
+            ));
+        }
+        project.source = layout::check(&project, configuration)?;
+        Ok(project)
+    }
+}
+
+/// The project that a file configures.
+fn configured(directory: &str, path: String) -> Result<Project, String> {
+    let text = read(&path).map_err(|why| {
+        format!("Failed to read configuration for module {MODULE} at '{path}'. Error: {why}")
+    })?;
+    let documents = yaml::read(&text).map_err(|fault| {
+        format!(
+            "Failed to parse configuration for project {MODULE} at '{path}'\nError: {} in \"{path}\" \
+             ({}:{})\n\n{}",
+            fault.reason,
+            fault.place.line,
+            fault.place.column,
+            report::frame(&text, fault.place)
+        )
+    })?;
+    let file = File { path: &path, text: &text };
+    for document in &documents {
+        judge(document, &file)?;
+    }
+    for old in documents.iter().map(|document| &document.value).filter(|value| is_old(value)) {
+        judge_old(old)?;
+    }
+    let mut projects =
+        documents.into_iter().filter(|document| is_project(&document.value)).map(|it| it.value);
+    match (projects.next(), projects.count()) {
+        (Some(configuration), 0) => Project::of(directory, Some(path), &configuration),
+        (Some(_), more) => Err(format!(
+            "Found {} configurations of kind 'project' for module {MODULE}. There must be only one \
+             project per module.",
+            more + 1
+        )),
+        (None, _) => Err(format!(
+            "Failed to create a UI5 project from module {MODULE} at {directory}. Make sure the path \
+             is correct and a project configuration is present or supplied."
+        )),
+    }
+}
+
+/// Fails with what a document has against the schemas.
+fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
+    let spec_version =
+        document.value.get("specVersion").and_then(Value::as_str).unwrap_or_default();
+    let (value, is_known) = match spec_version {
+        "5.0" => (as_known(&document.value), false),
+        // They are judged as what they are taken for.
+        _ if is_old(&document.value) => return Ok(()),
+        _ => (document.value.clone(), true),
+    };
+    let mut violations = schema::violations(&value);
+    if !is_known {
+        // What is new there is not known here.
+        violations.retain(|it| !matches!(it.kind, schema::Kind::AdditionalProperty(_)));
+    }
+    report::report(&violations, document, file).map_or(Ok(()), Err)
+}
+
+/// Whether it is of before there were schemas.
+fn is_old(configuration: &Value) -> bool {
+    configuration
+        .get("specVersion")
+        .and_then(Value::as_str)
+        .is_some_and(|version| matches!(version, "0.1" | "1.0" | "1.1"))
+}
+
+/// The oldest ones are taken for the last before names were restricted, if they can be.
+fn judge_old(configuration: &Value) -> Result<(), String> {
+    const TYPES: [&str; 7] = [
+        "application",
+        "library",
+        "theme-library",
+        "module",
+        "task",
+        "server-middleware",
+        "project-shim",
+    ];
+    let shown = |key: &str| match configuration.get(key) {
+        None => "undefined".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let known = |key: &str, known: &[&str]| {
+        configuration.get(key).and_then(Value::as_str).is_some_and(|value| known.contains(&value))
+    };
+    let unable = "Unable to create Specification instance: Unknown";
+    let has_kind = configuration.get("kind").is_some_and(|kind| !kind.is_null());
+    if has_kind && !known("kind", &["project", "extension"]) {
+        return Err(format!("{unable} kind '{}'", shown("kind")));
+    }
+    if !known("type", &TYPES) {
+        return Err(format!("{unable} specification type '{}'", shown("type")));
+    }
+    let mut taken_for = configuration.clone();
+    taken_for["specVersion"] = "2.6".into();
+    let resources = taken_for.pointer_mut("/resources/configuration");
+    if let Some(resources) = resources.and_then(Value::as_object_mut) {
+        // What is set to nothing has the usual value.
+        resources.retain(|_, value| !value.is_null());
+    }
+    if schema::violations(&taken_for).is_empty() {
+        return Ok(());
+    }
+    let name = configuration.pointer("/metadata/name").and_then(Value::as_str);
+    Err(format!(
+        "{} {} defines unsupported Specification Version {}. Please manually upgrade to 3.0 or higher. \
+         For details see https://ui5.github.io/cli/pages/Configuration/#specification-versions - An \
+         attempted migration to a supported specification version failed, likely due to unrecognized \
+         configuration. Check verbose log for details.",
+        if has_kind { shown("kind") } else { "project".to_owned() },
+        name.unwrap_or(MODULE),
+        shown("specVersion"),
+    ))
+}
+
+/// A configuration newer than the schemas, in the words of the newest of them.
+fn as_known(value: &Value) -> Value {
+    let mut value = value.clone();
+    value["specVersion"] = "4.0".into();
+    if value.get("type").is_some_and(|kind| kind == "component") {
+        value["type"] = "library".into();
+    }
+    value
+}
+
+fn is_project(configuration: &Value) -> bool {
+    matches!(configuration.get("kind"), None | Some(Value::Null))
+        || configuration.get("kind").is_some_and(|kind| kind == "project")
+}
+
+/// Theme libraries were once configured as libraries.
+fn kind(configuration: &Value) -> String {
+    const OLD_THEMES: [&str; 3] =
+        ["themelib_sap_fiori_3", "themelib_sap_bluecrystal", "themelib_sap_belize"];
+    let text = |pointer| configuration.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/type").unwrap_or_default();
+    let name = text("/metadata/name").unwrap_or_default();
+    let kind = if kind == "library" && OLD_THEMES.contains(&name) { "theme-library" } else { kind };
+    kind.to_owned()
+}
+
+/// A configuration for a directory that has none.
+fn assumed(kind: &str, source: &str, test: &str) -> Value {
+    let paths = match kind {
+        "application" => json!({ "webapp": source }),
+        _ => json!({ "src": source, "test": test }),
+    };
+    json!({
+        "specVersion": "4.0",
+        "type": kind,
+        "metadata": { "name": "ui5-project-without-ui5-yaml" },
+        "resources": { "configuration": { "paths": paths } },
+    })
+}
+
+/// A text file, as Node reads it. Fails in words.
+fn read(path: &str) -> Result<String, String> {
+    let failed = |error: std::io::Error| in_words_of_node(&error, "open", path);
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .map_err(failed)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Clients may know these words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+fn in_words_of_node(error: &std::io::Error, doing: &str, path: &str) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("ENOENT: no such file or directory, {doing} '{path}'")
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            format!("EACCES: permission denied, {doing} '{path}'")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Which directories are projects, and what is said of those that are not.
+
+use super::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A directory of its own for each test, with these files.
+fn tree(files: &[(&str, &str)]) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let root = std::env::temp_dir().join(format!("ui5-project-{}-{number}", std::process::id()));
+    fs::create_dir_all(&root).expect("the temporary directory can be written to");
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("it is in the root")).expect("it is writable");
+        fs::write(path, text).expect("it is writable");
+    }
+    root.to_str().expect("its path is text").to_owned()
+}
+
+const MANIFEST: (&str, &str) = ("webapp/manifest.json", r#"{"sap.app": {"id": "my.app"}}"#);
+
+const YAML: &str = "specVersion: '4.0'\ntype: application\nmetadata:\n  name: my.app\n";
+
+fn application(yaml: &str) -> String {
+    tree(&[MANIFEST, ("ui5.yaml", yaml)])
+}
+
+#[test]
+fn a_configured_application() {
+    let framework = "framework:\n  name: OpenUI5\n  version: '1.120.30'\n  libraries:\n    - name: sap.m\n    - name: sap.f\n      optional: true\n";
+    let root = application(&format!(
+        "{YAML}{framework}---\nspecVersion: '4.0'\nkind: extension\ntype: task\nmetadata:\n  name: my-task\ntask:\n  path: t.js\n"
+    ));
+    let project = find(&format!("{root}/webapp/../webapp/manifest.json")).expect("it is one");
+    assert_eq!(project.directory, root);
+    assert_eq!((project.name.as_str(), project.kind.as_str()), ("my.app", "application"));
+    assert_eq!(project.framework, Some(Framework::OpenUi5));
+    assert_eq!(project.framework_version.as_deref(), Some("1.120.30"));
+    assert_eq!(project.framework_libraries, ["sap.m", "sap.f"]);
+    assert_eq!(project.source, "webapp");
+    assert_eq!(find(&root), Ok(project.clone()));
+    assert_eq!(find(&format!("{root}/webapp")), Ok(project));
+}
+
+#[test]
+fn the_local_configuration_wins() {
+    let root = tree(&[
+        MANIFEST,
+        ("ui5.yaml", YAML),
+        ("ui5-local.yaml", &format!("{YAML}framework:\n  name: SAPUI5\n  version: 1.136.7\n")),
+    ]);
+    assert_eq!(find(&root).expect("it is one").framework, Some(Framework::SapUi5));
+}
+
+#[test]
+fn directories_without_a_configuration() {
+    for (file, kind, source) in [
+        (("webapp/manifest.json", MANIFEST.1), "application", "webapp"),
+        (("src/main/webapp/manifest.json", MANIFEST.1), "application", "src/main/webapp"),
+        (("src/main/jslib/my/lib/library.js", ""), "library", "src/main/jslib"),
+        (("src/main/js/my/lib/library.js", ""), "library", "src/main/js"),
+        (("src/main/uilib/my/lib/library.js", ""), "library", "src/main/uilib"),
+        (("src/my/lib/.library", "<library><name>my.lib</name></library>"), "library", "src"),
+        (("WebContent/manifest.json", MANIFEST.1), "application", "WebContent"),
+    ] {
+        let project = find(&tree(&[file])).expect(source);
+        assert_eq!((project.kind.as_str(), project.source.as_str()), (kind, source));
+        assert_eq!(project.name, "ui5-project-without-ui5-yaml");
+        assert_eq!(project.configuration, None);
+    }
+}
+
+#[test]
+fn no_project_at_all() {
+    assert_eq!(find("rel/path").expect_err("it is relative"), "Path must be absolute: rel/path");
+    assert_eq!(
+        find("/does/not/exist").expect_err("it is not there"),
+        "ENOENT: no such file or directory, realpath '/does/not/exist'"
+    );
+    assert_eq!(
+        find("/").expect_err("it is none"),
+        "Unable to locate a UI5 project in directory / or any of its parents"
+    );
+    let root = tree(&[("package.json", "{}"), ("a/b.txt", "")]);
+    assert_eq!(
+        find(&format!("{root}/a/b.txt")).expect_err("it is none"),
+        format!(
+            "Unable to find a UI5 project at {root}/a. Make sure the provided path is correct and \
+             contains a valid UI5 project"
+        )
+    );
+}
+
+#[test]
+fn what_is_wrong_is_shown() {
+    let root =
+        application("specVersion: '4.0'\ntype: application\nmetadata:\n  name: My App\n  nme: x\n");
+    let failure = find(&root).expect_err("it is wrong");
+    let expected = format!(
+        "Unable to use the UI5 project located at {root}. Make sure the provided path is correct and \
+         contains a valid UI5 project. Error: Invalid ui5.yaml configuration for project ui5-project\n\
+         \n\
+         Configuration metadata property nme must not be provided here\n\
+         \n\
+         {root}/ui5.yaml:5\n\
+         \n\
+         3: metadata:\n\
+         4:   name: My App\n\
+         5:   nme: x\n     ^\n\
+         \n\n\n\
+         Not a valid project name. It must consist of lowercase alphanumeric characters, dash, \
+         underscore, and period only. Additionally, it may contain an npm-style package scope. For \
+         details, see: https://ui5.github.io/cli/stable/pages/Configuration/#name\n\
+         \n\
+         {root}/ui5.yaml:4\n\
+         \n\
+         2: type: application\n\
+         3: metadata:\n\
+         4:   name: My App\n     ^"
+    );
+    assert_eq!(failure, expected);
+}
+
+#[test]
+fn each_rule_is_named() {
+    let with = |rest: &str| format!("{YAML}{rest}");
+    for (yaml, told) in [
+        (YAML.replace("4.0", "4.1"), "Unsupported \"specVersion\"\n"),
+        (YAML.replace("'4.0'", "4.0"), "Unsupported \"specVersion\"\n"),
+        (
+            YAML.replace("specVersion", "version"),
+            "Configuration must have required property 'specVersion'",
+        ),
+        (
+            YAML.replace("application", "app"),
+            "Configuration type must be equal to one of the allowed values\n",
+        ),
+        (with("framework:\n  name: Openui5\n"), "Allowed values: OpenUI5, SAPUI5"),
+        (
+            with("framework:\n  name: OpenUI5\n  version: '1.120'\n"),
+            "Not a valid version according to the Semantic Versioning",
+        ),
+        (
+            with("framework:\n  version: 1.120.0\n"),
+            "Configuration framework must have required property 'name'",
+        ),
+        (
+            with("resources:\n  configuration:\n    paths:\n      webapp: gone\n"),
+            "Unable to find source directory 'gone' in application project my.app",
+        ),
+        (
+            with("resources:\n  configuration:\n    paths:\n      webapp: ../webapp\n"),
+            "Unable to find source directory '../webapp'",
+        ),
+        (with("---\n") + YAML, "Found 2 configurations of kind 'project' for module ui5-project."),
+        ("a: [".to_owned(), "Failed to parse configuration for project ui5-project at '"),
+        (String::new(), "Failed to create a UI5 project from module ui5-project at "),
+        (
+            "specVersion: '1.0'\ntype: application\nextra: 1\nmetadata:\n  name: old\n".to_owned(),
+            "project old defines unsupported Specification Version 1.0.",
+        ),
+    ] {
+        let failure = find(&application(&yaml)).expect_err(&yaml);
+        assert!(failure.contains(told), "{failure}");
+    }
+}
+
+#[test]
+fn older_and_newer_configurations() {
+    for version in ["0.1", "1.0", "1.1", "2.0", "2.6", "3.0", "3.2"] {
+        let root = application(&YAML.replace("4.0", version));
+        assert_eq!(find(&root).expect(version).spec_version, version);
+    }
+    let newer = YAML.replace("4.0", "5.0").replace("application", "component");
+    let root =
+        tree(&[("ui5.yaml", &(newer + "brandNew: true\n")), ("src/manifest.json", MANIFEST.1)]);
+    assert_eq!(find(&root).expect("5.0 is known").kind, "component");
+}
+
+#[test]
+fn applications_say_what_they_are() {
+    for (manifest, told) in [
+        ("{}", "No sap.app/id configuration found in manifest.json of project my.app"),
+        ("{", "Failed to read /manifest.json for project my.app: "),
+        (r#"{"sap.app": {"id": "${app.id}"}}"#, "Could not find pom.xml in project my.app"),
+    ] {
+        let root = tree(&[("ui5.yaml", YAML), ("webapp/manifest.json", manifest)]);
+        let failure = find(&root).expect_err(manifest);
+        assert!(failure.contains(told), "{failure}");
+    }
+    let root = tree(&[("ui5.yaml", YAML), ("webapp/index.html", "")]);
+    let failure = find(&root).expect_err("it has no manifest");
+    assert!(
+        failure.contains("Could not find required manifest.json for project my.app: "),
+        "{failure}"
+    );
+    let root = tree(&[
+        ("ui5.yaml", YAML),
+        ("webapp/manifest.json", r#"{"sap.app": {"id": "${app.id}"}}"#),
+        ("pom.xml", "<project><properties><app.id>my.app</app.id></properties></project>"),
+    ]);
+    find(&root).expect("it is resolved");
+}
+
+#[test]
+fn libraries_are_where_they_say() {
+    let yaml = ("ui5.yaml", "specVersion: '3.0'\ntype: library\nmetadata:\n  name: my.lib\n");
+    let dot = "<library><name>my.lib</name></library>";
+    find(&tree(&[yaml, ("src/my/lib/.library", dot), ("src/my/lib/sub/manifest.json", "{}")]))
+        .expect("it is one");
+    for (file, told) in [
+        (
+            ("src/other/.library", dot),
+            "Detected namespace \"my/lib\" does not match detected directory structure \"other\"",
+        ),
+        (
+            ("src/readme.md", ""),
+            "Failed to detect namespace or namespace is empty for project my.lib.",
+        ),
+    ] {
+        let failure = find(&tree(&[yaml, file])).expect_err(told);
+        assert!(failure.contains(told), "{failure}");
+    }
+}

@@ -1,0 +1,191 @@
+//! The API reference of a framework: kept in the UI5 data directory as the UI5 MCP server keeps it,
+//! fetched when it is not there, and looked up without reading more of it than is asked for.
+
+mod data;
+mod fetch;
+mod format;
+mod index;
+mod lock;
+mod lookup;
+mod scan;
+
+pub use format::{full, summary, uri};
+pub use lookup::{Found, Hit, Miss};
+
+use crate::{Cdn, Framework, Project};
+use data::Data;
+use portcullis_plugin::{Request, cache, settings};
+use semver::Version;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The setting that names the UI5 data directory.
+pub const DATA_SETTING: &str = "data-dir";
+
+/// For how long a CDN that did not answer is not asked again.
+const RESPITE: Duration = Duration::from_secs(60);
+
+/// A framework in one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Which framework.
+    pub framework: Framework,
+    /// Such as `1.120.30`.
+    pub version: String,
+}
+
+impl Release {
+    /// The release a project uses; where it does not say so, OpenUI5, or a version of long-term
+    /// maintenance.
+    pub fn of(project: &Project) -> Self {
+        let framework = project.framework.unwrap_or(Framework::OpenUi5);
+        let version = project.framework_version.clone().unwrap_or_else(|| {
+            match framework {
+                Framework::OpenUi5 => "1.136.5",
+                Framework::SapUi5 => "1.136.7",
+            }
+            .to_owned()
+        });
+        Self { framework, version }
+    }
+}
+
+/// The API reference of one release.
+pub struct Reference {
+    data: Data,
+    /// The release it is of: the one that was asked for, or the nearest there is.
+    pub release: Release,
+    /// What to know about it when it is not of the release that was asked for.
+    pub note: Option<String>,
+}
+
+impl Reference {
+    /// Opens the reference of a release, and fetches it first if it is not there. Without a CDN it
+    /// is the nearest there is. Fails with why there is none.
+    pub fn open(wanted: &Release, cdn: &Cdn, request: &Request<'_>) -> Result<Self, String> {
+        let directory = settings::get(DATA_SETTING).ok_or_else(|| {
+            format!(
+                "There is no directory to keep the API reference in: ask the operator to set \
+                 `{DATA_SETTING}` of this plugin to the UI5 data directory, such as /home/me/.ui5"
+            )
+        })?;
+        Self::open_in(Path::new(&directory), wanted, cdn, request)
+    }
+
+    /// As [`Reference::open`], in that UI5 data directory.
+    pub fn open_in(
+        directory: &Path,
+        wanted: &Release,
+        cdn: &Cdn,
+        request: &Request<'_>,
+    ) -> Result<Self, String> {
+        let version = &wanted.version;
+        if !is_version(version) {
+            return Err(format!("Invalid framework version: {version}"));
+        }
+        if !directory.is_absolute() {
+            return Err(format!(
+                "The setting `{DATA_SETTING}` is not an absolute path: '{}'",
+                directory.display()
+            ));
+        }
+        let tool = directory.join("mcp-server");
+        let root = tool.join("api_json_files");
+        let framework = wanted.framework.lower_name();
+        let name = format!("{framework}-{}", version.to_lowercase());
+        let target = root.join(&name);
+        let opened = |data| Self { data, release: wanted.clone(), note: None };
+        if target.join(data::THEIRS).is_file() {
+            return Data::open(&target).map(opened);
+        }
+        let base = cdn.base(wanted.framework, Some(&version.to_lowercase()));
+        let silent = format!("silent {base}");
+        let why = match cache::get(&silent) {
+            Some(why) => String::from_utf8_lossy(&why).into_owned(),
+            None => {
+                let staging = root.join("staging").join(&name);
+                let lock = tool.join("locks").join(format!("{name}.lock"));
+                match fetch::fetch(&base, &target, &staging, &lock, request) {
+                    Ok(()) => return Data::open(&target).map(opened),
+                    Err(fetch::Failure::Cdn(why)) => {
+                        cache::set(&silent, &why, RESPITE);
+                        why
+                    }
+                    Err(fetch::Failure::Disk(why)) => why,
+                }
+            }
+        };
+        let Some((version, directory)) = nearest(fetch::cached(&root, framework), version) else {
+            return Err(why);
+        };
+        let note = format!(
+            "This is the API reference of {} {version}, the nearest version at hand: that of {} could \
+             not be had. {why}",
+            wanted.framework, wanted.version
+        );
+        let release = Release { framework: wanted.framework, version };
+        Data::open(&directory).map(|data| Self { data, release, note: Some(note) })
+    }
+
+    /// Looks for a symbol, a part of one, or a module: `sap.m.Button`, `sap.m.Button#text`,
+    /// `sap/m/library`.
+    pub fn find(&mut self, query: &str) -> Result<Found, Miss> {
+        lookup::find(&mut self.data, query)
+    }
+
+    /// A symbol of a module that was found, by its number.
+    pub fn listed(&mut self, module: &str, number: u32) -> Result<Hit, String> {
+        lookup::listed(&mut self.data, module, number)
+    }
+
+    /// Everything that is found, in no more than a few lines each: see [`summary`].
+    pub fn summaries(
+        &mut self,
+        query: &str,
+    ) -> Result<Vec<serde_json::Map<String, serde_json::Value>>, Miss> {
+        match self.find(query)? {
+            Found::One(hit) => Ok(vec![summary(&hit)]),
+            Found::Module { module, symbols } => symbols
+                .into_iter()
+                .map(|number| Ok(summary(&self.listed(&module, number)?)))
+                .collect(),
+        }
+    }
+}
+
+/// Makes `index.json` in a directory of `api.json` files, and our own index beside it, so that the
+/// directory can stand in the UI5 data directory. Fails with why it cannot.
+pub fn index_directory(directory: &Path) -> Result<(), String> {
+    Data::make(directory).map(|_| ())
+}
+
+/// Whether a version can be a part of a path and of a URL.
+fn is_version(version: &str) -> bool {
+    !version.is_empty()
+        && !version.contains("..")
+        && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+}
+
+/// The version nearest to one, the newer of two.
+fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, PathBuf)> {
+    let wanted = Version::parse(wanted).ok()?;
+    let rated = cached.into_iter().filter_map(|(name, path)| {
+        let version = Version::parse(&name).ok()?;
+        let distance = (
+            version.major.abs_diff(wanted.major),
+            version.minor.abs_diff(wanted.minor),
+            version.patch.abs_diff(wanted.patch),
+        );
+        Some((distance, std::cmp::Reverse(version), name, path))
+    });
+    rated
+        .min()
+        .map(|(_, _, name, path)| (name, path))
+        .filter(|(_, path)| fs::metadata(path).is_ok())
+}
+
+#[cfg(test)]
+mod tests;

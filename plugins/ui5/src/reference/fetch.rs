@@ -1,0 +1,214 @@
+//! From the CDN into the data directory: the `api.json` files of one version.
+
+use super::{
+    data::{Data, is_file_name},
+    lock::Lock,
+};
+use portcullis_plugin::{Request, http};
+use serde::Deserialize;
+use std::{
+    collections::HashSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long to wait for the CDN to go on.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// No list of libraries is as large.
+const LARGEST_LIST: u64 = 8 * 1024 * 1024;
+
+/// No `api.json` is nearly as large.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Nor are all of a version.
+const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
+
+/// No version has nearly as many libraries.
+const MOST_LIBRARIES: usize = 1000;
+
+/// The library every version has.
+const CORE: &str = "sap.ui.core";
+
+/// Why the data could not be fetched.
+#[derive(Debug)]
+pub enum Failure {
+    /// The CDN does not have it, or cannot be asked.
+    Cdn(String),
+    /// It could not be kept.
+    Disk(String),
+}
+
+#[derive(Deserialize)]
+struct VersionInfo {
+    libraries: Vec<LibraryInfo>,
+}
+
+#[derive(Deserialize)]
+struct LibraryInfo {
+    name: String,
+    #[serde(default, rename = "npmPackageName")]
+    npm_package_name: Option<String>,
+}
+
+/// Fetches the data of a version from `base` into `target`, unless somebody else does so first.
+///
+/// It is put together in `staging` and then renamed, so that nobody sees half of it.
+pub fn fetch(
+    base: &str,
+    target: &Path,
+    staging: &Path,
+    lock: &Path,
+    request: &Request<'_>,
+) -> Result<(), Failure> {
+    let is_done = || target.join(super::data::THEIRS).is_file();
+    for directory in [lock.parent(), staging.parent()].into_iter().flatten() {
+        fs::create_dir_all(directory).map_err(|error| {
+            Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
+        })?;
+    }
+    let taken = Lock::take(lock, request, is_done)
+        .map_err(|why| Failure::Disk(format!("Failed to fetch API JSON files: {why}")))?;
+    let Some(mut lock) = taken else { return Ok(()) };
+    if is_done() {
+        return Ok(());
+    }
+    let fetched = into(base, staging, &mut lock, request).and_then(|()| {
+        // What is there without an index was left by somebody's accident.
+        remove(target)?;
+        fs::rename(staging, target).map_err(|error| {
+            Failure::Disk(format!("Failed to move {}: {error}", staging.display()))
+        })
+    });
+    let _ = remove(staging);
+    fetched
+}
+
+/// Fetches everything into a new directory.
+fn into(
+    base: &str,
+    directory: &Path,
+    lock: &mut Lock,
+    request: &Request<'_>,
+) -> Result<(), Failure> {
+    let libraries = libraries(base)?;
+    remove(directory)?;
+    fs::create_dir_all(directory).map_err(|error| {
+        Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
+    })?;
+    let mut left = LARGEST_IN_ALL;
+    for (number, library) in libraries.iter().enumerate() {
+        if request.cancelled() {
+            return Err(Failure::Cdn(format!(
+                "Stopped after {number} of {} libraries had been fetched",
+                libraries.len()
+            )));
+        }
+        request.progress(number as f64, libraries.len() as f64, library);
+        let path = directory.join(format!("{library}.api.json"));
+        let size = download(base, library, &path, lock, request, LARGEST.min(left))?;
+        left = left.saturating_sub(size);
+    }
+    request.progress(libraries.len() as f64, libraries.len() as f64, "indexing");
+    lock.touch();
+    Data::make(directory).map(|_| ()).map_err(Failure::Disk)
+}
+
+/// The libraries of a version that can have an API.
+fn libraries(base: &str) -> Result<Vec<String>, Failure> {
+    let url = format!("{base}/resources/sap-ui-version.json");
+    let request = http::Request::get(&url).timeout(PATIENCE).max_bytes(LARGEST_LIST);
+    let response = request.send().map_err(|error| failed(&error.reason.to_string(), &url))?;
+    check(response.status, &url)?;
+    let info: VersionInfo =
+        response.json().map_err(|error| failed(&error.reason.to_string(), &url))?;
+    let mut known = HashSet::new();
+    let names: Vec<String> = info
+        .libraries
+        .into_iter()
+        .filter(|library| library.npm_package_name.as_ref().is_some_and(|name| !name.is_empty()))
+        .map(|library| library.name)
+        .filter(|name| !name.starts_with("themelib_") && known.insert(name.clone()))
+        .collect();
+    if let Some(odd) = names.iter().find(|name| !is_file_name(name)) {
+        return Err(failed(&format!("there cannot be a library named '{odd}'"), &url));
+    }
+    if names.len() > MOST_LIBRARIES {
+        return Err(failed(&format!("it lists more than {MOST_LIBRARIES} libraries"), &url));
+    }
+    Ok(names)
+}
+
+/// Fetches the `api.json` of a library, if it has one. Returns its size.
+fn download(
+    base: &str,
+    library: &str,
+    path: &Path,
+    lock: &mut Lock,
+    request: &Request<'_>,
+    most: u64,
+) -> Result<u64, Failure> {
+    let url = format!("{base}/test-resources/{}/designtime/api.json", library.replace('.', "/"));
+    let unwritten = |error: std::io::Error| {
+        Failure::Disk(format!("Failed to write {}: {error}", path.display()))
+    };
+    let mut file = std::io::BufWriter::new(fs::File::create(path).map_err(unwritten)?);
+    let mut size = 0;
+    let sent = http::Request::get(&url).timeout(PATIENCE).max_bytes(most).send_to(|piece| {
+        if request.cancelled() {
+            return Err(std::io::Error::other("the call was cancelled"));
+        }
+        lock.touch();
+        size += piece.len() as u64;
+        file.write_all(piece)
+    });
+    file.flush().map_err(unwritten)?;
+    drop(file);
+    let response = sent.map_err(|error| failed(&error.reason.to_string(), &url))?;
+    match response.status {
+        404 if library != CORE => {
+            fs::remove_file(path).map_err(unwritten)?;
+            Ok(0)
+        }
+        status => check(status, &url).map(|()| size),
+    }
+}
+
+fn check(status: u16, url: &str) -> Result<(), Failure> {
+    match status {
+        200..=299 => Ok(()),
+        404 => Err(failed("The requested resource does not exist", url)),
+        _ => {
+            let why = format!("The requested resource returned unexpected status \"{status}\"");
+            Err(failed(&why, url))
+        }
+    }
+}
+
+fn failed(why: &str, url: &str) -> Failure {
+    Failure::Cdn(format!("Failed to fetch resource from CDN. Error: {why} for URL: {url}"))
+}
+
+fn remove(directory: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::Disk(format!("Failed to remove {}: {error}", directory.display())))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The directories that hold the data of a framework, and the versions they are of.
+pub fn cached(root: &Path, framework: &str) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let version = name.strip_prefix(framework)?.strip_prefix('-')?.to_owned();
+            let has_index = entry.path().join(super::data::THEIRS).is_file();
+            has_index.then(|| (version, entry.path()))
+        })
+        .collect()
+}

@@ -1,0 +1,379 @@
+//! The index of the API data of one version: which symbol is where in which file, to be looked up
+//! without reading either.
+//!
+//! It is a file beside the `api.json` files. All numbers are little-endian; a text is its offset
+//! and its length in the file, 4 bytes each:
+//!
+//! ```text
+//! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
+//! then 4 bytes each: number of files, symbols, keys, modules, and listed symbols
+//! files     32 bytes each: name, library, size, time; without a size: missing or broken
+//! symbols   24 bytes each: name, file, start (8), length; without a length: not in the file
+//! keys      20 bytes each, in order: hash of the key (8), key, symbol
+//! modules   20 bytes each, in order of file and name: name, file, first listed symbol, how many
+//! listed     4 bytes each: symbol
+//! texts
+//! ```
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// How an index begins. Another number when its form changes: then older ones are made anew.
+pub const MAGIC: &[u8; 24] = b"portcullis api index 1\n\0";
+
+/// How many bytes the record of a key has.
+const KEY: u64 = 20;
+
+/// How far from where it should be a key is looked for at once.
+const WINDOW: u32 = 96;
+
+const HEADER: u64 = 24 + 4 * 8 + 5 * 4;
+
+/// An opened index.
+pub struct Index<R> {
+    source: R,
+    /// What `index.json` was like when this was made.
+    pub stamp: Stamp,
+    digest: u64,
+    files: Table,
+    symbols: Table,
+    keys: Table,
+    modules: Table,
+    listed: Table,
+    length: u64,
+}
+
+/// What a file is like, so that a change is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// In bytes.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970; 0 where that is not known.
+    pub time: u64,
+}
+
+/// A file with symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name in the directory.
+    pub name: String,
+    /// The library it is of.
+    pub library: String,
+    /// What it was like; `None` when it was missing or broken.
+    pub stamp: Option<Stamp>,
+}
+
+/// Where a symbol is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// As the file has it.
+    pub name: String,
+    /// Number of the file.
+    pub file: u32,
+    /// The byte it begins at.
+    pub start: u64,
+    /// How many bytes it has; 0 when it is not there.
+    pub length: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Table {
+    start: u64,
+    count: u32,
+    width: u64,
+}
+
+impl<R: Read + Seek> Index<R> {
+    /// Opens an index. Fails when it is none, or not all of it is there.
+    pub fn open(mut source: R) -> io::Result<Self> {
+        let length = source.seek(SeekFrom::End(0))?;
+        source.seek(SeekFrom::Start(0))?;
+        let mut header = [0; HEADER as usize];
+        source.read_exact(&mut header)?;
+        let (magic, rest) = header.split_at(MAGIC.len());
+        if magic != MAGIC || long(rest, 0) != length {
+            return Err(broken());
+        }
+        let mut start = HEADER;
+        let mut table = |number: usize, width| {
+            let count = short(rest, 32 + 4 * number);
+            let table = Table { start, count, width };
+            start += u64::from(count) * width;
+            table
+        };
+        let index = Self {
+            source,
+            stamp: Stamp { size: long(rest, 8), time: long(rest, 16) },
+            digest: long(rest, 24),
+            files: table(0, 32),
+            symbols: table(1, 24),
+            keys: table(2, KEY),
+            modules: table(3, 20),
+            listed: table(4, 4),
+            length,
+        };
+        if start > length { Err(broken()) } else { Ok(index) }
+    }
+
+    /// Whether it is as it was made. This reads all of it.
+    pub fn is_whole(&mut self) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        self.source.seek(SeekFrom::Start(HEADER))?;
+        self.source.by_ref().take(self.length).read_to_end(&mut bytes)?;
+        Ok(hash(&bytes) == self.digest)
+    }
+
+    /// The symbol of a key.
+    pub fn find(&mut self, key: &str) -> io::Result<Option<u32>> {
+        let (wanted, count) = (hash(key.as_bytes()), self.keys.count);
+        // Hashes are spread evenly: it is nearly where they say, and one read is enough.
+        let guess = (u128::from(wanted) * u128::from(count)) >> 64;
+        let guess = u32::try_from(guess).expect("it is less than the count");
+        let (first, end) = (guess.saturating_sub(WINDOW), guess.saturating_add(WINDOW).min(count));
+        let mut records = vec![0; (end - first) as usize * KEY as usize];
+        self.read(self.keys.start + u64::from(first) * KEY, &mut records)?;
+        let hashes = || records.chunks(KEY as usize).map(|record| long(record, 0));
+        let begins = first == 0 || hashes().next().is_some_and(|hash| hash < wanted);
+        let ends = end == count || hashes().next_back().is_some_and(|hash| hash > wanted);
+        if !begins || !ends {
+            return self.search(self.keys, |index, record| {
+                let order = long(record, 0).cmp(&wanted);
+                let same = order.is_eq().then(|| index.text(record, 8)).transpose()?;
+                Ok((same.map_or(order, |known| known.as_str().cmp(key)), short(record, 16)))
+            });
+        }
+        for record in records.chunks(KEY as usize).filter(|record| long(record, 0) == wanted) {
+            if self.text(record, 8)? == key {
+                return Ok(Some(short(record, 16)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The symbols of a file that a module has, by its lower-case name, in their order.
+    pub fn module(&mut self, file: u32, module: &str) -> io::Result<Vec<u32>> {
+        let found = self.search(self.modules, |index, record| {
+            let known = (short(record, 8), index.text(record, 0)?);
+            let order = known.0.cmp(&file).then_with(|| known.1.as_str().cmp(module));
+            Ok((order, (short(record, 12), short(record, 16))))
+        })?;
+        let Some((first, count)) = found else { return Ok(Vec::new()) };
+        if first.checked_add(count).is_none_or(|end| end > self.listed.count) {
+            return Err(broken());
+        }
+        (first..first + count)
+            .map(|number| Ok(short(&self.record::<4>(self.listed, number)?, 0)))
+            .collect()
+    }
+
+    /// A symbol by its number.
+    pub fn entry(&mut self, number: u32) -> io::Result<Entry> {
+        let record = self.record::<24>(self.symbols, number)?;
+        let name = self.text(&record, 0)?;
+        Ok(Entry {
+            name,
+            file: short(&record, 8),
+            start: long(&record, 12),
+            length: short(&record, 20),
+        })
+    }
+
+    /// A file by its number.
+    pub fn file(&mut self, number: u32) -> io::Result<File> {
+        let record = self.record::<32>(self.files, number)?;
+        let (name, library) = (self.text(&record, 0)?, self.text(&record, 8)?);
+        let stamp = Stamp { size: long(&record, 16), time: long(&record, 24) };
+        Ok(File { name, library, stamp: (stamp.size != u64::MAX).then_some(stamp) })
+    }
+
+    /// Every key. This reads a good part of the index.
+    pub fn keys(&mut self) -> io::Result<Vec<String>> {
+        let start = self.keys.start;
+        let mut bytes = Vec::new();
+        self.source.seek(SeekFrom::Start(start))?;
+        self.source.by_ref().read_to_end(&mut bytes)?;
+        (0..self.keys.count as usize)
+            .map(|number| {
+                let at = number * KEY as usize;
+                let record = bytes.get(at..at + KEY as usize).ok_or_else(broken)?;
+                let from = u64::from(short(record, 8)).checked_sub(start).ok_or_else(broken)?;
+                let from = usize::try_from(from).map_err(|_| broken())?;
+                let text = bytes.get(from..from + short(record, 12) as usize).ok_or_else(broken)?;
+                String::from_utf8(text.to_vec()).map_err(|_| broken())
+            })
+            .collect()
+    }
+
+    /// Looks for a record in a table that is in order.
+    fn search<T>(
+        &mut self,
+        table: Table,
+        mut look: impl FnMut(&mut Self, &[u8]) -> io::Result<(std::cmp::Ordering, T)>,
+    ) -> io::Result<Option<T>> {
+        let (mut low, mut high) = (0, table.count);
+        let mut record = vec![0; usize::try_from(table.width).expect("records are small")];
+        while low < high {
+            let middle = low + (high - low) / 2;
+            self.read(table.start + u64::from(middle) * table.width, &mut record)?;
+            match look(self, &record)? {
+                (std::cmp::Ordering::Less, _) => low = middle + 1,
+                (std::cmp::Ordering::Greater, _) => high = middle,
+                (std::cmp::Ordering::Equal, found) => return Ok(Some(found)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn record<const N: usize>(&mut self, table: Table, number: u32) -> io::Result<[u8; N]> {
+        if number >= table.count {
+            return Err(broken());
+        }
+        let mut record = [0; N];
+        self.read(table.start + u64::from(number) * table.width, &mut record)?;
+        Ok(record)
+    }
+
+    fn text(&mut self, record: &[u8], at: usize) -> io::Result<String> {
+        let (start, length) = (u64::from(short(record, at)), short(record, at + 4));
+        if start + u64::from(length) > self.length {
+            return Err(broken());
+        }
+        let mut text = vec![0; length as usize];
+        self.read(start, &mut text)?;
+        String::from_utf8(text).map_err(|_| broken())
+    }
+
+    fn read(&mut self, start: u64, into: &mut [u8]) -> io::Result<()> {
+        self.source.seek(SeekFrom::Start(start))?;
+        self.source.read_exact(into)
+    }
+}
+
+/// An index being put together.
+#[derive(Default)]
+pub struct Draft {
+    /// The files, by number.
+    pub files: Vec<File>,
+    /// The symbols, by number.
+    pub symbols: Vec<Entry>,
+    /// Which symbol a key is for.
+    pub keys: Vec<(String, u32)>,
+    /// Which symbols a module of a file has, in their order.
+    pub modules: Vec<((u32, String), Vec<u32>)>,
+}
+
+impl Draft {
+    /// The bytes of the index. Fails when there are too many for it.
+    pub fn finish(mut self, stamp: Stamp) -> io::Result<Vec<u8>> {
+        self.keys.sort_by_cached_key(|(key, _)| (hash(key.as_bytes()), key.clone()));
+        self.modules.sort();
+        let listed: Vec<u32> =
+            self.modules.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect();
+        let counts = [
+            self.files.len(),
+            self.symbols.len(),
+            self.keys.len(),
+            self.modules.len(),
+            listed.len(),
+        ];
+        let tables: usize = counts
+            .iter()
+            .zip([32, 24, KEY as usize, 20, 4])
+            .map(|(count, width)| count * width)
+            .sum();
+        let mut bytes =
+            Bytes { tables: Vec::new(), texts: Vec::new(), start: HEADER as usize + tables };
+        for file in &self.files {
+            bytes.text(&file.name)?;
+            bytes.text(&file.library)?;
+            let stamp = file.stamp.unwrap_or(Stamp { size: u64::MAX, time: 0 });
+            bytes.long(stamp.size);
+            bytes.long(stamp.time);
+        }
+        for symbol in &self.symbols {
+            bytes.text(&symbol.name)?;
+            bytes.short(symbol.file);
+            bytes.long(symbol.start);
+            bytes.short(symbol.length);
+        }
+        for (key, symbol) in &self.keys {
+            bytes.long(hash(key.as_bytes()));
+            bytes.text(key)?;
+            bytes.short(*symbol);
+        }
+        let mut first = 0;
+        for ((file, module), symbols) in &self.modules {
+            bytes.text(module)?;
+            bytes.short(*file);
+            bytes.short(first);
+            let count = number(symbols.len())?;
+            bytes.short(count);
+            first += count;
+        }
+        listed.into_iter().for_each(|symbol| bytes.short(symbol));
+        bytes.tables.append(&mut bytes.texts);
+        let length = HEADER + bytes.tables.len() as u64;
+        let mut result = MAGIC.to_vec();
+        for value in [length, stamp.size, stamp.time, hash(&bytes.tables)] {
+            result.extend_from_slice(&value.to_le_bytes());
+        }
+        for count in counts {
+            result.extend_from_slice(&number(count)?.to_le_bytes());
+        }
+        result.append(&mut bytes.tables);
+        Ok(result)
+    }
+}
+
+struct Bytes {
+    tables: Vec<u8>,
+    texts: Vec<u8>,
+    /// Where the texts will be.
+    start: usize,
+}
+
+impl Bytes {
+    fn short(&mut self, value: u32) {
+        self.tables.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn long(&mut self, value: u64) {
+        self.tables.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        let start = number(self.start + self.texts.len())?;
+        let length = number(text.len())?;
+        self.texts.extend_from_slice(text.as_bytes());
+        self.short(start);
+        self.short(length);
+        Ok(())
+    }
+}
+
+/// FNV-1a, stirred so that its first bits are as even as its last.
+fn hash(bytes: &[u8]) -> u64 {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^ (hash >> 33)
+}
+
+fn number(value: usize) -> io::Result<u32> {
+    u32::try_from(value).map_err(|_| io::Error::other("there is too much for an index"))
+}
+
+fn short(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("it is 4 bytes"))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("it is 8 bytes"))
+}
+
+fn broken() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the index is broken")
+}
+
+#[cfg(test)]
+mod tests;

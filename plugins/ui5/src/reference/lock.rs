@@ -1,0 +1,145 @@
+//! A lock between processes, as the UI5 MCP server takes it: whoever creates the file has it.
+
+use portcullis_plugin::Request;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// A lock that nobody has touched for as long is nobody's.
+const STALE: Duration = Duration::from_secs(60);
+
+/// How often to look whether it is free.
+const POLL: Duration = Duration::from_millis(100);
+
+/// How long to wait for it.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    touched: Instant,
+}
+
+impl Lock {
+    /// Takes the lock, or waits until `is_done` says that it is no longer needed: then there is
+    /// none. Fails with why it cannot be had.
+    pub fn take(
+        path: &Path,
+        request: &Request<'_>,
+        is_done: impl Fn() -> bool,
+    ) -> Result<Option<Self>, String> {
+        Self::take_within(path, PATIENCE, request, is_done)
+    }
+
+    fn take_within(
+        path: &Path,
+        patience: Duration,
+        request: &Request<'_>,
+        is_done: impl Fn() -> bool,
+    ) -> Result<Option<Self>, String> {
+        let begun = Instant::now();
+        loop {
+            match create(path) {
+                Ok(()) => {
+                    return Ok(Some(Self { path: path.to_owned(), touched: Instant::now() }));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("cannot lock {}: {error}", path.display())),
+            }
+            if is_done() {
+                return Ok(None);
+            }
+            remove_stale(path);
+            if begun.elapsed() >= patience || request.cancelled() {
+                return Err(format!(
+                    "somebody else has been at it for {} seconds; try again, or delete {} if nobody is",
+                    begun.elapsed().as_secs(),
+                    path.display()
+                ));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Says that it is still held. Cheap: to be called often.
+    pub fn touch(&mut self) {
+        if self.touched.elapsed() > STALE / 6 {
+            // Whoever looks at it goes by when it was changed.
+            let _ = fs::write(&self.path, b"held");
+            self.touched = Instant::now();
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    fs::File::create_new(path).map(|_| ())
+}
+
+/// Removes a lock that is nobody's. Only who holds the lock beside it may, and looks again.
+fn remove_stale(path: &Path) {
+    if !is_stale(path) {
+        return;
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".STALE");
+    let beside = PathBuf::from(beside);
+    if create(&beside).is_ok() {
+        if is_stale(path) {
+            let _ = fs::remove_file(path);
+        }
+        let _ = fs::remove_file(&beside);
+    } else if is_stale(&beside) {
+        let _ = fs::remove_file(&beside);
+    }
+}
+
+fn is_stale(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|metadata| metadata.modified());
+    changed
+        .is_ok_and(|changed| SystemTime::now().duration_since(changed).is_ok_and(|age| age > STALE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::rehearsal::Rehearsal;
+
+    fn path(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ui5-lock-{}-{name}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        path
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let (path, rehearsal) = (path("one"), Rehearsal::new());
+        let request = rehearsal.request();
+        let held = Lock::take(&path, &request, || false).expect("it is free");
+        let wait = Duration::from_millis(1);
+        let failure = Lock::take_within(&path, wait, &request, || false).expect_err("it is held");
+        assert!(failure.starts_with("somebody else has been at it for 0 seconds"), "{failure}");
+        assert!(Lock::take(&path, &request, || true).expect("it is done").is_none());
+        drop(held);
+        assert!(!path.exists());
+        drop(Lock::take(&path, &request, || false).expect("it is free again"));
+    }
+
+    #[test]
+    fn what_nobody_holds_is_taken() {
+        let (path, rehearsal) = (path("stale"), Rehearsal::new());
+        let file = fs::File::create_new(&path).expect("it is not there");
+        file.set_modified(SystemTime::now() - STALE - Duration::from_secs(5)).expect("it is ours");
+        let lock = Lock::take(&path, &rehearsal.request(), || false).expect("it is nobody's");
+        assert!(lock.is_some());
+    }
+}

@@ -1,0 +1,263 @@
+//! From what is asked to the symbols that are meant.
+
+use super::data::{Data, Symbol};
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// No class has more ancestors.
+const MOST_ANCESTORS: usize = 100;
+
+/// How many names are offered instead of one that is not there.
+const OFFERED: usize = 5;
+
+/// A symbol, or a part of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// All that is known of it.
+    pub content: Map<String, Value>,
+    /// The library it is of.
+    pub library: String,
+    /// The module its symbol is in.
+    pub module: Option<String>,
+}
+
+/// What is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// What was asked for.
+    One(Box<Hit>),
+    /// There is no such symbol, but a module of that name: its symbols, by number.
+    Module {
+        /// The module, lower-case and with slashes.
+        module: String,
+        /// The numbers of its symbols, in their order: see [`listed`].
+        symbols: Vec<u32>,
+    },
+}
+
+/// Nothing is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// Why.
+    pub message: String,
+    /// Names that may have been meant.
+    pub near: Vec<String>,
+}
+
+impl From<String> for Miss {
+    fn from(message: String) -> Self {
+        Self { message, near: Vec::new() }
+    }
+}
+
+/// Looks for a symbol, a part of one, or a module. Upper and lower case, `/`, `#` and `.` are the
+/// same.
+pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
+    match look(data, query) {
+        // That nothing is found may be the index's fault.
+        Err(_) if data.mend()? => look(data, query),
+        found => found,
+    }
+}
+
+fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
+    let wanted = normalise(query);
+    let (symbol, field) = split(data, &wanted)?;
+    let Some(symbol) = symbol else {
+        let near = near_symbols(data, &wanted)?;
+        return Err(Miss { message: format!("Could not find symbol for query '{query}'"), near });
+    };
+    let name = name(&symbol);
+    if is_private(&symbol) {
+        return Err(Miss::from(format!("Symbol '{name}' is not public API")));
+    }
+    let Some(field) = field else {
+        let module = module(&symbol);
+        return Ok(Found::One(Box::new(Hit {
+            content: symbol.content,
+            library: symbol.library,
+            module,
+        })));
+    };
+    let (library, file) = (symbol.library.clone(), symbol.file);
+    let mut names = Vec::new();
+    if let Some(hit) = inherited(data, symbol, &field, &mut names)? {
+        return Ok(Found::One(Box::new(hit)));
+    }
+    let module = wanted.replace('.', "/");
+    let symbols = data.module(file, &module)?;
+    if !symbols.is_empty() {
+        return Ok(Found::Module { module, symbols });
+    }
+    let fields = near(&field, &names).into_iter().map(|near| format!("{name}#{near}"));
+    let near = fields.chain(near_symbols(data, &wanted)?).take(OFFERED).collect();
+    let message =
+        format!("Could not find field '{field}' in symbol '{name}' of library '{library}'");
+    Err(Miss { message, near })
+}
+
+/// A symbol that [`Found::Module`] lists.
+pub fn listed(data: &mut Data, module: &str, number: u32) -> Result<Hit, String> {
+    let Symbol { content, library, .. } = data.symbol(number)?;
+    Ok(Hit { content, library, module: Some(module.to_owned()) })
+}
+
+/// As keys are written.
+fn normalise(query: &str) -> String {
+    let lower = query.trim().to_lowercase();
+    let name = lower.strip_prefix("module:").unwrap_or(&lower);
+    name.chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| if c == '/' || c == '#' { '.' } else { c })
+        .collect()
+}
+
+/// The symbol that a name begins with, and the part of it that is meant: what was cut off last.
+fn split(data: &mut Data, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
+    let (mut key, mut field) = (wanted, None);
+    loop {
+        if let Some(symbol) = data.find(key)? {
+            return Ok((Some(symbol), field.filter(|field: &String| !field.is_empty())));
+        }
+        let Some((shorter, cut)) = key.rsplit_once('.') else { return Ok((None, field)) };
+        (key, field) = (shorter, Some(cut.to_owned()));
+    }
+}
+
+/// A part of a symbol or of what it inherits from. Notes what parts there are.
+fn inherited(
+    data: &mut Data,
+    symbol: Symbol,
+    field: &str,
+    names: &mut Vec<String>,
+) -> Result<Option<Hit>, Miss> {
+    let (mut symbol, mut seen) = (symbol, HashSet::new());
+    loop {
+        if let Some(content) = part(&symbol.content, field, names) {
+            let module = module(&symbol);
+            return Ok(Some(Hit { content, library: symbol.library, module }));
+        }
+        let parent = symbol.content.get("extends").and_then(Value::as_str).unwrap_or_default();
+        if parent.is_empty() || seen.len() == MOST_ANCESTORS || !seen.insert(parent.to_owned()) {
+            return Ok(None);
+        }
+        // A parent in a file that cannot be read is one that is not there.
+        match data.find(&normalise(parent)) {
+            Ok(Some(parent)) if !is_private(&parent) => symbol = parent,
+            Ok(_) | Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// The lists in which the parts of a symbol of that kind are, in the order they are looked at, and
+/// the kind of the parts.
+fn lists(kind: &str) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        "class" => &[
+            ("/methods", "method"),
+            ("/properties", "property"),
+            ("/events", "event"),
+            ("/ui5-metadata/properties", "ui5-property"),
+            ("/ui5-metadata/aggregations", "ui5-aggregation"),
+            ("/ui5-metadata/associations", "ui5-association"),
+            ("/ui5-metadata/events", "ui5-event"),
+            ("/ui5-metadata/specialSettings", "ui5-specialSetting"),
+        ],
+        "namespace" | "member" | "object" => {
+            &[("/methods", "method"), ("/properties", "property"), ("/events", "event")]
+        }
+        "interface" => &[("/methods", "method"), ("/events", "event")],
+        "enum" => &[("/properties", "enum-property")],
+        "typedef" => &[("/properties", "property"), ("/parameters", "parameter")],
+        "function" => &[("/parameters", "parameter")],
+        _ => &[],
+    }
+}
+
+fn part(
+    symbol: &Map<String, Value>,
+    field: &str,
+    names: &mut Vec<String>,
+) -> Option<Map<String, Value>> {
+    let kind = symbol.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let of_kind = |kind: &str, part: Option<&Map<String, Value>>| {
+        let mut content = Map::new();
+        content.insert("kind".to_owned(), kind.into());
+        content.extend(part.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        content
+    };
+    if kind == "class" && field == "constructor" {
+        let constructor = symbol.get("constructor").and_then(Value::as_object);
+        return Some(of_kind("constructor", constructor));
+    }
+    for (place, kind) in lists(kind) {
+        let mut list = Some(symbol);
+        let (path, last) = place.rsplit_once('/').expect("they begin with one");
+        if let Some(member) = path.strip_prefix('/') {
+            list = symbol.get(member).and_then(Value::as_object);
+        }
+        let parts = list.and_then(|list| list.get(last)).and_then(Value::as_array);
+        for part in parts.into_iter().flatten().filter_map(Value::as_object) {
+            let name = part.get("name").and_then(Value::as_str).unwrap_or_default();
+            if name.to_lowercase() == field {
+                return Some(of_kind(kind, Some(part)));
+            }
+            let is_private = matches!(
+                part.get("visibility").and_then(Value::as_str),
+                Some("private" | "restricted")
+            );
+            if !is_private && !name.is_empty() {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    None
+}
+
+/// The names of symbols that may have been meant.
+fn near_symbols(data: &mut Data, wanted: &str) -> Result<Vec<String>, String> {
+    let keys = data.keys()?;
+    Ok(near(wanted, &keys).iter().filter_map(|key| data.name(key)).collect())
+}
+
+/// The names most like one: few letters differ, or the last part is the same.
+fn near(wanted: &str, names: &[String]) -> Vec<String> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_lowercase();
+    let wanted_last = last(wanted);
+    let length = wanted.chars().count();
+    let most = (length / 4).clamp(1, 4);
+    let mut rated: Vec<(usize, &String)> = Vec::new();
+    for name in names {
+        let lower = name.to_lowercase();
+        let distance = if lower.chars().count().abs_diff(length) <= most {
+            strsim::damerau_levenshtein(&lower, wanted)
+        } else {
+            usize::MAX
+        };
+        if distance <= most {
+            rated.push((distance, name));
+        } else if wanted_last.len() > 3 && last(name) == wanted_last {
+            rated.push((most + 1, name));
+        } else if wanted_last.len() > 3 && last(name).starts_with(&wanted_last) {
+            rated.push((most + 2, name));
+        }
+    }
+    rated.sort();
+    rated.dedup();
+    rated.into_iter().take(OFFERED).map(|(_, name)| name.clone()).collect()
+}
+
+fn is_private(symbol: &Symbol) -> bool {
+    matches!(
+        symbol.content.get("visibility").and_then(Value::as_str),
+        Some("private" | "restricted")
+    )
+}
+
+fn name(symbol: &Symbol) -> String {
+    symbol.content.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn module(symbol: &Symbol) -> Option<String> {
+    symbol.content.get("module").and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,265 @@
+//! Where in an `api.json` each symbol stands, without holding the file in memory.
+
+use serde::Deserialize;
+use std::io::Read;
+
+/// No symbol is as large.
+const LARGEST_SYMBOL: usize = 16 * 1024 * 1024;
+
+/// No library has as many.
+const MOST_SYMBOLS: usize = 200_000;
+
+/// Deeper than any `api.json` is nested.
+const DEEPEST: usize = 100;
+
+/// What is found in an `api.json`.
+#[derive(Debug, Default, PartialEq)]
+pub struct Library {
+    /// Such as `sap.m`.
+    pub name: String,
+    /// Its symbols, in their order.
+    pub symbols: Vec<Symbol>,
+}
+
+/// A symbol, and where it stands.
+#[derive(Debug, PartialEq)]
+pub struct Symbol {
+    /// As it is written there.
+    pub name: String,
+    /// The module that exports it.
+    pub module: Option<String>,
+    /// The byte it begins at.
+    pub start: u64,
+    /// How many bytes it has.
+    pub length: u32,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    name: String,
+    #[serde(default)]
+    module: Option<String>,
+}
+
+/// Scans a file. Fails with why it is no `api.json`.
+pub fn scan(mut file: impl Read) -> Result<Library, String> {
+    let mut scanner = Scanner::default();
+    let mut chunk = vec![0; 64 * 1024];
+    let mut offset = 0;
+    loop {
+        let length = file.read(&mut chunk).map_err(|error| error.to_string())?;
+        if length == 0 {
+            break;
+        }
+        scanner.chunk(&chunk[..length], offset)?;
+        offset += length as u64;
+    }
+    if !scanner.open.is_empty() || scanner.string || !scanner.begun {
+        return Err("it ends before its JSON does".to_owned());
+    }
+    if !scanner.has_symbols {
+        return Err("it lists no symbols".to_owned());
+    }
+    Ok(scanner.library)
+}
+
+#[derive(Default)]
+struct Scanner {
+    library: Library,
+    /// The brackets that are open.
+    open: Vec<u8>,
+    begun: bool,
+    string: bool,
+    escaped: bool,
+    /// The string being read, where it can matter.
+    text: Vec<u8>,
+    /// The member of the outermost object that is being read.
+    member: Vec<u8>,
+    after_colon: bool,
+    in_symbols: bool,
+    has_symbols: bool,
+    /// Where the symbol being read begins.
+    symbol: Option<u64>,
+    /// What of it is in earlier chunks.
+    buffer: Vec<u8>,
+}
+
+impl Scanner {
+    fn chunk(&mut self, bytes: &[u8], offset: u64) -> Result<(), String> {
+        let mut from = 0;
+        for (index, &byte) in bytes.iter().enumerate() {
+            if self.string {
+                self.in_string(byte);
+                continue;
+            }
+            match byte {
+                b'"' => {
+                    self.string = true;
+                    self.text.clear();
+                }
+                b'{' | b'[' => {
+                    let begins = self.opening(byte, offset + index as u64)?;
+                    from = if begins { index } else { from };
+                }
+                b'}' | b']' => self.closing(byte, &bytes[from..=index])?,
+                b':' if self.open.len() == 1 => self.after_colon = true,
+                b',' if self.open.len() == 1 => self.after_colon = false,
+                _ => self.outside(byte)?,
+            }
+        }
+        if self.symbol.is_some() {
+            self.buffer.extend_from_slice(&bytes[from..]);
+            if self.buffer.len() > LARGEST_SYMBOL {
+                return Err(format!("a symbol is larger than {} MiB", LARGEST_SYMBOL >> 20));
+            }
+        }
+        Ok(())
+    }
+
+    fn in_string(&mut self, byte: u8) {
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' => self.escaped = true,
+            b'"' => {
+                self.string = false;
+                if self.open.len() == 1 {
+                    if !self.after_colon {
+                        self.member.clone_from(&self.text);
+                    } else if self.member == b"library" {
+                        self.library.name = String::from_utf8_lossy(&self.text).into_owned();
+                    }
+                }
+                return;
+            }
+            _ => {}
+        }
+        if self.open.len() == 1 && self.text.len() < 1024 {
+            self.text.push(byte);
+        }
+    }
+
+    /// Whether a symbol begins here.
+    fn opening(&mut self, byte: u8, offset: u64) -> Result<bool, String> {
+        if self.open.is_empty() && (byte != b'{' || self.begun) {
+            return Err("it is not a JSON object".to_owned());
+        }
+        self.begun = true;
+        if self.open.len() == DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        let begins = self.in_symbols && self.open.len() == 2;
+        if self.open.len() == 1 && self.after_colon && self.member == b"symbols" && byte == b'[' {
+            self.in_symbols = true;
+            self.has_symbols = true;
+        }
+        self.open.push(byte);
+        if begins {
+            self.symbol = Some(offset);
+            self.buffer.clear();
+        }
+        Ok(begins)
+    }
+
+    /// `symbol` is what the chunk has of the symbol that may end here.
+    fn closing(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
+        let opened = if byte == b'}' { b'{' } else { b'[' };
+        if self.open.pop() != Some(opened) {
+            return Err("its brackets do not match".to_owned());
+        }
+        if self.open.len() == 1 {
+            self.in_symbols = false;
+        }
+        if self.open.len() == 2 && self.symbol.is_some() {
+            self.buffer.extend_from_slice(symbol);
+            self.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Only a byte order mark may come before the object, and nothing after it.
+    fn outside(&self, byte: u8) -> Result<(), String> {
+        let is_nothing =
+            byte.is_ascii_whitespace() || (!self.begun && [0xef, 0xbb, 0xbf].contains(&byte));
+        if self.open.is_empty() && !is_nothing {
+            return Err("it is not a JSON object".to_owned());
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        let start = self.symbol.take().expect("a symbol is being read");
+        let symbols = &mut self.library.symbols;
+        if symbols.len() == MOST_SYMBOLS {
+            return Err(format!("it has more than {MOST_SYMBOLS} symbols"));
+        }
+        let Head { name, module } = serde_json::from_slice(&self.buffer)
+            .map_err(|error| format!("the symbol at byte {start} cannot be read: {error}"))?;
+        let length = u32::try_from(self.buffer.len()).map_err(|error| error.to_string())?;
+        symbols.push(Symbol { name, module, start, length });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a few bytes at a time.
+    struct Trickle<'b>(&'b [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let length = self.0.len().min(into.len()).min(7);
+            into[..length].copy_from_slice(&self.0[..length]);
+            self.0 = &self.0[length..];
+            Ok(length)
+        }
+    }
+
+    #[test]
+    fn symbols_are_where_they_are_said_to_be() {
+        let text = "\u{feff}{\"v\": {\"symbols\": [{\"name\": \"no\"}]}, \"symbols\": [\n\
+             {\"name\": \"a.B\", \"module\": \"a/B\", \"text\": \"}]\\\"{\", \"more\": [{\"name\": \"x\"}]} ,\n\
+             {\"name\": \"ü.ß\"}], \"library\": \"a\"}\n";
+        for library in [scan(text.as_bytes()), scan(Trickle(text.as_bytes()))] {
+            let library = library.expect("it is one");
+            assert_eq!(library.name, "a");
+            let names: Vec<&str> = library.symbols.iter().map(|it| it.name.as_str()).collect();
+            assert_eq!(names, ["a.B", "ü.ß"]);
+            assert_eq!(library.symbols[0].module.as_deref(), Some("a/B"));
+            for symbol in &library.symbols {
+                let start = usize::try_from(symbol.start).expect("it is small");
+                let text = &text.as_bytes()[start..start + symbol.length as usize];
+                let value: serde_json::Value = serde_json::from_slice(text).expect("it is JSON");
+                assert_eq!(value["name"], *symbol.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_api_json_is_told() {
+        for (text, told) in [
+            ("", "it ends before its JSON does"),
+            ("<html>", "it is not a JSON object"),
+            ("[]", "it is not a JSON object"),
+            ("{}{}", "it is not a JSON object"),
+            ("{}", "it lists no symbols"),
+            (r#"{"symbols": [{"name": "a"}"#, "it ends before its JSON does"),
+            (r#"{"symbols": [{"name": "a"]}}"#, "its brackets do not match"),
+            (r#"{"symbols": [{"name": 1}]}"#, "the symbol at byte 13 cannot be read: "),
+            (r#"{"symbols": [{"name" "a"}]}"#, "the symbol at byte 13 cannot be read: "),
+            (&"{\"a\":".repeat(200), "it is nested too deeply"),
+        ] {
+            let failure = scan(text.as_bytes()).expect_err(told);
+            assert!(failure.starts_with(told), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_symbol_without_end_is_not_held_in_memory() {
+        let endless = std::io::repeat(b' ').take(1 << 30);
+        let failure =
+            scan((&br#"{"symbols": [{"#[..]).chain(endless)).expect_err("it is too large");
+        assert_eq!(failure, "a symbol is larger than 16 MiB");
+    }
+}

@@ -1,0 +1,279 @@
+//! From the CDN to what is found, natively.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const BASE: &str = "https://sdk.openui5.org/1.120.30";
+
+fn directory() -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("ui5-reference-{}-{number}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+fn core() -> Value {
+    json!({ "$schema-ref": "x", "version": "1.120.30", "library": "sap.ui.core", "symbols": [
+        { "kind": "class", "name": "sap.ui.core.Control", "module": "sap/ui/core/Control",
+          "visibility": "public", "extends": "sap.ui.core.Element",
+          "ui5-metadata": { "properties": [{ "name": "busy", "type": "boolean" }] } },
+        { "kind": "class", "name": "sap.ui.core.Element", "module": "sap/ui/core/Element",
+          "visibility": "public", "extends": "sap.ui.core.Control",
+          "methods": [{ "name": "getId", "visibility": "public" }] },
+        { "kind": "namespace", "name": "sap.ui.core", "module": "sap/ui/core/library",
+          "export": "", "visibility": "public" },
+        { "kind": "enum", "name": "sap.ui.core.TextAlign", "module": "sap/ui/core/library",
+          "export": "TextAlign", "visibility": "public", "properties": [{ "name": "Begin" }] },
+        { "kind": "function", "name": "module:sap/base/assert", "module": "sap/base/assert",
+          "visibility": "public", "parameters": [{ "name": "bResult" }] },
+        { "kind": "class", "name": "sap.ui.core.Hidden", "module": "sap/ui/core/Hidden",
+          "visibility": "restricted" },
+    ]})
+}
+
+fn m() -> Value {
+    json!({ "library": "sap.m", "symbols": [
+        { "kind": "class", "name": "sap.m.Button", "module": "sap/m/Button", "visibility": "public",
+          "extends": "sap.ui.core.Control", "constructor": { "parameters": [] },
+          "deprecated": { "since": "1.200", "text": "Press something else." },
+          "events": [{ "name": "press" }],
+          "ui5-metadata": { "properties": [{ "name": "text" }], "events": [{ "name": "press" }] } },
+    ]})
+}
+
+fn online() -> Rehearsal {
+    let library =
+        |name: &str| json!({ "name": name, "npmPackageName": format!("@openui5/{name}") });
+    let versions = json!({ "libraries": [
+        library("sap.ui.core"), library("sap.m"), library("themelib_sap_horizon"),
+        library("sap.without"), { "name": "sap.internal" },
+    ]});
+    let api = |path: &str| format!("{BASE}/test-resources/{path}/designtime/api.json");
+    Rehearsal::new()
+        .page(&format!("{BASE}/resources/sap-ui-version.json"), 200, versions.to_string())
+        .page(&api("sap/ui/core"), 200, core().to_string())
+        .page(&api("sap/m"), 200, m().to_string())
+        .page(&api("sap/without"), 404, "")
+}
+
+fn release(version: &str) -> Release {
+    Release { framework: Framework::OpenUi5, version: version.to_owned() }
+}
+
+fn open(rehearsal: &Rehearsal, directory: &Path, version: &str) -> Result<Reference, String> {
+    Reference::open_in(directory, &release(version), &Cdn::default(), &rehearsal.request())
+}
+
+fn one(reference: &mut Reference, query: &str) -> Value {
+    match reference.find(query).expect("it is found") {
+        Found::One(hit) => Value::Object(full(&hit)),
+        Found::Module { .. } => panic!("{query} is one"),
+    }
+}
+
+#[test]
+fn fetched_once_and_kept_as_the_other_server_keeps_it() {
+    let (rehearsal, directory) = (online(), directory());
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    assert_eq!(one(&mut reference, "sap.m.Button")["name"], "sap.m.Button");
+    assert_eq!(rehearsal.sent().len(), 4);
+    assert_eq!(rehearsal.progress_made().len(), 4);
+    let tool = directory.join("mcp-server");
+    let kept = tool.join("api_json_files/openui5-1.120.30");
+    let mut names: Vec<_> = fs::read_dir(&kept)
+        .expect("it is there")
+        .map(|entry| entry.expect("it is readable").file_name().into_string().expect("text"))
+        .collect();
+    names.sort();
+    let expected = ["index.json", "portcullis.index", "sap.m.api.json", "sap.ui.core.api.json"];
+    assert_eq!(names, expected);
+    let index = fs::read_to_string(kept.join("index.json")).expect("it is there");
+    let begin = "{\n    \"sap.m.button\": {\n        \"name\": \"sap.m.Button\",\n        \
+                 \"filePath\": \"sap.m.api.json\"\n    },\n    \"sap.ui.core.control\": {";
+    assert!(index.starts_with(begin), "{index}");
+    assert!(index.contains("\"sap.base.assert\": {\n        \"name\": \"module:sap/base/assert\""));
+    assert!(fs::read_dir(tool.join("locks")).expect("it is there").next().is_none());
+    assert!(
+        fs::read_dir(tool.join("api_json_files/staging")).expect("it is there").next().is_none()
+    );
+    let again = open(&rehearsal, &directory, "1.120.30").expect("it is there");
+    assert_eq!((again.note, rehearsal.sent().len()), (None, 4));
+}
+
+#[test]
+fn every_way_to_ask() {
+    let (rehearsal, directory) = (online(), directory());
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    for (query, kind, module) in [
+        (" module:sap/m/Button ", "class", "sap/m/Button"),
+        ("SAP.M.BUTTON#Text", "ui5-property", "sap/m/Button"),
+        ("sap.m.Button.press", "event", "sap/m/Button"),
+        ("sap.m.Button#text#x", "ui5-property", "sap/m/Button"),
+        ("sap.m.Button#constructor", "constructor", "sap/m/Button"),
+        ("sap.m.Button#busy", "ui5-property", "sap/ui/core/Control"),
+        ("sap.m.Button#getId", "method", "sap/ui/core/Element"),
+        ("sap.ui.core.TextAlign.Begin", "enum-property", "sap/ui/core/library"),
+        ("sap/base/assert#bResult", "parameter", "sap/base/assert"),
+    ] {
+        let found = one(&mut reference, query);
+        assert_eq!((found["kind"].as_str(), found["module"].as_str()), (Some(kind), Some(module)));
+    }
+    let found = reference.find("sap/ui/core/library").expect("it is a module");
+    assert_eq!(found, Found::Module { module: "sap/ui/core/library".into(), symbols: vec![3, 4] });
+    let summaries = reference.summaries("sap/ui/core/library").expect("it is a module");
+    assert_eq!(summaries.len(), 2);
+    let summary = &reference.summaries("sap.m.Button").expect("it is there")[0];
+    assert_eq!(summary["deprecatedText"], "Press something else.");
+}
+
+#[test]
+fn what_is_not_there_and_what_may_be_meant() {
+    let (rehearsal, directory) = (online(), directory());
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    for (query, message, near) in [
+        ("sap.m.Buton", "Could not find symbol for query 'sap.m.Buton'", &["sap.m.Button"][..]),
+        (
+            "sap.ui.core.TextAlgn",
+            "Could not find field 'textalgn' in symbol 'sap.ui.core' of library 'sap.ui.core'",
+            &["sap.ui.core.TextAlign"],
+        ),
+        (
+            "my.TextAlign",
+            "Could not find symbol for query 'my.TextAlign'",
+            &["sap.ui.core.TextAlign"],
+        ),
+        ("my.app", "Could not find symbol for query 'my.app'", &[]),
+        ("sap.ui.core.Hidden#x", "Symbol 'sap.ui.core.Hidden' is not public API", &[]),
+        (
+            "sap.m.Button#pres",
+            "Could not find field 'pres' in symbol 'sap.m.Button' of library 'sap.m'",
+            &["sap.m.Button#press"],
+        ),
+    ] {
+        let miss = reference.find(query).expect_err(query);
+        assert_eq!(
+            (miss.message.as_str(), miss.near),
+            (message, near.iter().map(|it| (*it).to_owned()).collect())
+        );
+    }
+}
+
+#[test]
+fn without_a_network_it_is_the_nearest() {
+    let directory = directory();
+    open(&online(), &directory, "1.120.30").expect("it is fetched");
+    let rehearsal = Rehearsal::new();
+    for version in ["1.120.31", "1.119.0", "1.152.0"] {
+        let reference = open(&rehearsal, &directory, version).expect("there is one");
+        assert_eq!(reference.release, release("1.120.30"));
+        let note = reference.note.expect("it is labelled");
+        assert!(note.contains("OpenUI5 1.120.30, the nearest version at hand"), "{note}");
+        assert!(note.contains("denied by the host"), "{note}");
+    }
+    let wanted = Release { framework: Framework::SapUi5, version: "1.120.30".into() };
+    let request = rehearsal.request();
+    let why = Reference::open_in(&directory, &wanted, &Cdn::default(), &request).err();
+    assert_eq!(
+        why.expect("there is none"),
+        "Failed to fetch resource from CDN. Error: denied by the host for URL: \
+         https://ui5.sap.com/1.120.30/resources/sap-ui-version.json"
+    );
+    let sent = rehearsal.sent().len();
+    open(&rehearsal, &directory, "1.152.0").expect("there is one");
+    assert_eq!(rehearsal.sent().len(), sent, "it is not asked again at once");
+}
+
+#[test]
+fn an_index_that_does_not_fit_is_made_again() {
+    let (rehearsal, directory) = (online(), directory());
+    open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    let kept = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+    let index = kept.join("portcullis.index");
+    let good = fs::read(&index).expect("it is there");
+    let mut shifted = good.clone();
+    let last = shifted.len() - 1;
+    shifted[last] ^= 1;
+    // Everything behind the header.
+    let mut scattered = good.clone();
+    scattered.iter_mut().skip(120).for_each(|byte| *byte = byte.wrapping_add(3));
+    for bad in
+        [&scattered[..], &b""[..], b"portcullis api index 0\n\0", &good[..good.len() - 9], &shifted]
+    {
+        fs::write(&index, bad).expect("it is writable");
+        let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
+        assert_eq!(one(&mut reference, "sap.m.Button")["library"], "sap.m");
+    }
+    // Somebody else fetches it anew.
+    let mut other = m();
+    other["symbols"][0]["description"] = "New.".into();
+    fs::write(kept.join("sap.m.api.json"), other.to_string()).expect("it is writable");
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
+    assert_eq!(one(&mut reference, "sap.m.Button")["description"], "New.");
+    fs::remove_file(&index).expect("it is there");
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
+    assert_eq!(one(&mut reference, "sap.m.Button")["description"], "New.");
+    assert!(index.exists());
+}
+
+#[test]
+fn broken_data_is_told() {
+    let (rehearsal, directory) = (online(), directory());
+    open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    let kept = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+    fs::write(kept.join("sap.m.api.json"), "{\"symbols\": [").expect("it is writable");
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
+    let miss = reference.find("sap.m.Button").expect_err("it is broken");
+    assert!(miss.message.contains("sap.m.api.json: it ends before its JSON does"), "{miss:?}");
+    assert!(miss.message.contains("Delete the directory "), "{miss:?}");
+    one(&mut reference, "sap.ui.core.Control");
+    let huge = fs::File::create(kept.join("sap.m.api.json")).expect("it is writable");
+    huge.set_len(1 << 30).expect("it takes no room");
+    let miss = reference.find("sap.m.Button").expect_err("it is too large");
+    assert!(miss.message.contains("sap.m.api.json: it is larger than 256 MiB"), "{miss:?}");
+    for (index, told) in [
+        ("{", "EOF while parsing"),
+        (r#"{"a": {"name": "a"}}"#, "its entry 'a' has no name or no file"),
+        (r#"{"a": {"name": "a", "filePath": "../../a"}}"#, "is in a file elsewhere: '../../a'"),
+    ] {
+        fs::write(kept.join("index.json"), index).expect("it is writable");
+        let why = open(&rehearsal, &directory, "1.120.30").err().expect("it is broken");
+        assert!(why.contains(told), "{why}");
+    }
+    // Without an index it was left half done, and is fetched again.
+    fs::remove_file(kept.join("index.json")).expect("it is there");
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    one(&mut reference, "sap.m.Button");
+}
+
+#[test]
+fn answers_that_cannot_be_used() {
+    let versions = format!("{BASE}/resources/sap-ui-version.json");
+    let library = |name: &str| json!({ "libraries": [{ "name": name, "npmPackageName": "x" }] });
+    for (status, body, told) in [
+        (404, String::new(), "Error: The requested resource does not exist for URL: "),
+        (500, String::new(), "returned unexpected status \"500\" for URL: "),
+        (200, "<html>".to_owned(), "not the JSON it should be"),
+        (200, library("../x").to_string(), "there cannot be a library named '../x'"),
+        (200, library("sap.m").to_string(), "denied by the host"),
+    ] {
+        let (rehearsal, directory) = (Rehearsal::new().page(&versions, status, body), directory());
+        let why = open(&rehearsal, &directory, "1.120.30").err().expect("it cannot be used");
+        assert!(why.contains(told), "{why}");
+        let left = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+        assert!(!left.exists());
+    }
+    let (rehearsal, directory) = (Rehearsal::new(), directory());
+    for version in ["", "..", "1.2/3", "../../etc", "1.2.3%2e"] {
+        let why = open(&rehearsal, &directory, version).err().expect("it is odd");
+        assert_eq!(why, format!("Invalid framework version: {version}"));
+    }
+    assert!(
+        open(&rehearsal, Path::new("data"), "1.2.3")
+            .err()
+            .expect("it is relative")
+            .contains("not an absolute path")
+    );
+}
