@@ -1,0 +1,160 @@
+//! The two frameworks, and where their releases are served from.
+
+use portcullis_plugin::{schemars, serde, settings};
+use std::{fmt, str::FromStr};
+
+/// The setting whose URL replaces both frameworks' CDN.
+pub const CDN_SETTING: &str = "cdn-url";
+
+/// A UI5 framework.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(crate = "serde")]
+#[schemars(crate = "schemars", inline)]
+pub enum Framework {
+    /// The open-source part.
+    #[serde(rename = "OpenUI5")]
+    OpenUi5,
+    /// SAP's distribution, which contains OpenUI5.
+    #[serde(rename = "SAPUI5")]
+    SapUi5,
+}
+
+impl Framework {
+    /// Both, in the order the schemas list them.
+    pub const ALL: [Self; 2] = [Self::OpenUi5, Self::SapUi5];
+
+    /// As `ui5.yaml` and people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenUi5 => "OpenUI5",
+            Self::SapUi5 => "SAPUI5",
+        }
+    }
+
+    /// As names of files and packages have it.
+    pub fn lower_name(self) -> &'static str {
+        match self {
+            Self::OpenUi5 => "openui5",
+            Self::SapUi5 => "sapui5",
+        }
+    }
+
+    /// Where its releases are served from, unless the operator says otherwise: see [`Cdn`].
+    pub fn public_cdn(self) -> &'static str {
+        match self {
+            Self::OpenUi5 => "https://sdk.openui5.org",
+            Self::SapUi5 => "https://ui5.sap.com",
+        }
+    }
+}
+
+impl fmt::Display for Framework {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Framework {
+    type Err = String;
+
+    /// Takes the name as [`Framework::name`] gives it.
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|framework| framework.name() == name).ok_or_else(|| {
+            format!("Invalid framework name: {name}. Expected \"OpenUI5\" or \"SAPUI5\".")
+        })
+    }
+}
+
+/// Where the frameworks are served from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cdn {
+    /// Without a slash at its end.
+    mirror: Option<String>,
+}
+
+impl Cdn {
+    /// The one the operator has set with [`CDN_SETTING`], or else the public ones. Fails with what
+    /// is wrong with the setting.
+    pub fn from_settings() -> Result<Self, String> {
+        settings::get(CDN_SETTING).map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
+    }
+
+    /// A mirror that serves both frameworks.
+    pub fn mirror(url: &str) -> Result<Self, String> {
+        let trimmed = url.trim().trim_end_matches('/');
+        if is_url(trimmed) {
+            Ok(Self { mirror: Some(trimmed.to_owned()) })
+        } else {
+            Err(format!(
+                "The setting `{CDN_SETTING}` is not a valid URL: '{url}'. It has to be one such as \
+                 https://mirror.example/ui5"
+            ))
+        }
+    }
+
+    /// The address everything of that framework begins with: of one version, or without any.
+    ///
+    /// ```
+    /// # use ui5::{Cdn, Framework};
+    /// let cdn = Cdn::default();
+    /// assert_eq!(cdn.base(Framework::OpenUi5, None), "https://sdk.openui5.org");
+    /// assert_eq!(cdn.base(Framework::SapUi5, Some("1.120.1")), "https://ui5.sap.com/1.120.1");
+    /// ```
+    pub fn base(&self, framework: Framework, version: Option<&str>) -> String {
+        let base = self.mirror.as_deref().unwrap_or_else(|| framework.public_cdn());
+        match version {
+            Some(version) => format!("{base}/{version}"),
+            None => base.to_owned(),
+        }
+    }
+}
+
+/// Whether requests can be sent there: the scheme, then a host.
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        !host.is_empty()
+            && !host.starts_with(':')
+            && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::rehearsal::Rehearsal;
+
+    #[test]
+    fn names_are_as_they_are_written() {
+        for framework in Framework::ALL {
+            assert_eq!(framework.name().parse(), Ok(framework));
+            assert_eq!(framework.name().to_lowercase(), framework.lower_name());
+        }
+        let wrong = "Openui5".parse::<Framework>().expect_err("the case is wrong");
+        assert_eq!(wrong, "Invalid framework name: Openui5. Expected \"OpenUI5\" or \"SAPUI5\".");
+    }
+
+    #[test]
+    fn a_mirror_replaces_both() {
+        let _rehearsal = Rehearsal::new().setting(CDN_SETTING, "https://mirror.example/ui5//");
+        let cdn = Cdn::from_settings().expect("it is a URL");
+        for framework in Framework::ALL {
+            assert_eq!(cdn.base(framework, Some("1.2.3")), "https://mirror.example/ui5/1.2.3");
+        }
+        let _rehearsal = Rehearsal::new();
+        assert_eq!(Cdn::from_settings(), Ok(Cdn::default()));
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for url in
+            ["", "mirror.example", "ftp://mirror.example", "https://", "https://a b", "https:///x"]
+        {
+            let wrong = Cdn::mirror(url).expect_err(url);
+            assert!(wrong.contains(&format!("'{url}'")), "{wrong}");
+        }
+    }
+}

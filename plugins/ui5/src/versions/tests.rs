@@ -1,0 +1,149 @@
+//! What becomes of the CDN's answers, and of none.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+
+const LIST: &str = r#"{
+    "latest": {"version": "1.152.0", "support": "Maintenance", "lts": false},
+    "active": {"version": "1.148.9", "support": "Maintenance", "lts": true},
+    "1.152": {"version": "1.152.0", "support": "Maintenance", "lts": false},
+    "1.148": {"version": "1.148.9", "support": "Maintenance", "lts": true},
+    "1.120": {"version": "1.120.50", "support": "Maintenance", "lts": true},
+    "1.96": {"version": "1.96.40", "support": "Out of Maintenance", "lts": true}
+}"#;
+
+fn url(file: &str) -> String {
+    format!("https://sdk.openui5.org/{file}")
+}
+
+fn online() -> (Rehearsal, Versions) {
+    let rehearsal = Rehearsal::new().page(&url("version.json"), 200, LIST);
+    let versions = of(Framework::OpenUi5, &Cdn::default());
+    (rehearsal, versions)
+}
+
+#[test]
+fn asked_once_and_handed_on_as_it_is() {
+    let (rehearsal, versions) = online();
+    assert_eq!(versions.source, Source::Cdn);
+    assert_eq!(
+        Value::Object(versions.entries.clone()),
+        serde_json::from_str::<Value>(LIST).unwrap()
+    );
+    assert_eq!(versions.note(), None);
+    assert_eq!(versions.latest().version, "1.152.0");
+    assert_eq!(versions.minor("1.120").expect("it is listed").version, "1.120.50");
+    assert_eq!(versions.minor("latest"), None);
+    assert_eq!(versions.latest_lts(), Some("1.148.9"));
+    assert_eq!(of(Framework::OpenUi5, &Cdn::default()), versions);
+    assert_eq!(rehearsal.sent().len(), 1);
+}
+
+#[test]
+fn how_versions_stand() {
+    let (_rehearsal, versions) = online();
+    for (version, status, is_lts) in [
+        ("1.120.50", "Maintenance", Some(true)),
+        ("1.152.0", "Maintenance", Some(false)),
+        ("1.96.40", "Out of Maintenance", Some(true)),
+        ("1.120.30", "Outdated patch version. Upgrade to '1.120.50'.", Some(true)),
+        ("1.120.50-SNAPSHOT", "Outdated patch version. Upgrade to '1.120.50'.", Some(true)),
+        ("1.120.51", "Maintenance", Some(true)),
+        ("1.150.0", "Out of Maintenance", None),
+        ("1.95.0", "Out of Maintenance", None),
+        ("1.153.0", "Unknown: newer than '1.152.0', the latest version in the list.", None),
+        ("2.0.0", "Unknown: newer than '1.152.0', the latest version in the list.", None),
+        ("latest", "Unknown: not a version such as 1.120.30", None),
+    ] {
+        let support = versions.support(version);
+        assert_eq!((support.status.as_str(), support.is_lts), (status, is_lts), "{version}");
+        assert_eq!(support.latest, "1.152.0");
+        assert_eq!(support.latest_lts.as_deref(), Some("1.148.9"));
+    }
+}
+
+#[test]
+fn a_table_stands_in_and_says_so() {
+    let rehearsal = Rehearsal::new();
+    for framework in Framework::ALL {
+        let versions = of(framework, &Cdn::default());
+        let Source::Table { date, why } = &versions.source else { panic!("it is the table") };
+        assert!(date.starts_with("20") && date.len() == 10, "{date}");
+        let url = format!("{}/version.json", framework.public_cdn());
+        assert_eq!(
+            *why,
+            format!("Failed to fetch resource from CDN. Error: denied by the host for URL: {url}")
+        );
+        assert!(versions.note().expect("it is labelled").contains(date));
+        let latest = Version::parse(versions.latest().version).expect("it is a version");
+        assert!(latest >= Version::new(1, 152, 0));
+        assert!(versions.releases().all(|(_, listed)| Version::parse(listed.version).is_ok()));
+        assert!(versions.minor("1.120").expect("it is maintained until 2030").is_lts);
+        assert!(versions.latest_lts().is_some_and(|lts| lts.starts_with("1.148.")));
+        // Not asked again at once.
+        assert_eq!(of(framework, &Cdn::default()), versions);
+    }
+    assert_eq!(rehearsal.sent().len(), 2);
+    let (dates, source) = dates(Framework::SapUi5, &Cdn::default());
+    assert!(matches!(source, Source::Table { .. }));
+    assert_eq!(dates["1.120"]["endOfMaintenance"], "Long-term Maintenance, Q4/2030");
+}
+
+#[test]
+fn what_was_known_is_remembered() {
+    let _rehearsal = Rehearsal::new();
+    let url = url("version.json");
+    let record = json!({ "fetched": 1_790_121_600_u64, "body": LIST });
+    cache::set(&format!("kept {url}"), record.to_string(), None);
+    let versions = of(Framework::OpenUi5, &Cdn::default());
+    let Source::Remembered { date, .. } = &versions.source else { panic!("it is remembered") };
+    assert_eq!(date, "2026-09-23");
+    assert_eq!(versions.minor("1.96").expect("it is listed").version, "1.96.40");
+}
+
+#[test]
+fn answers_that_cannot_be_used_are_told() {
+    for (status, body, told) in [
+        (404, "", "Error: The requested resource does not exist for URL: "),
+        (503, "", "Error: The requested resource returned unexpected status \"503\" for URL: "),
+        (200, "<html>", "Invalid version.json format. Not JSON: "),
+        (200, "[]", "Invalid version.json format. Expected an object."),
+        (200, "{}", "Invalid version.json format. It names no latest version."),
+    ] {
+        let _rehearsal = Rehearsal::new().page(&url("version.json"), status, body);
+        let versions = of(Framework::OpenUi5, &Cdn::default());
+        let Source::Table { why, .. } = versions.source else { panic!("it is the table") };
+        assert!(why.contains(told), "{why}");
+    }
+}
+
+#[test]
+fn the_overview_has_the_dates() {
+    let overview = json!({ "versions": [
+        { "version": "1.152.*", "support": "Maintenance", "lts": false, "eom": "", "eocp": "" },
+        { "version": "1.142.*", "support": "Maintenance", "lts": false, "eom": "Q3/2026", "eocp": "Q3/2027" },
+        { "version": "*", "support": "Out of Maintenance", "lts": false, "eom": "Q1/2020", "eocp": "" },
+        { "version": 1 },
+    ], "patches": [] });
+    let _rehearsal = Rehearsal::new().page(&url("versionoverview.json"), 200, overview.to_string());
+    let (dates, source) = dates(Framework::OpenUi5, &Cdn::default());
+    assert_eq!(source, Source::Cdn);
+    assert_eq!(
+        Value::Object(dates),
+        json!({ "1.142": { "endOfMaintenance": "Q3/2026", "endOfCloudProvisioning": "Q3/2027" } })
+    );
+}
+
+#[test]
+fn days_are_counted_right() {
+    for (seconds, date) in [
+        (0, "1970-01-01"),
+        (951_782_400, "2000-02-29"),
+        (951_868_800, "2000-03-01"),
+        (1_767_225_599, "2025-12-31"),
+        (4_107_542_399, "2100-02-28"),
+        (4_107_542_400, "2100-03-01"),
+    ] {
+        assert_eq!(day(seconds), date);
+    }
+}
