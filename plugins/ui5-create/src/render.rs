@@ -2,8 +2,8 @@
 
 use crate::escape::{Syntax, code_span};
 use minijinja::{
-    AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, Value, syntax::SyntaxConfig,
-    value::ValueKind,
+    AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, Value,
+    syntax::SyntaxConfig, value::ValueKind,
 };
 use semver::Version;
 use serde::Serialize;
@@ -45,7 +45,9 @@ pub fn render(
             path: template.target.to_owned(),
             text: environment
                 .render_named_str(template.target, template.text, &values)
-                .unwrap_or_else(|error| panic!("the template {} is wrong: {error:#}", template.target)),
+                .unwrap_or_else(|error| {
+                    panic!("the template {} is wrong: {error:#}", template.target)
+                }),
         })
         .collect()
 }
@@ -62,7 +64,7 @@ fn environment(parts: &'static [Template], version: Version) -> Environment<'sta
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     environment.set_keep_trailing_newline(true);
-    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|name| AutoEscape::Custom(Syntax::of(name).name()));
     environment.set_formatter(write_escaped);
     environment.add_filter("code", |value: &str| Value::from_safe_string(code_span(value)));
@@ -91,8 +93,6 @@ fn write_escaped(
     match value.as_str() {
         Some(text) if value.is_safe() => out.write_str(text)?,
         Some(text) => out.write_str(&syntax.escape(text))?,
-        // What `"," if more` comes to where there is no more.
-        None if value.is_undefined() => {}
         None if value.kind() == ValueKind::Number => write!(out, "{value}")?,
         None => {
             let what = format!("{value} is neither text nor a number");
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn versions_decide() {
-        let text = "[% if since(\"1.120\") %]new[% endif %][% if since(\"1.121\") %]newest[% endif %]";
+        let text =
+            "[% if since(\"1.120\") %]new[% endif %][% if since(\"1.121\") %]newest[% endif %]";
         assert_eq!(rendered("a.js", text, &serde_json::json!({})), "new");
     }
 

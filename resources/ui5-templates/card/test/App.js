@@ -11,7 +11,7 @@ sap.ui.define([
 	// Which destination is where. In production the host knows that.
 	const destinations = new Map([
 [% for destination in destinations %]
-		["[= destination.name =]", "[= destination.default_url =]"][= "," if not loop.last =]
+		["[= destination.name =]", "[= destination.default_url =]"][= "," if not loop.last else "" =]
 [% endfor %]
 	]);
 

@@ -1,5 +1,5 @@
 sap.ui.define([
-	"sap/ui/test/Opa5"[= "," if not entity_set =]
+	"sap/ui/test/Opa5"[= "," if not entity_set else "" =]
 [% if not entity_set %]
 	"sap/ui/test/actions/Press"
 ], function (Opa5, Press) {
