@@ -5,6 +5,8 @@ pub mod card;
 mod domains;
 mod escape;
 mod finish;
+#[cfg(test)]
+mod judge;
 mod order;
 mod place;
 mod render;

@@ -21,5 +21,12 @@ export default tseslint.config(
 				tsconfigRootDir: import.meta.dirname
 			}
 		}
+	},
+	{
+		files: ["webapp/test/**/*.ts"],
+		rules: {
+			// QUnit waits for the promises of tests, though its types do not say so.
+			"@typescript-eslint/no-misused-promises": ["error", { checksVoidReturn: { arguments: false } }]
+		}
 	}
 );

@@ -11,8 +11,8 @@ sap.ui.define([
 		onRowSelectionChange() {
 			const table = this.byId("table");
 			const details = this.byId("details");
-			const index = table.getSelectedIndex();
-			const context = index < 0 ? undefined : table.getContextByIndex(index);
+			const [index] = table.getSelectedIndices();
+			const context = index === undefined ? undefined : table.getContextByIndex(index);
 			if (context) {
 				details.setBindingContext(context);
 			}

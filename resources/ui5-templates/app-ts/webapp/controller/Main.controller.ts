@@ -18,8 +18,8 @@ export default class Main extends BaseController {
 	public onRowSelectionChange(): void {
 		const table = this.byId("table") as Table;
 		const details = this.byId("details") as Form;
-		const index = table.getSelectedIndex();
-		const context = index < 0 ? undefined : table.getContextByIndex(index);
+		const [index] = table.getSelectedIndices();
+		const context = index === undefined ? undefined : table.getContextByIndex(index);
 		if (context) {
 			details.setBindingContext(context);
 		}

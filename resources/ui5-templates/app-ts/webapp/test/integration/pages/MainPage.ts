@@ -19,8 +19,8 @@ export default class MainPage extends Opa5 {
 		return this.waitFor({
 			id: "table",
 			viewName,
-			success: (table) => {
-				const columns = (table as unknown as Table).getColumns();
+			success: (table: unknown) => {
+				const columns = (table as Table).getColumns();
 				Opa5.assert.strictEqual(columns.length, [= properties|length =], "the table has its columns");
 			},
 			errorMessage: "There is no table"
@@ -40,8 +40,8 @@ export default class MainPage extends Opa5 {
 		return this.waitFor({
 			controlType: "sap.m.Dialog",
 			searchOpenDialogs: true,
-			success: (dialogs) => {
-				const [dialog] = dialogs as unknown as Dialog[];
+			success: (dialogs: unknown) => {
+				const [dialog] = dialogs as Dialog[];
 				Opa5.assert.ok(dialog.getDomRef()?.textContent?.includes("Hello, World!"), "the greeting is there");
 				dialog.close();
 			},
