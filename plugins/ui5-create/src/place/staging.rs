@@ -3,6 +3,7 @@
 use super::Stop;
 use crate::render::File;
 use std::{
+    collections::HashSet,
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -27,15 +28,19 @@ impl Staging {
                 base.display()
             )
         })?;
+        let mut made = HashSet::from([staging.path().to_owned()]);
         for file in files {
             if stop() {
                 return Err("The call was cancelled. Nothing was written.".to_owned());
             }
             let target = staging.path().join(&file.path);
             let parent = target.parent().expect("a file has a directory");
-            fs::create_dir_all(parent).and_then(|()| fs::write(&target, &file.text)).map_err(
-                |error| format!("Failed to write '{}': {error}. Nothing was left.", file.path),
-            )?;
+            // Asked for once, not for each file: every asking is recorded.
+            let made =
+                if made.insert(parent.to_owned()) { fs::create_dir_all(parent) } else { Ok(()) };
+            made.and_then(|()| fs::write(&target, &file.text)).map_err(|error| {
+                format!("Failed to write '{}': {error}. Nothing was left.", file.path)
+            })?;
         }
         Ok(staging)
     }
