@@ -139,7 +139,7 @@ async function builds(directory) {
 async function shows({ name, data }, page, url, complaints) {
 	await page.goto(`${url}/index.html`, { timeout: 120_000 });
 	const text = data ? "second book" : "The app is up and running";
-	await page.waitForFunction((text) => document.body.innerText.includes(text), { timeout: 60_000 }, text);
+	await page.waitForFunction((text) => document.body.innerText.includes(text), { timeout: 180_000 }, text);
 	if (data) {
 		await page.click("[id$='--table-rowsel1']");
 		await page.waitForFunction(

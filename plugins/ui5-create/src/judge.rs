@@ -45,7 +45,6 @@ fn assert_second_version(manifest: &Value) {
     for pointer in [
         "/sap.ui5/rootView/async",
         "/sap.ui5/routing/config/async",
-        "/sap.ui5/models/i18n/settings/async",
         "/sap.ui5/models//settings/synchronizationMode",
         "/sap.ui5/handleValidation",
         "/sap.ui5/resources",
