@@ -40,6 +40,7 @@ pub struct CreateApp {
     create_app_directory: bool,
     /// Framework to use (OpenUI5 or SAPUI5), defaults to SAPUI5
     #[serde(default = "sapui5")]
+    #[schemars(with = "String", extend("enum" = ["OpenUI5", "SAPUI5"]))]
     framework: Framework,
     /// Framework version, defaults to latest version. Omit this when in doubt. When provided, it must be a concrete semantic version, like e.g. 1.136.0. Versions older than 1.96.0 are not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]

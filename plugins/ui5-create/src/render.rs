@@ -84,10 +84,8 @@ fn write_escaped(
     state: &State<'_, '_>,
     value: &Value,
 ) -> Result<(), Error> {
-    let syntax = match state.auto_escape() {
-        AutoEscape::Custom(name) => Syntax::named(name),
-        _ => None,
-    };
+    let syntax =
+        if let AutoEscape::Custom(name) = state.auto_escape() { Syntax::named(name) } else { None };
     let syntax = syntax
         .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "it has no syntax of ours"))?;
     match value.as_str() {

@@ -152,3 +152,21 @@ fn the_operator_decides_which_domains() {
     assert!(with("a b", "d").expect_err("no domain").starts_with("Invalid domain 'a b'"));
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 2);
 }
+
+#[test]
+fn the_schema_is_plain() {
+    let schema = portcullis_plugin::schemars::schema_for!(CreateCard).to_value();
+    let names = CardType::ALL.map(CardType::name);
+    assert_eq!(schema["properties"]["cardType"]["enum"], json!(names));
+    assert_eq!(schema["properties"]["cardType"]["default"], "List");
+    assert_eq!(schema["properties"]["cardFolderName"]["default"], "card");
+    assert_eq!(schema["properties"]["destinations"]["type"], "array");
+    assert_eq!(schema["required"], json!(["basePath"]));
+    let framework = &portcullis_plugin::schemars::schema_for!(crate::app::CreateApp).to_value()["properties"]
+        ["framework"];
+    let listed = framework["enum"].as_array().expect("it is a list").iter();
+    let listed: Vec<ui5::Framework> =
+        listed.filter_map(|name| name.as_str()?.parse().ok()).collect();
+    assert_eq!(listed, ui5::Framework::ALL);
+    assert_eq!(framework["default"], "SAPUI5");
+}
