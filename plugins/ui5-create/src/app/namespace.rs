@@ -1,0 +1,81 @@
+//! The namespace of an app, and the names that are made from it.
+
+/// Such as `com.myorg.myapp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace(String);
+
+/// How long the name of a UI5 project may be.
+const LONGEST_PROJECT: usize = 80;
+
+impl Namespace {
+    /// Fails with what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_plain = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '.');
+        if !text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            || !text.chars().all(is_plain)
+        {
+            return Err(format!(
+                "The namespace '{}' is not valid. Only alphanumeric characters, underscores and dots \
+                 are allowed.",
+                text.escape_debug()
+            ));
+        }
+        if text.split('.').any(str::is_empty) {
+            return Err(format!(
+                "The namespace '{text}' is not valid: between two dots, and after the last, there \
+                 must be a name, as in com.myorg.myapp."
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// With dots.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// With slashes, as modules have it.
+    pub fn path(&self) -> String {
+        self.0.replace('.', "/")
+    }
+
+    /// The name for `ui5.yaml` and `package.json`, which are stricter than the namespace.
+    pub fn project(&self) -> String {
+        let starts_well = self.0.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_taken = matches!(self.0.as_str(), "node_modules" | "favicon.ico");
+        let mut name = if starts_well && self.0.len() >= 3 && !is_taken {
+            self.0.clone()
+        } else {
+            format!("app-{}", self.0)
+        };
+        name.truncate(LONGEST_PROJECT);
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_made_of_it() {
+        let namespace = Namespace::parse("com.my_org.app1").expect("it is one");
+        assert_eq!(namespace.path(), "com/my_org/app1");
+        assert_eq!(namespace.project(), "com.my_org.app1");
+        for (text, project) in
+            [("1a", "app-1a"), ("ab", "app-ab"), ("favicon.ico", "app-favicon.ico")]
+        {
+            assert_eq!(Namespace::parse(text).expect(text).project(), project);
+        }
+        assert_eq!(Namespace::parse(&"a".repeat(200)).expect("long").project().len(), 80);
+    }
+
+    #[test]
+    fn what_is_no_namespace() {
+        for text in
+            ["", "Com.x", ".a", "_a", "a..b", "a.", "a/b", "a\n", "../a", "a-b", "[= id =]", "ä"]
+        {
+            Namespace::parse(text).expect_err(text);
+        }
+    }
+}

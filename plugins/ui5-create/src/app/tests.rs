@@ -1,0 +1,304 @@
+//! Apps for every version and of every kind, and what is refused.
+
+use super::*;
+use crate::judge::{Folder, assert_valid};
+use portcullis_plugin::{rehearsal::Rehearsal, serde_json::Value};
+use std::fs;
+
+/// Each at the edge of something that changes.
+const VERSIONS: [&str; 24] = [
+    "1.96.0", "1.97.2", "1.98.0", "1.99.1", "1.100.0", "1.103.0", "1.104.0", "1.107.0", "1.108.0",
+    "1.109.3", "1.110.0", "1.112.0", "1.113.0", "1.115.0", "1.117.0", "1.118.0", "1.120.30",
+    "1.123.0", "1.124.0", "1.135.0", "1.136.0", "1.141.0", "1.142.0", "1.152.0",
+];
+
+const METADATA: &str = r#"<Edmx><DataServices><Schema Namespace="s">
+  <EntityType Name="B"><Property Name="ID" Type="Edm.Int32"/><Property Name="title" Type="Edm.String"/>
+   <Property Name="c" Type="Edm.String"/><Property Name="d" Type="Edm.String"/>
+   <Property Name="e" Type="Edm.Date"/><Property Name="f" Type="Edm.Date"/></EntityType>
+  <EntityContainer Name="C"><EntitySet Name="Books" EntityType="s.B"/></EntityContainer>
+</Schema></DataServices></Edmx>"#;
+
+fn call_on(host: &Rehearsal, arguments: Value) -> Result<String, String> {
+    let reply = host.call::<CreateApp>(arguments);
+    reply.map(|reply| reply.as_text()).map_err(|failure| failure.to_string())
+}
+
+/// The arguments, with a base, a namespace and a version unless they say otherwise.
+fn with(folder: &Folder, more: Value) -> Value {
+    let mut all = json!({
+        "appNamespace": "com.x",
+        "basePath": folder.argument(),
+        "frameworkVersion": "1.136.0",
+    });
+    let more = more.as_object().expect("it is an object").clone();
+    all.as_object_mut().expect("it is an object").extend(more);
+    all
+}
+
+fn call(folder: &Folder, more: Value) -> Result<String, String> {
+    call_on(&Rehearsal::new(), with(folder, more))
+}
+
+fn refused(folder: &Folder, more: Value) -> String {
+    let before = folder.list();
+    let refusal = call(folder, more).expect_err("it is refused");
+    assert_eq!(folder.list(), before);
+    refusal
+}
+
+#[test]
+fn apps_of_all_versions_are_well_formed() {
+    let folder = Folder::new();
+    for version in VERSIONS {
+        for typescript in [true, false] {
+            for set in [None, Some("Books")] {
+                let namespace = format!("v{version}.ts{typescript}.d{}", set.is_some());
+                let mut more = json!({
+                    "appNamespace": namespace,
+                    "frameworkVersion": version,
+                    "typescript": typescript,
+                    "author": "Ada O'Neil, @ada",
+                });
+                if let Some(set) = set {
+                    more["oDataV4Url"] = json!("/odata/v4/catalog");
+                    more["oDataEntitySet"] = json!(set);
+                    more["entityProperties"] = json!(["ID", "title"]);
+                }
+                let answer = call(&folder, more).expect(version);
+                assert!(answer.starts_with("Successfully created a SAPUI5 "), "{answer}");
+                is_well_formed(&folder, &namespace, &answer);
+            }
+        }
+    }
+}
+
+fn is_well_formed(folder: &Folder, namespace: &str, answer: &str) {
+    let (_, list) = answer.rsplit_once(" are:\n").expect("there is a list");
+    for path in list.lines() {
+        let text = folder.read(&format!("{namespace}/{path}"));
+        for left in ["[=", "=]", "[%", "%]", "\n\n\n\n"] {
+            assert!(!text.contains(left), "{path}: {left}");
+        }
+        assert!(text.ends_with('\n'), "{path}");
+        match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+            "json" => drop(folder.json(&format!("{namespace}/{path}"))),
+            "xml" => drop(roxmltree::Document::parse(&text).expect(path)),
+            "yaml" => assert!(text.contains(&format!("name: \"{namespace}\"")), "{path}"),
+            _ => {}
+        }
+    }
+    let manifest = folder.json(&format!("{namespace}/webapp/manifest.json"));
+    assert_valid(&manifest);
+    assert_eq!(manifest["sap.app"]["id"], namespace);
+    assert_eq!(folder.json(&format!("{namespace}/package.json"))["author"], "Ada O'Neil, @ada");
+}
+
+#[test]
+fn versions_have_their_effects() {
+    let folder = Folder::new();
+    let mut sizes = Vec::new();
+    let old = with(
+        &folder,
+        json!({
+            "appNamespace": "old", "frameworkVersion": "1.96.0", "oDataV4Url": "http://localhost:4005/a",
+        }),
+    );
+    let new = with(
+        &folder,
+        json!({
+            "appNamespace": "new", "frameworkVersion": "1.141.0", "oDataV4Url": "http://localhost:4005/a",
+        }),
+    );
+    for arguments in [old, new] {
+        let answer = call_on(&Rehearsal::new(), arguments).expect("nothing is in the way");
+        sizes.push(answer.rsplit_once(" are:\n").expect("there is a list").1.lines().count());
+    }
+    assert_eq!(sizes, [34, 33]);
+    let old = folder.json("old/webapp/manifest.json");
+    let new = folder.json("new/webapp/manifest.json");
+    assert_eq!((&old["_version"], &new["_version"]), (&json!("1.37.0"), &json!("2.0.0")));
+    let settings =
+        |manifest: &Value, name: &str| manifest["sap.ui5"]["models"][""]["settings"][name].clone();
+    assert_eq!(settings(&old, "synchronizationMode"), "None");
+    assert_eq!(settings(&old, "earlyRequests"), Value::Null);
+    assert_eq!(settings(&new, "earlyRequests"), true);
+    assert!(folder.read("old/webapp/view/Main.view.xml").contains("<MessagePage"));
+    assert!(folder.read("new/webapp/view/Main.view.xml").contains("enableVerticalResponsiveness"));
+    assert!(folder.read("old/webapp/index.html").contains("data-sap-ui-oninit"));
+    assert!(folder.read("new/webapp/index.html").contains("data-sap-ui-on-init"));
+    assert!(folder.read("old/ui5.yaml").contains("themelib_sap_fiori_3"));
+    let types = &folder.json("old/package.json")["devDependencies"];
+    assert_eq!(types["@sapui5/ts-types-esm"], "~1.96.0");
+    assert_eq!(types["@types/qunit"], "2.5.4");
+    assert_eq!(folder.json("new/package.json")["devDependencies"]["@sapui5/types"], "~1.141.0");
+}
+
+#[test]
+fn the_service_is_asked_and_believed() {
+    let folder = Folder::new();
+    let host = || Rehearsal::new().page("http://localhost:4004/c/$metadata", 200, METADATA);
+    let data = |name: &str, set: Option<&str>, properties: &[&str]| {
+        let mut more = json!({
+            "appNamespace": name, "oDataV4Url": "/c", "entityProperties": properties,
+        });
+        if let Some(set) = set {
+            more["oDataEntitySet"] = json!(set);
+        }
+        call_on(&host(), with(&folder, more))
+    };
+    let chosen = data("a", Some("Books"), &["title", "none", "title"]).expect("it is there");
+    assert!(chosen.contains("the entity set 'Books': title.\n"), "{chosen}");
+    assert!(chosen.contains("no such properties that a table can show: none.\n"), "{chosen}");
+    let view = folder.read("a/webapp/view/Main.view.xml");
+    assert_eq!(view.matches("<table:Column>").count(), 1);
+    let first = data("b", Some("Books"), &[]).expect("it is there");
+    assert!(first.contains("the entity set 'Books': ID, title, c, d, e.\n"), "{first}");
+    let model = data("c", None, &[]).expect("it is there");
+    assert!(model.contains("An OData model was set up, but no UI"), "{model}");
+    assert!(model.contains("The service has the entity sets Books.\n"), "{model}");
+    let unknown = data("d", Some("Cooks"), &[]).expect_err("there is no such set");
+    assert!(unknown.starts_with("The provided OData V4 entity set 'Cooks' does not exist in"));
+    assert!(!folder.path().join("d").exists());
+}
+
+#[test]
+fn a_service_that_is_away_means_no_columns() {
+    let folder = Folder::new();
+    let more = json!({ "oDataV4Url": "/c", "oDataEntitySet": "Books" });
+    let answer = call(&folder, more).expect("the app is made all the same");
+    assert!(answer.contains("has no columns and the Form has no fields"), "{answer}");
+    assert!(answer.contains("could not be read, so the given entity set"), "{answer}");
+    assert_eq!(
+        folder.json("com.x/webapp/manifest.json")["sap.app"]["dataSources"]["default"]["uri"],
+        "/c/"
+    );
+}
+
+#[test]
+fn refusals_come_in_the_order_of_the_original() {
+    let folder = Folder::new();
+    let wrong = json!({
+        "frameworkVersion": "1.95.0", "oDataV4Url": "ftp://localhost/x", "createAppDirectory": false,
+    });
+    assert_eq!(
+        refused(&folder, wrong),
+        "The provided framework version 1.95.0 is not valid!\nThe minimum version for SAPUI5 is 1.96.0."
+    );
+    let wrong = json!({ "oDataV4Url": "https://evil.example/x" });
+    assert!(refused(&folder, wrong).starts_with("Domain \"evil.example\" is not allowed."));
+    fs::create_dir(folder.path().join("com.x")).expect("it can be made");
+    let wrong = json!({ "oDataV4Url": "not a url" });
+    assert!(refused(&folder, wrong).starts_with("The provided OData V4 service URL is not valid."));
+    assert_eq!(
+        refused(&folder, json!({})),
+        format!(
+            "Target directory '{}/com.x' already exists. Please choose a different namespace or base \
+             path or remove the existing directory.",
+            folder.argument()
+        )
+    );
+}
+
+#[test]
+fn hostile_arguments_are_refused() {
+    let folder = Folder::new();
+    for more in [
+        json!({ "appNamespace": "../x" }),
+        json!({ "appNamespace": "a..b" }),
+        json!({ "appNamespace": "com.x\n" }),
+        json!({ "author": "\", \"scripts\": {" }),
+        json!({ "author": "" }),
+        json!({ "author": "[= id =]" }),
+        json!({ "oDataV4Url": "/a", "oDataEntitySet": "Books'/>" }),
+        json!({ "oDataV4Url": "/a", "oDataEntitySet": "B", "entityProperties": ["{path: 'x'}"] }),
+        json!({ "basePath": "rel" }),
+    ] {
+        refused(&folder, more);
+    }
+}
+
+#[test]
+fn an_operators_author_is_escaped_for_each_file() {
+    let folder = Folder::new();
+    let author = "Ünï \"<b>\" [= id =] `$(x)` *O'Neil* 😀";
+    let host = Rehearsal::new().setting("author", author);
+    call_on(&host, with(&folder, json!({}))).expect("it is a name");
+    assert_eq!(folder.json("com.x/package.json")["author"], author);
+    assert!(folder.read("com.x/LICENSE").contains(&format!("Copyright {author}\n")));
+    assert!(folder.read("com.x/README.md").contains("&lt;b>"));
+    let nobody = Folder::new();
+    call(&nobody, json!({})).expect("nothing is in the way");
+    assert_eq!(nobody.json("com.x/package.json").get("author"), None);
+    assert!(nobody.read("com.x/LICENSE").contains("Copyright [name of copyright owner]\n"));
+}
+
+#[test]
+fn without_a_directory_of_its_own_nothing_is_overwritten() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("README.md"), "mine").expect("it can be written");
+    for dry_run in [true, false] {
+        let more = json!({ "createAppDirectory": false, "dryRun": dry_run });
+        let refusal = refused(&folder, more);
+        assert!(refusal.contains("would be overwritten: README.md."), "{refusal}");
+    }
+    fs::rename(folder.path().join("README.md"), folder.path().join("notes.md")).expect("it moves");
+    let answer = call(&folder, json!({ "createAppDirectory": false })).expect("nothing is there");
+    let first = format!(
+        "Successfully created a SAPUI5 TypeScript application inside {}\n",
+        folder.argument()
+    );
+    assert!(answer.starts_with(&first), "{answer}");
+    assert_eq!(folder.read("notes.md"), "mine");
+    assert_eq!(folder.list().iter().filter(|name| !name.ends_with('/')).count(), 34);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let folder = Folder::new();
+    let answer = call(&folder, json!({ "dryRun": true })).expect("nothing is in the way");
+    assert!(answer.starts_with("Dry run: nothing was written."), "{answer}");
+    assert!(answer.contains("webapp/Component.ts\n"), "{answer}");
+    assert!(!answer.contains("npm install"), "{answer}");
+    assert_eq!(folder.list(), [""; 0]);
+}
+
+#[test]
+fn the_answer_says_how_to_go_on() {
+    let folder = Folder::new();
+    let plain = call(&folder, json!({})).expect("nothing is in the way");
+    assert!(plain.contains("Note that 'npm start' starts the server"), "{plain}");
+    assert!(plain.contains("npm install\n") && plain.contains("git init"), "{plain}");
+    assert!(!plain.contains("and 'npm install' was executed"), "{plain}");
+    let app = folder.path().join("app");
+    fs::create_dir(&app).expect("it can be made");
+    let more = json!({
+        "basePath": app, "runNpmInstall": false, "initializeGitRepository": false,
+        "typescript": false, "framework": "OpenUI5",
+    });
+    let cap = call(&folder, more).expect("nothing is in the way");
+    assert!(
+        cap.starts_with("Successfully created a OpenUI5 JavaScript application inside "),
+        "{cap}"
+    );
+    assert!(cap.contains("**MUST** use 'cds watch'") && cap.contains("/com.x/index.html"), "{cap}");
+    assert!(!cap.contains("NOT done"), "{cap}");
+}
+
+#[test]
+fn the_latest_version_comes_with_its_age() {
+    let folder = Folder::new();
+    let mut arguments = with(&folder, json!({}));
+    arguments.as_object_mut().expect("it is an object").remove("frameworkVersion");
+    let answer = call_on(&Rehearsal::new(), arguments).expect("there is a table");
+    assert!(answer.contains("From a table of 20"), "{answer}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_app_is_in_the_way() {
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("com.x")).expect("made");
+    assert!(refused(&folder, json!({})).contains("already exists"));
+    assert_eq!(elsewhere.list(), [""; 0]);
+}

@@ -1,0 +1,53 @@
+//! The tools that create things: UI5 applications and integration cards.
+
+pub mod app;
+pub mod card;
+mod domains;
+mod escape;
+mod finish;
+#[cfg(test)]
+mod judge;
+mod order;
+mod place;
+mod render;
+mod service;
+mod versions;
+
+use app::{AUTHOR_SETTING, CreateApp};
+use card::CreateCard;
+use portcullis_plugin::prelude::*;
+
+/// What names of people and destinations may consist of.
+fn is_author(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" .,'@_-".contains(&byte))
+}
+
+plugin! {
+    name: "ui5-create",
+    title: "UI5 creation",
+    description: "Creates UI5 applications and UI integration cards from templates of its own.",
+    tools: [CreateApp, CreateCard],
+    wants: [
+        Want::http("ui5.sap.com", "GET", "to ask which SAPUI5 version is the latest"),
+        Want::http("sdk.openui5.org", "GET", "to ask which OpenUI5 version is the latest"),
+        Want::http("$cdn-url", "GET", "to ask the mirror that is set instead").optional(),
+        Want::http(
+            "http://localhost:4004",
+            "GET",
+            "to read the metadata of an OData service under development",
+        )
+        .optional(),
+        Want::http("services.odata.org", "GET", "to read the metadata of sample services").optional(),
+        Want::http("$odata-server", "GET", "to read the metadata of services there").optional(),
+        Want::settings("cdn-url", "the address of a mirror of the UI5 CDN"),
+        Want::settings("odata-server", "one more server to read metadata from: https://host:port"),
+        Want::settings(
+            domains::SETTING,
+            "the domains that URLs may name, with commas; all if empty; otherwise localhost and \
+             services.odata.org",
+        ),
+        Want::settings(AUTHOR_SETTING, "the author of apps for which none is named"),
+        Want::cache(1024 * 1024, "to keep the list of UI5 versions for some hours"),
+    ],
+}

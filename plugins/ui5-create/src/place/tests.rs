@@ -1,0 +1,158 @@
+//! Nothing is left half done, whatever is in the way.
+
+use super::{staging::PREFIX, *};
+use crate::judge::Folder;
+use std::cell::Cell;
+
+fn files(paths: &[&str]) -> Vec<File> {
+    let file = |path: &&str| File { path: (*path).to_owned(), text: format!("text of {path}") };
+    paths.iter().map(file).collect()
+}
+
+fn base(folder: &Folder) -> Base {
+    Base::open(folder.argument()).expect("it is there")
+}
+
+const GO_ON: Stop<'static> = &|| false;
+
+#[test]
+fn a_base_is_an_absolute_directory() {
+    let folder = Folder::new();
+    assert_eq!(Base::open("rel").expect_err("relative"), "Path must be absolute: rel");
+    let missing = folder.path().join("none").display().to_string();
+    assert_eq!(
+        Base::open(&missing).expect_err("missing"),
+        format!("ENOENT: no such file or directory, realpath '{missing}'")
+    );
+    fs::write(folder.path().join("file"), "").expect("it can be written");
+    Base::open(&format!("{}/file", folder.argument())).expect_err("a file");
+    Base::open(&format!("{}/x/..", folder.argument())).expect_err("not plain");
+    let slashes = Base::open(&format!("{}/./", folder.argument())).expect("the same");
+    assert_eq!(slashes.path(), folder.path());
+}
+
+#[test]
+fn names_stay_beneath_the_base() {
+    let folder = Folder::new();
+    let base = base(&folder);
+    for name in ["", ".", "..", "a/../..", "../x", "/etc", "a\\b", "a\nb", "a\u{202e}b", "a\0"] {
+        base.beneath(name).expect_err(name);
+    }
+    for (name, path) in [("a", "a"), ("a/b", "a/b"), ("./a/../b/", "b"), ("ä b", "ä b")] {
+        assert_eq!(base.beneath(name), Ok(folder.path().join(path)));
+    }
+}
+
+#[test]
+fn a_directory_appears_whole() {
+    let folder = Folder::new();
+    let base = base(&folder);
+    let target = folder.path().join("x/y");
+    base.create(&target, &files(&["a", "b/c"]), GO_ON).expect("there is nothing in the way");
+    assert_eq!(folder.list(), ["x/", "x/y/", "x/y/a", "x/y/b/", "x/y/b/c"]);
+    assert_eq!(folder.read("x/y/b/c"), "text of b/c");
+    let again = base.create(&target, &files(&["a"]), GO_ON).expect_err("it is there");
+    assert!(again.starts_with("Failed to create directory"), "{again}");
+    assert_eq!(folder.list().len(), 5);
+}
+
+#[test]
+fn a_write_that_fails_leaves_nothing() {
+    let folder = Folder::new();
+    let base = base(&folder);
+    // The second file needs a directory where the first one is.
+    let failed = base.create(&folder.path().join("x/y"), &files(&["a", "a/b"]), GO_ON);
+    assert!(failed.expect_err("it cannot be").contains("Failed to write 'a/b'"));
+    assert_eq!(folder.list(), [""; 0]);
+    base.add(&files(&["a", "a/b"]), GO_ON).expect_err("it cannot be");
+    assert_eq!(folder.list(), [""; 0]);
+    let long = folder.path().join("x").join("y".repeat(300));
+    base.create(&long, &files(&["a"]), GO_ON).expect_err("no file system has such names");
+    assert_eq!(folder.list(), [""; 0]);
+}
+
+#[test]
+fn a_call_that_is_cancelled_leaves_nothing() {
+    let folder = Folder::new();
+    let asked = Cell::new(0);
+    let stop = || asked.replace(asked.get() + 1) == 1;
+    let stopped = base(&folder).create(&folder.path().join("x"), &files(&["a", "b", "c"]), &stop);
+    assert!(stopped.expect_err("it was cancelled").contains("cancelled"));
+    assert_eq!((folder.list(), asked.get()), (Vec::new(), 2));
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let folder = Folder::new();
+    fs::write(folder.path().join("b"), "mine").expect("it can be written");
+    let refused = base(&folder).add(&files(&["a", "b"]), GO_ON).expect_err("b is there");
+    assert!(refused.contains("exist already and would be overwritten: b."), "{refused}");
+    assert_eq!((folder.list(), folder.read("b")), (vec!["b".to_owned()], "mine".to_owned()));
+}
+
+#[test]
+fn files_are_added_to_what_is_there() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path().join("d")).expect("it can be made");
+    fs::write(folder.path().join("d/mine"), "mine").expect("it can be written");
+    base(&folder).add(&files(&["a", "d/b", "e/f/c"]), GO_ON).expect("nothing is in the way");
+    assert_eq!(folder.list(), ["a", "d/", "d/b", "d/mine", "e/", "e/f/", "e/f/c"]);
+}
+
+#[test]
+fn what_was_made_is_removed_again() {
+    let folder = Folder::new();
+    let mut undo = Undo::default();
+    undo.make_directory(&folder.path().join("d")).expect("it can be made");
+    fs::write(folder.path().join("from"), "").expect("it can be written");
+    undo.move_file(&folder.path().join("from"), &folder.path().join("d/to")).expect("it moves");
+    fs::write(folder.path().join("taken"), "mine").expect("it can be written");
+    undo.move_file(&folder.path().join("taken"), &folder.path().join("d/to")).expect_err("taken");
+    assert_eq!(undo.all("It failed.".to_owned()), "It failed.");
+    assert_eq!(folder.list(), ["taken"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    let base = base(&folder);
+    symlink(elsewhere.path(), folder.path().join("link")).expect("it can be made");
+    symlink("nowhere", folder.path().join("dangling")).expect("it can be made");
+    let through = base.create(&folder.path().join("link/x"), &files(&["a"]), GO_ON);
+    assert!(through.expect_err("a link").contains("a file or a link"));
+    base.add(&files(&["b", "link/a"]), GO_ON).expect_err("a link");
+    base.add(&files(&["dangling"]), GO_ON).expect_err("it would be overwritten");
+    let onto = base.create(&folder.path().join("dangling"), &files(&["a"]), GO_ON);
+    onto.expect_err("it is there");
+    assert_eq!(elsewhere.list(), [""; 0]);
+    assert_eq!(folder.list(), ["dangling", "link"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_crash_left_is_swept() {
+    use std::os::unix::fs::symlink;
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    fs::write(elsewhere.path().join("mine"), "").expect("it can be written");
+    let directory = |name: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.join("d")).expect("it can be made");
+    };
+    let now = std::time::UNIX_EPOCH.elapsed().expect("it is later").as_secs();
+    let young = format!("{PREFIX}{}-0000000a", now - 60);
+    let others = format!("{PREFIX}notes");
+    directory(&format!("{PREFIX}1000-0000000a"));
+    directory(&young);
+    directory(&others);
+    let link = format!("{PREFIX}1000-0000000b");
+    symlink(elsewhere.path(), folder.path().join(&link)).expect("it can be made");
+    base(&folder).create(&folder.path().join("x"), &[], GO_ON).expect("nothing is in the way");
+    let mut left = folder.list();
+    left.retain(|name| !name.ends_with("/d/"));
+    let mut expected = [link, format!("{young}/"), format!("{others}/"), "x/".to_owned()];
+    expected.sort();
+    assert_eq!(left, expected);
+    assert_eq!(elsewhere.list(), ["mine"]);
+}

@@ -1,0 +1,111 @@
+//! The OData service of an app: where it is, and what its metadata say.
+
+pub mod metadata;
+#[cfg(test)]
+mod tests;
+
+use crate::domains::{Domains, web_url};
+use metadata::Metadata;
+use portcullis_plugin::http;
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+use url::Url;
+
+/// Where services are that have no host: a CAP server while one develops.
+const SAME_SERVER: &str = "http://localhost:4004";
+
+/// For everything together. An app without columns now is better than one with columns too late.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// No service has as much metadata as this.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// An OData V4 service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Where to ask it now.
+    address: Url,
+    /// As the app calls it: without a server that is there only during development.
+    pub app_url: String,
+}
+
+impl Service {
+    /// Understands what the caller wrote. The failure says what would be right.
+    pub fn parse(text: &str, domains: &Domains) -> Result<Self, String> {
+        let full = match text.strip_prefix('/') {
+            // `//host` names a server: it would leave the one that is meant.
+            Some(rest) if !rest.starts_with(['/', '\\']) => format!("{SAME_SERVER}{text}"),
+            _ => text.to_owned(),
+        };
+        let Some(mut address) = web_url(&full) else {
+            return Err(format!(
+                "The provided OData V4 service URL is not valid. It must be either an absolute URL \
+                 starting with http:// or https:// or pathname like '/odata/v4/serviceName' in case \
+                 the OData service is exposed on the same server as the application. In this case, \
+                 the protocol and host '{SAME_SERVER}' will be assumed and used by this tool for \
+                 inquiries about the service. {}",
+                domains.note()
+            )
+            .trim_end()
+            .to_owned());
+        };
+        domains.check(&address)?;
+        address.set_fragment(None);
+        if !address.path().ends_with('/') {
+            // UI5 resolves what it asks for against this.
+            address.set_path(&format!("{}/", address.path()));
+        }
+        let app_url = if names_port_of_localhost(&full) {
+            let query = address.query().map(|query| format!("?{query}")).unwrap_or_default();
+            format!("{}{query}", address.path())
+        } else {
+            address.to_string()
+        };
+        Ok(Self { address, app_url })
+    }
+
+    /// Whether it is a CAP server, which wants a token before it is written to.
+    pub fn is_cap(&self) -> bool {
+        self.address.host_str() == Some("localhost") && self.address.port() == Some(4004)
+    }
+
+    /// Asks for the metadata. Fails with why there are none.
+    pub fn metadata(&self) -> Result<Metadata, String> {
+        let mut url = self.address.clone();
+        url.set_path(&format!("{}$metadata", url.path()));
+        let started = Instant::now();
+        let mut body = Vec::new();
+        // Together not much more than what the whole may take.
+        let response = http::Request::get(url.as_str())
+            .header("accept", "application/xml")
+            .connect_timeout(PATIENCE / 2)
+            .first_byte_timeout(PATIENCE / 2)
+            .between_bytes_timeout(PATIENCE / 4)
+            .max_bytes(LARGEST)
+            .send_to(|piece| {
+                if started.elapsed() > PATIENCE {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "it took more than 10 s"));
+                }
+                body.extend_from_slice(piece);
+                Ok(())
+            })
+            .and_then(http::Response::success)
+            .map_err(|error| match error.is_denied() {
+                true => format!("{error} (the operator has not granted that address)"),
+                false => error.to_string(),
+            })?;
+        let text = String::from_utf8(body)
+            .map_err(|_| format!("GET {}: the metadata are not UTF-8", response.url))?;
+        Metadata::parse(&text).map_err(|why| format!("GET {}: {why}", response.url))
+    }
+}
+
+/// Whether it starts with `http://localhost:<port>`, whatever the port.
+fn names_port_of_localhost(url: &str) -> bool {
+    let lower = url.to_ascii_lowercase();
+    let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
+    let port = rest.and_then(|rest| rest.strip_prefix("localhost:"));
+    port.is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
+}

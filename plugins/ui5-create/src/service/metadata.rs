@@ -1,0 +1,120 @@
+//! The metadata of an OData V4 service, as far as a table needs them: sets, and their properties.
+
+use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::HashMap;
+
+/// No metadata have more elements than this.
+const MOST_NODES: u32 = 2_000_000;
+
+/// How long a chain of base types is followed, in case it is a circle.
+const LONGEST_CHAIN: usize = 32;
+
+/// What there is to be read from a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metadata {
+    sets: Vec<EntitySet>,
+}
+
+/// Entities of one type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntitySet {
+    /// What it is called in the URL.
+    pub name: String,
+    /// Properties whose values fit into a cell, in order, those of the base types first.
+    pub properties: Vec<String>,
+}
+
+struct EntityType<'x> {
+    base: Option<&'x str>,
+    properties: Vec<&'x str>,
+}
+
+impl Metadata {
+    /// Reads the XML, whatever prefixes its names have. Fails with what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let document = Document::parse_with_options(text, options)
+            .map_err(|error| format!("the metadata are not XML that can be read: {error}"))?;
+        if document.root_element().tag_name().name() != "Edmx" {
+            return Err("the answer is XML, but no OData metadata".to_owned());
+        }
+        let mut types = HashMap::new();
+        for entity_type in named(document.root(), "EntityType") {
+            let Some(name) = entity_type.attribute("Name") else {
+                continue;
+            };
+            for namespace in namespaces(entity_type) {
+                types.insert(format!("{namespace}.{name}"), EntityType::read(entity_type));
+            }
+        }
+        let sets = named(document.root(), "EntitySet").filter_map(|set| {
+            let name = set.attribute("Name")?;
+            let properties = set.attribute("EntityType").map(|of| properties_of(of, &types));
+            Some(EntitySet { name: name.to_owned(), properties: properties.unwrap_or_default() })
+        });
+        Ok(Self { sets: sets.collect() })
+    }
+
+    /// The entity set of that name.
+    pub fn set(&self, name: &str) -> Option<&EntitySet> {
+        self.sets.iter().find(|set| set.name == name)
+    }
+
+    /// The names of all sets that the tool can be called with.
+    pub fn set_names(&self) -> impl Iterator<Item = &str> {
+        self.sets.iter().map(|set| set.name.as_str()).filter(|name| is_plain(name))
+    }
+}
+
+impl<'x> EntityType<'x> {
+    fn read(entity_type: Node<'x, 'x>) -> Self {
+        let properties = entity_type
+            .children()
+            .filter(|child| child.tag_name().name() == "Property")
+            .filter(|property| property.attribute("Type").is_none_or(fits_into_a_cell))
+            .filter_map(|property| property.attribute("Name"))
+            .filter(|name| is_plain(name));
+        Self { base: entity_type.attribute("BaseType"), properties: properties.collect() }
+    }
+}
+
+/// A service may be anybody's: only what the arguments could name goes on into files and answers.
+pub fn is_plain(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Neither lists nor complex types nor streams do.
+fn fits_into_a_cell(edm_type: &str) -> bool {
+    edm_type.strip_prefix("Edm.").is_some_and(|name| {
+        name != "Stream" && !name.starts_with("Geography") && !name.starts_with("Geometry")
+    })
+}
+
+fn named<'x>(root: Node<'x, 'x>, name: &'static str) -> impl Iterator<Item = Node<'x, 'x>> {
+    root.descendants().filter(move |node| node.tag_name().name() == name)
+}
+
+/// The schema's namespace, and its alias.
+fn namespaces<'x>(node: Node<'x, 'x>) -> impl Iterator<Item = &'x str> {
+    let schema = node.ancestors().find(|ancestor| ancestor.tag_name().name() == "Schema");
+    let names = schema.map(|schema| [schema.attribute("Namespace"), schema.attribute("Alias")]);
+    names.into_iter().flatten().flatten()
+}
+
+fn properties_of(name: &str, types: &HashMap<String, EntityType<'_>>) -> Vec<String> {
+    let mut chain = Vec::new();
+    let mut next = Some(name);
+    while let Some(found) = next.and_then(|name| types.get(name)) {
+        chain.push(found);
+        next = found.base.filter(|_| chain.len() < LONGEST_CHAIN);
+    }
+    let mut properties: Vec<String> = Vec::new();
+    for property in chain.iter().rev().flat_map(|found| &found.properties) {
+        if !properties.iter().any(|known| known == property) {
+            properties.push((*property).to_owned());
+        }
+    }
+    properties
+}

@@ -1,0 +1,4 @@
+// All integration tests: list a new journey here.
+sap.ui.define([
+	"./HelloJourney"
+]);

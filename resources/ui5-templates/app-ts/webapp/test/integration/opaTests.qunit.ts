@@ -1,0 +1,2 @@
+// All integration tests: import a new journey here.
+import "./HelloJourney";

@@ -1,0 +1,2 @@
+// All unit tests: import a new one here.
+import "./controller/Main.qunit";

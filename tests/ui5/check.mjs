@@ -1,0 +1,202 @@
+// Takes what create_ui5_app makes at its word: installs, lints, compiles, builds and runs four apps.
+//
+//   PORTCULLIS=target/debug/portcullis npm test
+//
+// PORTCULLIS         the binary
+// PORTCULLIS_CONFIG  its configuration; its own without it
+// CHROMIUM           the browser; `chromium` without it
+// KEEP               a directory to work in, which stays; without it, a temporary one
+// REFRESH_LOCKS      set it to write the lock files anew after a template has changed
+
+import assert from "node:assert/strict";
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import puppeteer from "puppeteer-core";
+import { run, serve } from "./processes.mjs";
+import { startService } from "./service.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const portcullis = process.env.PORTCULLIS;
+const chromium = process.env.CHROMIUM ?? "chromium";
+
+/** The version whose libraries are all on npm. */
+const UI5 = "1.152.0";
+
+const DATA = {
+	oDataV4Url: "/odata/v4/catalog",
+	oDataEntitySet: "Books",
+	entityProperties: ["ID", "title", "price"]
+};
+
+/** Not by animation frames, which is the default: OPA5 waits until nobody asks for any. */
+const POLLING = { polling: 250 };
+
+const APPS = [
+	{ name: "com.example.ts", typescript: true },
+	{ name: "com.example.tsdata", typescript: true, data: DATA },
+	{ name: "com.example.js", typescript: false },
+	{ name: "com.example.jsdata", typescript: false, data: DATA }
+];
+
+assert.ok(portcullis, "PORTCULLIS must say where the binary is");
+
+const kept = process.env.KEEP && path.resolve(process.env.KEEP);
+const base = kept ?? await mkdtemp(path.join(os.tmpdir(), "portcullis-ui5-"));
+if (kept) {
+	await mkdir(kept, { recursive: true });
+}
+
+test("what create_ui5_app makes works", { timeout: 15 * 60_000 }, async (t) => {
+	t.after(() => kept ?? rm(base, { recursive: true, force: true }));
+	const browser = await puppeteer.launch({
+		executablePath: await which(chromium),
+		args: process.getuid?.() === 0 ? ["--no-sandbox"] : []
+	});
+	t.after(() => browser.close());
+	for (const app of APPS) {
+		await t.test(app.name, (t) => check(t, app, browser));
+	}
+});
+
+/** The path of a program, which puppeteer wants to have. */
+async function which(program) {
+	const { stdout } = await run("sh", ["-c", "command -v \"$1\"", "sh", program], { seconds: 10 });
+	return stdout.trim();
+}
+
+/** Everything about one app. */
+async function check(t, app, browser) {
+	const directory = path.join(base, app.name);
+	await t.test("is created", () => create(app));
+	await t.test("installs", () => install(app, directory));
+	await t.test("has no findings of the UI5 linter", () => run("node", [
+		path.join(here, "node_modules/@ui5/linter/bin/ui5lint.js")
+	], { cwd: directory, seconds: 180 }));
+	await t.test("has no findings of ESLint", () => npm(directory, ["run", "lint", "--", "--max-warnings", "0"]));
+	if (app.typescript) {
+		await t.test("compiles", () => npm(directory, ["run", "ts-typecheck"]));
+	}
+	await t.test("builds", () => builds(directory));
+	await t.test("runs", async (t) => {
+		const served = await serve(directory, app.data && await startService(t));
+		t.after(() => served.stop());
+		const look = (action) => withPage(browser, action);
+		await t.test("as an app", () => look((page, complaints) => shows(app, page, served.url, complaints)));
+		for (const name of ["unit/unitTests", "integration/opaTests"]) {
+			await t.test(name, () => look((page, complaints) => passes(app, name, page, served.url, complaints)));
+		}
+	});
+}
+
+async function create({ name, typescript, data }) {
+	const args = {
+		appNamespace: name,
+		basePath: base,
+		framework: "OpenUI5",
+		frameworkVersion: UI5,
+		typescript,
+		runNpmInstall: false,
+		initializeGitRepository: false,
+		...data
+	};
+	await rm(path.join(base, name), { recursive: true, force: true });
+	const config = process.env.PORTCULLIS_CONFIG ? ["--config", process.env.PORTCULLIS_CONFIG] : [];
+	const command = [...config, "call", "create_ui5_app", "--root", base, JSON.stringify(args)];
+	const { stdout } = await run(portcullis, command, { seconds: 60 });
+	const language = typescript ? "TypeScript" : "JavaScript";
+	assert.match(stdout, new RegExp(`Successfully created a OpenUI5 ${language} application`));
+}
+
+/** Apps of one language need the same packages: the second borrows those of the first. */
+async function install(app, directory) {
+	const first = APPS.find(({ typescript }) => typescript === app.typescript);
+	if (first !== app) {
+		await symlink(path.join(base, first.name, "node_modules"), path.join(directory, "node_modules"));
+		return;
+	}
+	const lock = path.join(here, "locks", app.typescript ? "typescript.json" : "javascript.json");
+	await cp(path.join(here, ".npmrc"), path.join(directory, ".npmrc"));
+	if (process.env.REFRESH_LOCKS) {
+		await npm(directory, ["install", "--package-lock-only"]);
+		await rename(path.join(directory, "package-lock.json"), lock);
+	}
+	await cp(lock, path.join(directory, "package-lock.json"));
+	await npm(directory, ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+}
+
+function npm(directory, args) {
+	return run("npm", args, { cwd: directory, seconds: 300 });
+}
+
+async function builds(directory) {
+	await npm(directory, ["run", "build"]);
+	const preload = await readFile(path.join(directory, "dist/Component-preload.js"), "utf8");
+	assert.match(preload, /sap\.ui\.require\.preload|sap\.ui\.predefine/);
+	JSON.parse(await readFile(path.join(directory, "dist/manifest.json"), "utf8"));
+}
+
+/** The page of the app shows what it should, and complains of nothing. */
+async function shows({ name, data }, page, url, complaints) {
+	await page.goto(`${url}/index.html`, { timeout: 120_000 });
+	const text = data ? "second book" : "The app is up and running";
+	// UI5 keeps words together with spaces of other kinds.
+	const isThere = (text) => document.body.innerText.replace(/\s+/g, " ").includes(text);
+	await page.waitForFunction(isThere, { ...POLLING, timeout: 120_000 }, text);
+	if (data) {
+		await page.click("[id$='--table-rowsel1']");
+		await page.waitForFunction(
+			() => [...document.querySelectorAll("input")].some(({ value }) => value === "The second book"),
+			{ ...POLLING, timeout: 20_000 }
+		);
+	}
+	if (kept) {
+		await page.screenshot({ path: path.join(kept, `${name}.png`) });
+	}
+	assert.deepEqual(complaints, []);
+}
+
+/** The QUnit page says that there were tests, and that none failed. */
+async function passes({ name }, suite, page, url, complaints) {
+	const testsuite = `test-resources/${name.replaceAll(".", "/")}/testsuite.qunit`;
+	await page.goto(`${url}/test/Test.qunit.html?testsuite=${testsuite}&test=${suite}`, { timeout: 120_000 });
+	const done = () => document.querySelector("#qunit-testresult .total") &&
+		document.querySelector("#qunit-testresult").innerText.includes("completed");
+	try {
+		await page.waitForFunction(done, { ...POLLING, timeout: 120_000 });
+	} catch (error) {
+		throw new Error(`${suite} came to no end: ${complaints.join("\n")}`, { cause: error });
+	}
+	const count = (kind) => page.$eval(`#qunit-testresult .${kind}`, ({ innerText }) => Number(innerText));
+	const [total, failed] = [await count("total"), await count("failed")];
+	const report = failed && await page.$eval("#qunit-tests", ({ innerText }) => innerText);
+	assert.ok(total > 0, `${suite} has no assertions`);
+	assert.equal(failed, 0, `${report}\n${complaints.join("\n")}`);
+}
+
+/** A page of its own, in front: nothing moves in those behind. */
+async function withPage(browser, action) {
+	const page = await browser.newPage();
+	try {
+		await page.setViewport({ width: 1280, height: 900 });
+		await page.bringToFront();
+		await action(page, listen(page));
+	} finally {
+		await page.close();
+	}
+}
+
+/** What the page complains of from now on. */
+function listen(page) {
+	const complaints = [];
+	page.on("pageerror", (error) => complaints.push(String(error)));
+	page.on("response", (response) => {
+		const isMissing = response.status() >= 400 && !response.url().endsWith("/favicon.ico");
+		if (isMissing) {
+			complaints.push(`${response.status()} ${response.url()}`);
+		}
+	});
+	return complaints;
+}
