@@ -13,8 +13,6 @@ const require = createRequire(import.meta.url);
 const TSC = require.resolve('typescript/bin/tsc');
 const INTERFACES = join(require.resolve('@ui5/ts-interface-generator/package.json'), '../dist/generateTSInterfaces.js');
 
-const UI5_YAML = 'specVersion: "4.0"\nmetadata:\n  name: my.shop\ntype: application\n';
-
 // What a project needs where its guide shows no such file.
 function scaffold() {
   const setup = blocksOf('typescript.md').filter(({ path }) => path === 'tsconfig.json' || path === 'ui5.yaml');
@@ -29,7 +27,7 @@ export function makeProject(folder, blocks, language) {
     .filter(({ path }) => path)
     .filter((block) => block.language !== other || block.path.endsWith('.mjs'))
     .map((block) => ({ ...block, path: block.path.replace(/^card\//, 'webapp/') }));
-  writeProject(folder, files, language === 'ts' ? scaffold() : { 'ui5.yaml': UI5_YAML });
+  writeProject(folder, files, scaffold());
   return files.map(({ path }) => path);
 }
 

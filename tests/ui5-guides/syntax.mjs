@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DOMParser } from '@xmldom/xmldom';
-import { parse as parseHtml } from 'parse5';
+import { parse as parseHtml, parseFragment } from 'parse5';
 import ts from 'typescript';
 import { parseDocument } from 'yaml';
 
@@ -78,7 +78,8 @@ function declaredModules() {
 
 function html(block) {
   const problems = [];
-  parseHtml(block.text, { onParseError: (problem) => problems.push(`${problem.code} in line ${problem.startLine}`) });
+  const parse = block.path ? parseHtml : parseFragment;
+  parse(block.text, { onParseError: (problem) => problems.push(`${problem.code} in line ${problem.startLine}`) });
   if (problems.length) throw new Error(problems.join(', '));
 }
 

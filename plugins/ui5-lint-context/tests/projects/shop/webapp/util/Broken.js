@@ -1,0 +1,3 @@
+sap.ui.define([], function () {
+	return {;
+});
