@@ -1,3 +1,0 @@
-sap.ui.define([], function () {
-	return {;
-});
