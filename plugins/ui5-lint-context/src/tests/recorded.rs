@@ -196,6 +196,13 @@ fn what_a_deprecation_names_is_looked_up_too() {
 }
 
 #[test]
+fn what_a_part_leaves_out_is_not_missing_in_its_context() {
+    let part = within_budget(shop(), PLENTY, 0);
+    assert_eq!(context(&part.results, nothing, PLENTY), context(&shop(), nothing, PLENTY));
+    assert_eq!(looked_up(&part.results), looked_up(&shop()));
+}
+
+#[test]
 fn the_context_has_the_shape_of_the_tool() {
     let context = serde_json::to_value(context(&shop(), nothing, PLENTY)).expect("it is JSON");
     let members: Vec<&String> = context.as_object().unwrap().keys().collect();
