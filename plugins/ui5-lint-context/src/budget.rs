@@ -1,0 +1,258 @@
+//! As much of a report as an answer has room for, the most severe first, and how to get the rest.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::report::{FileFindings, Finding, Severity};
+
+/// The smallest budget; a smaller one counts as this. It has room for one finding at least, if need be
+/// with shortened texts.
+pub const LEAST_BUDGET: usize = 8 * 1024;
+
+/// How many rules and files a note names.
+const NAMED: usize = 4;
+/// How much of a name a note shows, in characters.
+const NAME_LENGTH: usize = 100;
+
+/// A part of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The findings; in JSON, the tool's `results`.
+    pub results: Vec<FileFindings>,
+    /// What is left and how to get it; `None` if nothing is.
+    pub note: Option<String>,
+    /// Where the next part starts; `None` after the last one.
+    pub next: Option<usize>,
+}
+
+/// The part of a report that starts at finding `offset` and takes at most `budget` bytes as JSON.
+///
+/// A report that fits stays in the linter's order. Otherwise files with fatal findings come first, then
+/// those with errors, and in each file too the severe findings come first; a file is divided only if it
+/// is larger than a part. Details that a part has shown are left empty when they come again. Parts of
+/// one report, each asked for with the `next` of the one before, hold every finding once.
+pub fn within_budget(report: Vec<FileFindings>, budget: usize, offset: usize) -> Part {
+    let budget = budget.max(LEAST_BUDGET);
+    let total = report.iter().map(|file| file.messages.len()).sum();
+    let mut whole = Page::new(usize::MAX);
+    report.iter().for_each(|file| whole.add_whole(file));
+    if offset == 0 && whole.size <= budget {
+        return Part { results: whole.files, note: None, next: None };
+    }
+    let mut files = report;
+    most_severe_first(&mut files);
+    let mut page = Page::new(budget);
+    let mut position = 0;
+    for file in &files {
+        let start = position;
+        position += file.messages.len();
+        if position <= offset {
+            continue;
+        }
+        let mut rest = file.clone();
+        rest.messages.drain(..offset.saturating_sub(start));
+        if !page.add(&rest) {
+            break;
+        }
+    }
+    let end = offset + page.count();
+    let next = (end < total).then_some(end);
+    let note = note(&files, offset, end, total);
+    Part { results: page.files, note: Some(note), next }
+}
+
+fn most_severe_first(files: &mut [FileFindings]) {
+    for file in files.iter_mut() {
+        file.messages.sort_by_key(Finding::rank);
+    }
+    files.sort_by_key(|file| file.messages.first().map_or(u8::MAX, Finding::rank));
+}
+
+/// A part in the making.
+struct Page {
+    files: Vec<FileFindings>,
+    seen: HashSet<String>,
+    budget: usize,
+    /// What it takes as JSON.
+    size: usize,
+}
+
+impl Page {
+    fn new(budget: usize) -> Self {
+        Self { files: Vec::new(), seen: HashSet::new(), budget, size: "[]".len() }
+    }
+
+    fn count(&self) -> usize {
+        self.files.iter().map(|file| file.messages.len()).sum()
+    }
+
+    /// Adds a file if it fits, or a piece of it if it fits nowhere. Says whether there may be room for more.
+    fn add(&mut self, file: &FileFindings) -> bool {
+        if self.size + cost(file, &self.seen) <= self.budget {
+            self.add_whole(file);
+            return true;
+        }
+        let fits_elsewhere = "[]".len() + cost(file, &HashSet::new()) <= self.budget;
+        if self.files.is_empty() || !fits_elsewhere {
+            self.add_piece(file);
+        }
+        false
+    }
+
+    fn add_whole(&mut self, file: &FileFindings) {
+        let mut added = self.begin(file);
+        for finding in &file.messages {
+            let finding = without_repetition(finding, &self.seen);
+            self.size += size_of(&finding);
+            self.remember(&finding);
+            added.messages.push(finding);
+        }
+        self.files.push(added);
+    }
+
+    fn add_piece(&mut self, file: &FileFindings) {
+        let before = self.size;
+        let mut added = self.begin(file);
+        for finding in &file.messages {
+            let mut finding = without_repetition(finding, &self.seen);
+            let first = self.files.is_empty() && added.messages.is_empty();
+            if first {
+                shorten(&mut finding, self.budget.saturating_sub(self.size));
+            }
+            let size = size_of(&finding);
+            if !first && self.size + size > self.budget {
+                break;
+            }
+            self.size += size;
+            self.remember(&finding);
+            added.messages.push(finding);
+        }
+        if added.messages.is_empty() {
+            self.size = before;
+        } else {
+            self.files.push(added);
+        }
+    }
+
+    /// A file without findings yet, its own size counted.
+    fn begin(&mut self, file: &FileFindings) -> FileFindings {
+        let added = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
+        self.size += json(&added).len() + ",".len();
+        added
+    }
+
+    fn remember(&mut self, finding: &Finding) {
+        if let Some(details) = finding.message_details.as_deref().filter(|text| !text.is_empty()) {
+            self.seen.insert(details.to_owned());
+        }
+    }
+}
+
+/// What a file takes as JSON in a part that has shown some details.
+fn cost(file: &FileFindings, seen: &HashSet<String>) -> usize {
+    let mut shown: HashSet<String> = HashSet::new();
+    let findings = file.messages.iter().map(|finding| {
+        let mut finding = without_repetition(finding, seen);
+        if let Some(details) = &mut finding.message_details
+            && !details.is_empty()
+            && !shown.insert(details.clone())
+        {
+            details.clear();
+        }
+        size_of(&finding)
+    });
+    let empty = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
+    findings.sum::<usize>() + json(&empty).len() + ",".len()
+}
+
+/// The finding with its details in one line, or empty if the part has them already.
+fn without_repetition(finding: &Finding, seen: &HashSet<String>) -> Finding {
+    let mut finding = finding.clone();
+    if let Some(details) = &mut finding.message_details {
+        *details = details.replace("\r\n", " ").replace('\n', " ");
+        if seen.contains(details) {
+            details.clear();
+        }
+    }
+    finding
+}
+
+/// Cuts the texts of a finding until it takes no more than this.
+fn shorten(finding: &mut Finding, room: usize) {
+    for text in [finding.message_details.as_mut(), Some(&mut finding.message)].into_iter().flatten()
+    {
+        // In JSON a character of text takes six bytes at most.
+        let most = room / 3 / 6;
+        if json(text).len() > room / 3 {
+            *text = format!("{}…", text.chars().take(most).collect::<String>());
+        }
+    }
+}
+
+fn size_of(finding: &Finding) -> usize {
+    json(finding).len() + ",".len()
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers are JSON")
+}
+
+/// What is shown, what is left, and how to get it.
+fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> String {
+    if start >= total {
+        return format!("There are {total} findings: nothing starts at offset {start}.");
+    }
+    let shown =
+        format!("Shown are the findings {} to {end} of {total}, the most severe first.", start + 1);
+    let mut position = 0;
+    let mut left: Vec<(&str, &Finding)> = Vec::new();
+    for file in files {
+        for finding in &file.messages {
+            if position >= end {
+                left.push((&file.file_path, finding));
+            }
+            position += 1;
+        }
+    }
+    if left.is_empty() {
+        return format!("{shown} None are left.");
+    }
+    let errors = left.iter().filter(|(_, finding)| finding.severity == Severity::Error).count();
+    let paths = distinct(left.iter().map(|(path, _)| *path));
+    let rules = distinct(left.iter().map(|(_, finding)| finding.rule_id.as_str()));
+    let by_rule: Vec<String> = rules
+        .iter()
+        .take(NAMED)
+        .map(|(rule, count)| format!("{} ({count})", clipped(rule)))
+        .collect();
+    let patterns: Vec<String> = paths.iter().take(NAMED).map(|(path, _)| clipped(path)).collect();
+    format!(
+        "{shown} Left are {errors} errors and {} warnings in {} files; most often {}. To get the rest, name \
+         the files you are working on in filePatterns, such as {}, or go on at offset {end}.",
+        left.len() - errors,
+        paths.len(),
+        by_rule.join(", "),
+        json(&patterns),
+    )
+}
+
+/// How often each comes, the most frequent first, else in their order.
+fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for name in names {
+        let place = *places.entry(name).or_insert_with(|| {
+            counts.push((name, 0));
+            counts.len() - 1
+        });
+        counts[place].1 += 1;
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+fn clipped(name: &str) -> String {
+    if name.chars().count() <= NAME_LENGTH {
+        return name.to_owned();
+    }
+    format!("{}…", name.chars().take(NAME_LENGTH).collect::<String>())
+}

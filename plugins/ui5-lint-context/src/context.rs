@@ -1,0 +1,194 @@
+//! What helps to understand and to repair findings: rules, API, guides, documentation.
+
+use regex_lite::Regex;
+use serde::Serialize;
+use serde_json::Value;
+use std::{collections::HashSet, hash::Hash, sync::LazyLock};
+
+use crate::{
+    guides::guides,
+    report::FileFindings,
+    rules,
+    topics::{Page, page},
+    type_info::TypeInfo,
+};
+
+/// What helps with a number of findings; in JSON, the tool's `contextInformation`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    /// The rules that are not kept.
+    pub rule_descriptions: Vec<RuleDescription>,
+    /// Guides to what the linter does not repair.
+    pub migration_guides: Vec<Page>,
+    /// The API that is used or should be, as `lookup` describes it.
+    pub api_references: Vec<Value>,
+    /// Documentation pages.
+    pub documentation_resources: Vec<Page>,
+    /// How many pieces of API there was no room for.
+    #[serde(skip)]
+    pub api_references_left: usize,
+}
+
+/// A rule and what it asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleDescription {
+    /// The rule's name in findings.
+    pub rule_id: String,
+    /// What it asks for.
+    pub description: String,
+}
+
+/// Gathers what helps with the findings. `lookup` is asked for every name of API and module that they
+/// mention, and answers with descriptions, none if it does not know the name. Of these, as many are taken
+/// as `budget` bytes of JSON hold.
+pub fn context(
+    files: &[FileFindings],
+    mut lookup: impl FnMut(&str) -> Vec<Value>,
+    budget: usize,
+) -> Context {
+    let mut mentions = Mentions::of(files);
+    for rule in &mentions.rules.order {
+        rules::topics(rule).iter().for_each(|topic| mentions.topics.add((*topic).to_owned()));
+    }
+    let (api_references, api_references_left) = mentions.api(&mut lookup, budget);
+    let describe =
+        |id: &String| RuleDescription { rule_id: id.clone(), description: rules::describe(id) };
+    Context {
+        rule_descriptions: mentions.rules.order.iter().map(describe).collect(),
+        migration_guides: guides(mentions.types.iter().copied()),
+        api_references,
+        documentation_resources: mentions
+            .topics
+            .order
+            .iter()
+            .filter_map(|topic| page(topic))
+            .collect(),
+        api_references_left,
+    }
+}
+
+/// What findings mention, each once, in the order in which it is first seen.
+struct Mentions<'f> {
+    rules: Once<String>,
+    types: Vec<&'f TypeInfo>,
+    modules: Once<String>,
+    topics: Once<String>,
+}
+
+impl<'f> Mentions<'f> {
+    fn of(files: &'f [FileFindings]) -> Self {
+        let mut mentions = Self {
+            rules: Once::default(),
+            types: Vec::new(),
+            modules: Once::default(),
+            topics: Once::default(),
+        };
+        for finding in files.iter().flat_map(|file| &file.messages) {
+            mentions.rules.add(finding.rule_id.clone());
+            if let Some(info) = &finding.type_info {
+                mentions.types.push(info);
+                info.module().into_iter().for_each(|name| mentions.modules.add(name.to_owned()));
+            }
+            if let Some(details) = &finding.message_details {
+                mentions.read(details);
+            }
+        }
+        mentions
+    }
+
+    fn read(&mut self, text: &str) {
+        names_in(text).for_each(|name| self.modules.add(name.to_owned()));
+        topics_in(text).for_each(|topic| self.topics.add(topic.to_owned()));
+    }
+
+    /// Descriptions of the API itself, then of the modules; and how many there was no room for.
+    fn api(
+        &mut self,
+        lookup: &mut impl FnMut(&str) -> Vec<Value>,
+        budget: usize,
+    ) -> (Vec<Value>, usize) {
+        let mut references = References { room: budget, ..References::default() };
+        let mut names = Once::default();
+        self.types.iter().filter_map(|info| info.api_name()).for_each(|name| names.add(name));
+        for name in &names.order {
+            for reference in lookup(name) {
+                for text in [&reference["deprecatedText"], &reference["deprecated"]["text"]] {
+                    let replacement = text.as_str().unwrap_or_default();
+                    names_in(replacement).for_each(|name| self.modules.add(name.to_owned()));
+                }
+                topics_in(&reference.to_string())
+                    .for_each(|topic| self.topics.add(topic.to_owned()));
+                references.add(reference);
+            }
+        }
+        for name in self.modules.order.iter().filter(|name| !names.known.contains(*name)) {
+            lookup(name).into_iter().for_each(|reference| references.add(reference));
+        }
+        (references.taken, references.left)
+    }
+}
+
+/// Descriptions of API, each once.
+#[derive(Default)]
+struct References {
+    taken: Vec<Value>,
+    known: HashSet<String>,
+    room: usize,
+    left: usize,
+}
+
+impl References {
+    fn add(&mut self, reference: Value) {
+        let part = |name: &str| reference[name].as_str().unwrap_or_default().to_owned();
+        let key = [part("module"), part("kind"), part("name")].join("\n");
+        if !self.known.insert(key) {
+            return;
+        }
+        // One byte is for the comma.
+        let size = reference.to_string().len() + 1;
+        if size > self.room {
+            self.left += 1;
+            return;
+        }
+        self.room -= size;
+        self.taken.push(reference);
+    }
+}
+
+/// Things in the order in which they came, without repetitions.
+struct Once<T> {
+    order: Vec<T>,
+    known: HashSet<T>,
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { order: Vec::new(), known: HashSet::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Once<T> {
+    fn add(&mut self, thing: T) {
+        if self.known.insert(thing.clone()) {
+            self.order.push(thing);
+        }
+    }
+}
+
+/// What looks like a name of a module or of API: `sap.m.Avatar`, `sap/ui/core/Component`.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    static NAME: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bsap(?:[./][A-Za-z0-9_]+)+").expect("it is a pattern"));
+    // In an address, the host of the documentation is no name.
+    NAME.find_iter(text).map(|found| found.as_str()).filter(|name| !name.starts_with("sap.com"))
+}
+
+/// The ids of documentation pages that a text links to.
+fn topics_in(text: &str) -> impl Iterator<Item = &str> {
+    static LINK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"https://ui5\.sap\.com/#/topic/([A-Za-z0-9-]+)").expect("it is a pattern")
+    });
+    LINK.captures_iter(text).filter_map(|found| found.get(1)).map(|id| id.as_str())
+}

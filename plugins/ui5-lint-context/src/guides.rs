@@ -1,0 +1,86 @@
+//! Guides to what the linter cannot repair, chosen by the API that a finding is about.
+
+use crate::{
+    topics::{Page, title},
+    type_info::{Kind, TypeInfo},
+};
+
+/// A guide: its file, its text, and what it is for.
+struct Guide {
+    file: &'static str,
+    text: &'static str,
+    fits: fn(&TypeInfo) -> bool,
+}
+
+macro_rules! guide {
+    ($file:literal, $fits:expr) => {
+        Guide {
+            file: $file,
+            text: include_str!(concat!("../../../resources/ui5-guides/migration/", $file)),
+            fits: $fits,
+        }
+    };
+}
+
+const GUIDES: &[Guide] = &[
+    guide!("controller-factory.md", |info| {
+        info.is(&[
+            (Kind::Function, "controller"),
+            (Kind::Namespace, "ui"),
+            (Kind::Namespace, "sap"),
+        ])
+    }),
+    guide!("jquery-sap-require.md", |info| {
+        // The linter calls everything in `jQuery.sap` a namespace.
+        ["declare", "require"].iter().any(|name| {
+            info.is(&[(Kind::Namespace, name), (Kind::Namespace, "sap"), (Kind::Module, "jQuery")])
+        })
+    }),
+    guide!("message-page.md", |info| info.module() == Some("sap/m/MessagePage")),
+    guide!("library-resource-bundle.md", |info| {
+        info.module() == Some("sap/ui/core/Core") && info.name == "getLibraryResourceBundle"
+    }),
+    guide!("table-row-mode.md", |info| {
+        info.module() == Some("sap/ui/table/Table") && is_row_setting(&info.name)
+    }),
+];
+
+/// Whether it is one of the settings that `rowMode` replaces, or a function that sets or gets it.
+fn is_row_setting(name: &str) -> bool {
+    let bare = ["set", "get", "bind", "unbind"]
+        .iter()
+        .find_map(|verb| {
+            name.strip_prefix(verb).filter(|rest| rest.starts_with(char::is_uppercase))
+        })
+        .unwrap_or(name);
+    [
+        "rowHeight",
+        "visibleRowCountMode",
+        "visibleRowCount",
+        "minAutoRowCount",
+        "fixedRowCount",
+        "fixedBottomRowCount",
+    ]
+    .iter()
+    .any(|setting| setting.eq_ignore_ascii_case(bare))
+}
+
+/// The guides to a number of pieces of API, each once, in the order in which they are first needed.
+pub fn guides<'i>(infos: impl IntoIterator<Item = &'i TypeInfo>) -> Vec<Page> {
+    let mut chosen: Vec<&Guide> = Vec::new();
+    for info in infos {
+        if let Some(guide) = GUIDES.iter().find(|guide| (guide.fits)(info))
+            && !chosen.iter().any(|known| known.file == guide.file)
+        {
+            chosen.push(guide);
+        }
+    }
+    chosen
+        .into_iter()
+        .map(|guide| Page {
+            title: title(guide.text),
+            text: guide.text.to_owned(),
+            uri: format!("ui5-linter-result://migration-guides/{}", guide.file),
+        })
+        .collect()
+}

@@ -1,0 +1,32 @@
+//! The tool `get_typescript_conversion_guidelines`: how a UI5 project moves from JavaScript to TypeScript.
+
+mod guide;
+mod latest;
+mod versions;
+
+use portcullis_plugin::prelude::*;
+
+/// Gets the guidelines for the conversion of UI5 (SAPUI5 or OpenUI5) applications, controls and tests from JavaScript to TypeScript. This tool MUST be called once before such a conversion, whether of a whole project or of single files, and the guidelines MUST be followed: they name the setup, the dependencies with their versions, and the pitfalls that are particular to UI5.
+#[arguments]
+struct Guidelines {}
+
+impl Tool for Guidelines {
+    const NAME: &'static str = "get_typescript_conversion_guidelines";
+    const TITLE: Option<&'static str> = Some("Get TypeScript Conversion Guidelines");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = String;
+
+    fn call(self, _request: &Request) -> Result<String, Failure> {
+        Ok(guide::with(&versions::choose(latest::latest, latest::SOURCE)))
+    }
+}
+
+plugin! {
+    name: "ui5-typescript",
+    title: "UI5 and TypeScript",
+    description: "Tells how UI5 projects are converted to TypeScript.",
+    tools: [Guidelines],
+}
+
+#[cfg(test)]
+mod tests;

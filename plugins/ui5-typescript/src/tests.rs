@@ -1,0 +1,103 @@
+//! What the guide says, and with which versions; `tests/ui5-guides` checks its code.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+use serde_json::Value;
+
+fn answer() -> String {
+    let reply = Rehearsal::new().call::<Guidelines>(json!({})).expect("it takes nothing");
+    reply.as_text().to_owned()
+}
+
+/// The block of code that is a file.
+fn file<'a>(text: &'a str, info: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("```{info}\n")).expect("the file is shown");
+    rest.split_once("```").expect("it has an end").0
+}
+
+fn table() -> String {
+    versions::Table::read().date
+}
+
+#[test]
+fn the_topics_are_in_the_order_of_the_work() {
+    let text = answer();
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(
+        headings,
+        [
+            "1. How to go about it",
+            "2. Setup",
+            "3. Code",
+            "4. Controls",
+            "5. Tests",
+            "6. Done means"
+        ]
+    );
+    for topic in [
+        "### package.json",
+        "### tsconfig.json",
+        "### ui5.yaml",
+        "### ESLint",
+        "@namespace",
+        "ui5-tooling-transpile-task",
+        "ui5-tooling-transpile-middleware",
+        "ts-interface-generator",
+        "MetadataOptions",
+        "registerEnum",
+        "SuiteConfiguration",
+        "Opa5",
+        "comment",
+    ] {
+        assert!(text.contains(topic), "{topic}");
+    }
+    assert!(text.len() < 19_000, "{}", text.len());
+}
+
+#[test]
+fn the_dependencies_are_json_as_it_is_and_have_versions() {
+    let text = answer();
+    let package: Value =
+        serde_json::from_str(file(&text, "json package.json")).expect("it is JSON");
+    let dependencies = package["devDependencies"].as_object().expect("there are some");
+    assert!(dependencies.len() >= 7);
+    for (name, range) in dependencies {
+        let range = range.as_str().expect("it is text");
+        let version = range.trim_start_matches(['^', '~']);
+        assert!(semver::Version::parse(version).is_ok(), "{name}: {range}");
+    }
+    for placeholder in ["{{", "\\\"", "\\n"] {
+        assert!(!text.contains(placeholder), "{placeholder} is left");
+    }
+}
+
+#[test]
+fn the_table_is_named_with_its_date() {
+    assert!(answer().contains(&format!("the newest of {}", table())));
+}
+
+#[test]
+fn what_is_looked_up_is_used_unless_it_does_not_fit() {
+    let looked_up = |package: &str| match package {
+        "@ui5/cli" => Some("5.1.0".to_owned()),
+        "typescript" => Some("7.0.2".to_owned()),
+        "ui5-tooling-transpile" => Some("not a version".to_owned()),
+        _ => None,
+    };
+    let choice = versions::choose(looked_up, Some("the registry"));
+    assert_eq!(choice.versions["@ui5/cli"], "5.1.0");
+    assert_eq!(choice.versions["typescript"], "6.0.3");
+    assert_eq!(choice.versions["ui5-tooling-transpile"], "3.13.0");
+    assert!(choice.note.starts_with("The versions are the newest that the registry has."));
+    assert!(choice.note.contains("`typescript` has to be below 6.1.0"), "{}", choice.note);
+    assert!(choice.note.contains("`ui5-tooling-transpile`"), "{}", choice.note);
+    assert!(!choice.note.contains("`@ui5/cli`"), "{}", choice.note);
+    assert!(choice.note.contains(&table()), "{}", choice.note);
+}
+
+#[test]
+fn every_version_of_the_table_fits_its_own_bound() {
+    for (package, known) in versions::Table::read().packages {
+        assert!(known.below.is_none_or(|below| known.version < below), "{package}");
+    }
+}
