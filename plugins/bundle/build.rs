@@ -7,7 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The plugins that come with the binary: packages of this workspace, by name.
-const PLUGINS: &[&str] = &["ui5-manifest"];
+const PLUGINS: &[&str] = &[
+    "ui5-create",
+    "ui5-guidelines",
+    "ui5-linter",
+    "ui5-manifest",
+    "ui5-project",
+    "ui5-reference",
+    "ui5-typescript",
+];
 
 const TARGET: &str = "wasm32-wasip2";
 

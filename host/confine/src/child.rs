@@ -29,8 +29,8 @@ pub struct Spec {
     /// All of its environment. `HOME` and `TMPDIR` are an empty folder of its own unless they are
     /// here.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its working directory. None of it is in reach because of that.
-    pub directory: PathBuf,
+    /// Its working directory, of which nothing is in reach because of that; or its own empty folder.
+    pub directory: Option<PathBuf>,
     /// What else it may reach than its own empty folder.
     pub reach: Reach,
     /// How much of everything.
@@ -103,7 +103,7 @@ impl Child {
             .args(spec.arguments)
             .envs(["HOME", "TMPDIR"].map(|name| (name, folder.path())))
             .envs(spec.environment)
-            .current_dir(spec.directory);
+            .current_dir(spec.directory.as_deref().unwrap_or(folder.path()));
         Ok(Self { _folder: Some(folder), ..Self::of(command)? })
     }
 

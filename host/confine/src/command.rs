@@ -194,12 +194,12 @@ impl Command {
         self.definition.memory_bytes.get()
     }
 
-    /// Starts it.
+    /// Starts it, in that place or in an empty directory of its own.
     ///
     /// # Errors
     ///
     /// Where its program is not there, or the system starts no process.
-    pub fn start(&self, place: &Place, more: &[String]) -> Result<Child, Fault> {
+    pub fn start(&self, place: Option<&Place>, more: &[String]) -> Result<Child, Fault> {
         let failed = |error: std::io::Error| Fault::Failed(error.to_string());
         let definition = &self.definition;
         let Some(program) = self.program() else {
@@ -217,7 +217,9 @@ impl Command {
         }
         // The working directory is the one thing that is not reached by its path.
         let mut write = vec![PathBuf::from("/dev/null")];
-        (if place.write { &mut write } else { &mut read }).push(".".into());
+        if let Some(place) = place {
+            (if place.write { &mut write } else { &mut read }).push(".".into());
+        }
         for directory in &definition.writes {
             std::fs::create_dir_all(directory).map_err(failed)?;
             write.push(directory.clone());
@@ -227,7 +229,7 @@ impl Command {
             program,
             arguments,
             environment,
-            directory: place.way(),
+            directory: place.map(Place::way),
             reach: Reach { read, write, network: definition.network },
             bounds: Bounds { memory: Some(self.memory_bytes()), ..Bounds::default() },
         })

@@ -21,7 +21,7 @@ pub struct Commands {
 /// A worker, which serves one command in one directory.
 struct Worker {
     command: String,
-    place: Identity,
+    place: Option<Identity>,
     child: Child,
     since: Instant,
 }
@@ -81,7 +81,7 @@ impl Commands {
     pub async fn request(
         &self,
         command: &Arc<Command>,
-        place: &Place,
+        place: Option<&Place>,
         message: &str,
     ) -> Result<String, Fault> {
         let work = async {
@@ -98,10 +98,10 @@ impl Commands {
     async fn ask(
         &self,
         command: &Arc<Command>,
-        place: &Place,
+        place: Option<&Place>,
         message: &str,
     ) -> Result<String, Fault> {
-        let identity = place.identity()?;
+        let identity = place.map(Place::identity).transpose()?;
         let most = command.output_bytes();
         // One that ended while it waited has said nothing wrong of this request.
         while let Some(mut worker) = self.take(command, &identity) {
@@ -126,7 +126,7 @@ impl Commands {
         }
     }
 
-    fn take(&self, command: &Command, place: &Identity) -> Option<Worker> {
+    fn take(&self, command: &Command, place: &Option<Identity>) -> Option<Worker> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |worker: &Worker| worker.command == command.name && worker.place == *place;
         idle.iter().position(fits).map(|index| idle.swap_remove(index))

@@ -135,7 +135,7 @@ impl Stage {
             program: me,
             arguments: ["attempt"].iter().chain(arguments).map(OsString::from).collect(),
             environment: vec![("GIVEN".into(), "yes".into())],
-            directory: self.path("read"),
+            directory: Some(self.path("read")),
             reach: Reach { read, write: vec![self.path("write")], network },
             bounds: Bounds { memory: Some(256 << 20), cpu_seconds: Some(2), ..Bounds::default() },
         }

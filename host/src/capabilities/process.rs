@@ -42,8 +42,8 @@ pub(super) fn want(sum: &mut Option<ProcessGrant>, target: &str) -> Result<(), S
 pub struct ProcessAsk {
     /// The command's name.
     pub command: String,
-    /// Where, as the plugin spells it.
-    pub directory: PathBuf,
+    /// Where, as the plugin spells it. `None`: in an empty directory of its own.
+    pub directory: Option<PathBuf>,
     /// What it may do there.
     pub access: Access,
     /// What no grant can allow, where there is such a thing.
@@ -65,7 +65,10 @@ impl Ask for ProcessAsk {
     fn subject(&self) -> String {
         let command = crate::text::line(&self.command, 80);
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
-        format!("run {command} in {} to {}{fault}", self.directory.display(), self.access)
+        match &self.directory {
+            Some(path) => format!("run {command} in {} to {}{fault}", path.display(), self.access),
+            None => format!("run {command} in an empty directory{fault}"),
+        }
     }
 
     fn remedy(&self) -> String {
@@ -84,24 +87,27 @@ impl State {
     fn admit(
         &mut self,
         command: &str,
-        directory: &str,
+        directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Place), ProcessError> {
-        let path = PathBuf::from(directory);
+    ) -> Result<(Arc<Command>, Option<Place>), ProcessError> {
+        let path = directory.map(PathBuf::from);
+        let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
-        let opened = self.files.directory(&path);
         let fits = known.as_ref().is_none_or(|command| command.takes(arguments));
         let fault = match (&opened, fits) {
-            (None, _) => Some("which is no directory of this call"),
-            (Some(_), false) => Some("with arguments that its `more-args` does not allow"),
-            (Some(_), true) => None,
+            (Some(None), _) => Some("which is no directory of this call"),
+            (_, false) => Some("with arguments that its `more-args` does not allow"),
+            (Some(Some(_)) | None, true) => None,
         };
+        let opened = opened.flatten();
         let access = opened.as_ref().map_or(Access::Read, |(_, access)| *access);
         let ask = ProcessAsk { command: command.into(), directory: path.clone(), access, fault };
         self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
-        let (handle, _) = opened.ok_or(ProcessError::Denied)?;
-        let known = known.ok_or(ProcessError::Denied)?;
-        Ok((known, Place { path, handle, write: access == Access::Write }))
+        let place = path.zip(opened).map(|(path, (handle, access))| {
+            let write = access == Access::Write;
+            Place { path, handle, write }
+        });
+        Ok((known.ok_or(ProcessError::Denied)?, place))
     }
 }
 
@@ -121,16 +127,16 @@ impl process::Host for State {
         &mut self,
         command: String,
         message: String,
-        directory: String,
+        directory: Option<String>,
     ) -> Outcome<String> {
-        let (command, place) = match self.admit(&command, &directory, &[]) {
+        let (command, place) = match self.admit(&command, directory, &[]) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
         if message.contains('\n') {
             return Ok(Err(ProcessError::Failed("a request is one line".into())));
         }
-        let answer = self.places.commands.request(&command, &place, &message).await;
+        let answer = self.places.commands.request(&command, place.as_ref(), &message).await;
         Ok(answer.map_err(Into::into))
     }
 }
@@ -141,13 +147,13 @@ impl process::HostRunning for State {
         command: String,
         arguments: Vec<String>,
         input: Vec<u8>,
-        directory: String,
+        directory: Option<String>,
     ) -> Outcome<Resource<Running>> {
-        let (command, place) = match self.admit(&command, &directory, &arguments) {
+        let (command, place) = match self.admit(&command, directory, &arguments) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
-        let child = match command.start(&place, &arguments) {
+        let child = match command.start(place.as_ref(), &arguments) {
             Ok(child) => child,
             Err(fault) => return Ok(Err(fault.into())),
         };
@@ -197,7 +203,7 @@ mod tests {
         for (command, expected) in [("npm", true), ("git", true), ("node", false), ("", false)] {
             let ask = ProcessAsk {
                 command: command.into(),
-                directory: "/a".into(),
+                directory: Some("/a".into()),
                 access: Access::Write,
                 fault: None,
             };

@@ -25,7 +25,7 @@ use std::{fmt, path::Path, time::Duration};
 /// How long the host is waited for at a time.
 const STEP: Duration = Duration::from_millis(500);
 
-/// A command that is to be run.
+/// A command that is to be run, in an empty directory unless one is named.
 pub fn command(name: &str) -> Command {
     Command {
         name: name.to_owned(),
@@ -35,13 +35,13 @@ pub fn command(name: &str) -> Command {
     }
 }
 
-/// What is to be run, and where. It needs a directory.
+/// What is to be run, and where.
 #[derive(Clone, Debug)]
 pub struct Command {
     name: String,
     arguments: Vec<String>,
     input: Vec<u8>,
-    directory: String,
+    directory: Option<String>,
 }
 
 impl Command {
@@ -60,7 +60,7 @@ impl Command {
     /// Where it works: a directory that an argument of the call names, or one beneath. It may write
     /// there if the call may.
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
-        self.directory = directory.as_ref().display().to_string();
+        self.directory = Some(directory.as_ref().display().to_string());
         self
     }
 
@@ -68,7 +68,7 @@ impl Command {
     /// the command is ended.
     pub fn run(self, mut go_on: impl FnMut(Duration) -> bool) -> Result<Output, Error> {
         let Self { name, arguments, input, directory } = self;
-        let running = host::Running::start(&name, &arguments, &input, &directory)?;
+        let running = host::Running::start(&name, &arguments, &input, directory.as_deref())?;
         let mut waited = Duration::ZERO;
         loop {
             let step = u32::try_from(STEP.as_millis()).expect("half a second");
@@ -87,7 +87,7 @@ impl Command {
     pub fn request<T: DeserializeOwned>(self, message: &impl Serialize) -> Result<T, Error> {
         let message =
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
-        let answer = host::request(&self.name, &message, &self.directory)?;
+        let answer = host::request(&self.name, &message, self.directory.as_deref())?;
         serde_json::from_str(&answer)
             .map_err(|error| Error::Failed(format!("its answer was not understood: {error}")))
     }

@@ -171,7 +171,8 @@ impl Rehearsal {
         self
     }
 
-    /// The operator has defined this command; it is told its arguments, its input and its directory.
+    /// The operator has defined this command; it is told its arguments, its input and its directory,
+    /// which is empty where it has none.
     pub fn command(
         self,
         name: &str,

@@ -124,8 +124,7 @@ impl CreateApp {
         }
         self.write(&base, &location, &files, request)?;
         let steps = self.steps();
-        // No host runs programs for plugins yet.
-        answer.finished(finish(&steps, &location, None, request));
+        answer.finished(finish(&steps, &location, request));
         Ok(answer.of_success())
     }
 

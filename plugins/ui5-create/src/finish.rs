@@ -2,8 +2,8 @@
 //!
 //! Whatever comes of it, the files stay.
 
-use portcullis_plugin::prelude::*;
-use std::path::Path;
+use portcullis_plugin::{prelude::*, process::Error};
+use std::{path::Path, time::Duration};
 
 /// Something to be done after the files are in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +12,6 @@ pub enum Step {
     NpmInstall,
     /// Makes a repository with everything in it.
     GitRepository,
-}
-
-/// Runs programs in a directory. Fails with what went wrong.
-pub trait Programs {
-    /// Runs one to its end.
-    fn run(&self, directory: &Path, program: &str, arguments: &[&str]) -> Result<(), String>;
 }
 
 /// What came of the steps.
@@ -30,13 +24,14 @@ pub struct Finished {
 }
 
 impl Step {
-    fn commands(self) -> &'static [(&'static str, &'static [&'static str])] {
+    /// The operator's names for the commands, and what each is when it is typed into a shell.
+    fn commands(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::NpmInstall => &[("npm", &["install"])],
+            Self::NpmInstall => &[("npm-install", "npm install")],
             Self::GitRepository => &[
-                ("git", &["init", "--quiet"]),
-                ("git", &["add", "."]),
-                ("git", &["commit", "--quiet", "--allow-empty", "-m", "Initial commit"]),
+                ("git-init", "git init --quiet"),
+                ("git-add", "git add ."),
+                ("git-commit", "git commit --quiet --allow-empty -m \"Initial commit\""),
             ],
         }
     }
@@ -50,46 +45,42 @@ impl Step {
 
     /// As it is typed into a shell.
     fn typed(self) -> String {
-        let lines = self.commands().iter().map(|(program, arguments)| {
-            let words = arguments.iter().map(|word| match word.contains(' ') {
-                true => format!("\"{word}\""),
-                false => (*word).to_owned(),
+        let typed: Vec<_> = self.commands().iter().map(|(_, typed)| *typed).collect();
+        typed.join(" && ")
+    }
+
+    fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), String> {
+        for (command, typed) in self.commands() {
+            let ran = process::command(*command).directory(directory).run(&go_on);
+            let ran = ran.map_err(|error| match error {
+                Error::Denied => format!("the operator has not granted the command `{command}`"),
+                error => error.to_string(),
             });
-            std::iter::once((*program).to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-        });
-        lines.collect::<Vec<_>>().join(" && ")
+            match ran {
+                Ok(output) if output.success() => {}
+                Ok(output) => return Err(format!("'{typed}' failed: {}", output.said())),
+                Err(why) => return Err(format!("'{typed}' failed: {why}")),
+            }
+        }
+        Ok(())
     }
 }
 
-/// Takes the steps, one after the other. Where there is nobody to run programs, says what to type.
-pub fn finish(
-    steps: &[Step],
-    directory: &Path,
-    programs: Option<&dyn Programs>,
-    request: &Request,
-) -> Finished {
+/// Takes the steps, one after the other, and says how far they are. Where one cannot be taken, says
+/// what to type.
+pub fn finish(steps: &[Step], directory: &Path, request: &Request) -> Finished {
     let mut finished = Finished::default();
-    let Some(programs) = programs else {
-        if !steps.is_empty() {
-            let typed: Vec<String> =
-                steps.iter().map(|step| format!("  {}", step.typed())).collect();
-            finished.notes.push(format!(
-                "This server does not run other programs, so the following was NOT done. Run it \
-                 inside {}:\n{}",
-                directory.display(),
-                typed.join("\n")
-            ));
-        }
-        return finished;
-    };
     for (done, step) in steps.iter().enumerate() {
+        let go_on = |waited: Duration| {
+            let seconds = waited.as_secs_f64();
+            // How long it will take is not known: it comes nearer to its end, and never reaches it.
+            let part = seconds / (seconds + 20.0);
+            let message = format!("{} ({seconds:.0} s)", step.purpose());
+            request.progress(done as f64 + part, steps.len() as f64, &message);
+            !request.cancelled()
+        };
         request.progress(done as f64, steps.len() as f64, step.purpose());
-        let outcome = step.commands().iter().try_for_each(|(program, arguments)| {
-            programs.run(directory, program, arguments).map_err(|why| {
-                format!("'{program} {}' failed: {why}", arguments.first().unwrap_or(&""))
-            })
-        });
-        match outcome {
+        match step.run(directory, go_on) {
             Ok(()) => finished.done.push(*step),
             Err(why) => finished.notes.push(format!(
                 "The files are in place, but {} did not work: {why}. Run it yourself inside {}:\n  {}",
@@ -105,51 +96,62 @@ pub fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_plugin::rehearsal::Rehearsal;
-    use std::cell::RefCell;
-
-    /// Remembers what it was to run, and fails at one program.
-    struct Recorded(RefCell<Vec<String>>, &'static str);
-
-    impl Programs for Recorded {
-        fn run(&self, _: &Path, program: &str, arguments: &[&str]) -> Result<(), String> {
-            self.0.borrow_mut().push(format!("{program} {}", arguments.join(" ")));
-            if program == self.1 { Err("it is not installed".to_owned()) } else { Ok(()) }
-        }
-    }
+    use portcullis_plugin::{process::Output, rehearsal::Rehearsal};
+    use std::{cell::RefCell, rc::Rc};
 
     const BOTH: [Step; 2] = [Step::NpmInstall, Step::GitRepository];
 
-    fn finish_with(programs: Option<&dyn Programs>, steps: &[Step]) -> Finished {
-        finish(steps, Path::new("/base/app"), programs, &Rehearsal::new().request())
+    /// A host with these commands, of which one fails; and those that were run.
+    fn host(commands: &[&'static str], failing: &'static str) -> (Rehearsal, Rc<RefCell<Vec<String>>>) {
+        let ran: Rc<RefCell<Vec<String>>> = Rc::default();
+        let host = commands.iter().fold(Rehearsal::new(), |host, command| {
+            let (command, ran) = (*command, ran.clone());
+            host.command(command, move |arguments, _, directory| {
+                assert!(arguments.is_empty(), "the operator's arguments are all");
+                ran.borrow_mut().push(format!("{command} in {directory}"));
+                let status = Some(i32::from(command == failing));
+                Ok(Output { status, stdout: Vec::new(), stderr: b"it is broken\n".to_vec() })
+            })
+        });
+        (host, ran)
     }
 
+    const ALL: [&str; 4] = ["npm-install", "git-init", "git-add", "git-commit"];
+
     #[test]
-    fn without_programs_it_says_what_to_type() {
-        let Finished { done, notes } = finish_with(None, &BOTH);
-        assert_eq!(done, []);
-        let [note] = notes.try_into().expect("there is one note");
-        assert!(note.contains("NOT done") && note.contains("/base/app"), "{note}");
-        assert!(note.contains("npm install"), "{note}");
-        assert!(note.contains("git init --quiet && git add . && git commit"), "{note}");
-        assert!(note.ends_with("-m \"Initial commit\""), "{note}");
-        assert_eq!(finish_with(None, &[]), Finished::default());
+    fn everything_is_done_in_its_directory() {
+        let (host, ran) = host(&ALL, "");
+        let finished = finish(&BOTH, Path::new("/base/app"), &host.request());
+        assert_eq!(finished, Finished { done: BOTH.to_vec(), notes: Vec::new() });
+        assert_eq!(*ran.borrow(), ALL.map(|command| format!("{command} in /base/app")));
+        assert_eq!(host.progress_made().len(), 2);
+        assert_eq!(finish(&[], Path::new("/base/app"), &host.request()), Finished::default());
     }
 
     #[test]
     fn a_step_that_fails_does_not_stop_the_next() {
-        let programs = Recorded(RefCell::default(), "npm");
-        let Finished { done, notes } = finish_with(Some(&programs), &BOTH);
+        let (host, _) = host(&ALL, "npm-install");
+        let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert_eq!(done, [Step::GitRepository]);
-        assert!(notes[0].contains("'npm install' failed: it is not installed"), "{notes:?}");
-        assert_eq!(programs.0.borrow().len(), 4);
+        assert!(notes[0].contains("'npm install' failed: it is broken"), "{notes:?}");
+        assert!(notes[0].contains("inside /base/app:\n  npm install"), "{notes:?}");
     }
 
     #[test]
     fn a_command_that_fails_ends_its_step() {
-        let programs = Recorded(RefCell::default(), "git");
-        let Finished { done, .. } = finish_with(Some(&programs), &BOTH);
+        let (host, ran) = host(&ALL, "git-add");
+        let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert_eq!(done, [Step::NpmInstall]);
-        assert_eq!(*programs.0.borrow(), ["npm install", "git init --quiet"]);
+        assert_eq!(ran.borrow().len(), 3);
+        assert!(notes[0].contains("git init --quiet && git add . && git commit"), "{notes:?}");
+    }
+
+    #[test]
+    fn what_is_not_granted_is_said_and_typed_by_hand() {
+        let (host, _) = host(&[], "");
+        let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
+        assert_eq!(done, []);
+        assert!(notes[0].contains("has not granted the command `npm-install`"), "{notes:?}");
+        assert!(notes[1].ends_with("-m \"Initial commit\""), "{notes:?}");
     }
 }

@@ -81,7 +81,7 @@ impl Tool for VersionInfo {
 #[arguments]
 struct ProjectInfo {
     /// Root directory of the UI5 project to analyze. Must be an absolute path. If a path to a file is provided, the root directory will be determined automatically.
-    #[path(directory, read)]
+    #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
 }
 

@@ -15,7 +15,7 @@ const PAGE: (usize, usize) = (64, 160_000);
 #[arguments]
 pub struct GetApiReference {
     /// The root directory of the UI5 project, containing the 'package.json' and 'ui5.yaml' files. This is used to determine the UI5 framework version and libraries used in the project.
-    #[path(directory, read)]
+    #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
     /// Name of the UI5 module or symbol using either dot or slash notation. Examples: 'sap.m.Button', 'sap/ui/core/Core'. Individual symbols can be requested as well, e.g. 'sap.m.Button#text', 'sap.ui.core.Core#init'
     #[schemars(regex(pattern = r#"^[^<>"'()]+$"#))]
@@ -125,7 +125,7 @@ plugin! {
         Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
         Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
         Want::http("$cdn-url", "GET", "to fetch it from the mirror set instead").optional(),
-        Want::directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
+        Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(1024 * 1024, "to remember that a CDN does not answer"),

@@ -4,6 +4,7 @@ mod guide;
 mod latest;
 mod versions;
 
+use latest::Npm;
 use portcullis_plugin::prelude::*;
 
 /// Gets the guidelines for the conversion of UI5 (SAPUI5 or OpenUI5) applications, controls and tests from JavaScript to TypeScript. This tool MUST be called once before such a conversion, whether of a whole project or of single files, and the guidelines MUST be followed: they name the setup, the dependencies with their versions, and the pitfalls that are particular to UI5.
@@ -13,11 +14,12 @@ struct Guidelines {}
 impl Tool for Guidelines {
     const NAME: &'static str = "get_typescript_conversion_guidelines";
     const TITLE: Option<&'static str> = Some("Get TypeScript Conversion Guidelines");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(true);
     type Output = String;
 
-    fn call(self, _request: &Request) -> Result<String, Failure> {
-        Ok(guide::with(&versions::choose(latest::latest, latest::SOURCE)))
+    fn call(self, request: &Request) -> Result<String, Failure> {
+        let npm = Npm::new(request);
+        Ok(guide::with(&versions::choose(|package| npm.ask(package), latest::SOURCE)))
     }
 }
 
@@ -26,6 +28,10 @@ plugin! {
     title: "UI5 and TypeScript",
     description: "Tells how UI5 projects are converted to TypeScript.",
     tools: [Guidelines],
+    wants: [
+        Want::process(latest::COMMAND, "to ask npm for the newest versions of what the guide recommends"),
+        Want::cache(100_000, "to ask once a day only"),
+    ],
 }
 
 #[cfg(test)]

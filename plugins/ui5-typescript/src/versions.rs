@@ -41,8 +41,8 @@ pub struct Choice {
     pub note: String,
 }
 
-/// Chooses a version of each package of the table. `latest` is asked at `source` (`None`: it is the table).
-pub fn choose(latest: impl Fn(&str) -> Option<String>, source: Option<&str>) -> Choice {
+/// Chooses a version of each package of the table. `latest` is asked at `source` for the newest.
+pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     let table = Table::read();
     let (mut versions, mut tabled, mut held) = (BTreeMap::new(), Vec::new(), Vec::new());
     for (package, known) in table.packages {
@@ -61,15 +61,16 @@ pub fn choose(latest: impl Fn(&str) -> Option<String>, source: Option<&str>) -> 
         };
         versions.insert(package, chosen.to_string());
     }
-    let mut note = match source {
-        None => format!(
-            "The versions are the newest of {}, from a table that comes with this tool; `npm view PACKAGE \
-             version` tells whether there are newer ones.",
+    let mut note = if tabled.len() == versions.len() {
+        format!(
+            "The versions are the newest of {}, from a table that comes with this tool, as {source} could \
+             not be asked; `npm view PACKAGE version` tells whether there are newer ones.",
             table.date
-        ),
-        Some(source) => format!("The versions are the newest that {source} has."),
+        )
+    } else {
+        format!("The versions are the newest that {source} has.")
     };
-    if source.is_some() && !tabled.is_empty() {
+    if !tabled.is_empty() && tabled.len() < versions.len() {
         let tabled = tabled.join(", ");
         note.push_str(&format!(
             " It does not tell those of {tabled}: these are of {}.",

@@ -118,8 +118,26 @@ impl Reference {
                 }
             }
         };
-        let Some((version, directory)) = nearest(fetch::cached(&root, framework), version) else {
-            return Err(why);
+        Self::nearest_in(&root, wanted, &why)
+    }
+
+    /// The reference of a release, or the nearest, of those that are in that UI5 data directory.
+    /// Nothing is fetched. Fails with why there is none.
+    pub fn at_hand(directory: &Path, wanted: &Release) -> Result<Self, String> {
+        let root = directory.join("mcp-server").join("api_json_files");
+        let name = format!("{}-{}", wanted.framework.lower_name(), wanted.version.to_lowercase());
+        let exact = root.join(name);
+        if is_version(&wanted.version) && exact.join(data::THEIRS).is_file() {
+            let release = wanted.clone();
+            return Data::open(&exact).map(|data| Self { data, release, note: None });
+        }
+        Self::nearest_in(&root, wanted, "It has not been fetched yet")
+    }
+
+    fn nearest_in(root: &Path, wanted: &Release, why: &str) -> Result<Self, String> {
+        let cached = fetch::cached(root, wanted.framework.lower_name());
+        let Some((version, directory)) = nearest(cached, &wanted.version) else {
+            return Err(why.to_owned());
         };
         let note = format!(
             "This is the API reference of {} {version}, the nearest version at hand: that of {} could \

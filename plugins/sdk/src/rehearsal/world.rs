@@ -176,12 +176,12 @@ pub mod process {
             command: &str,
             arguments: &[String],
             input: &[u8],
-            directory: &str,
+            directory: Option<&str>,
         ) -> Result<Self, ProcessError> {
             let run = super::here().commands.run.borrow().get(command).cloned();
             let run = run.ok_or(ProcessError::Denied)?;
             let Ran { status, stdout, stderr } =
-                run(arguments, input, directory).map_err(of_contract)?;
+                run(arguments, input, directory.unwrap_or_default()).map_err(of_contract)?;
             Ok(Self(Output { status, stdout, stderr }))
         }
 
@@ -190,9 +190,13 @@ pub mod process {
         }
     }
 
-    pub fn request(command: &str, message: &str, directory: &str) -> Result<String, ProcessError> {
+    pub fn request(
+        command: &str,
+        message: &str,
+        directory: Option<&str>,
+    ) -> Result<String, ProcessError> {
         let answer = super::here().commands.answer.borrow().get(command).cloned();
-        answer.ok_or(ProcessError::Denied)?(message, directory).map_err(of_contract)
+        answer.ok_or(ProcessError::Denied)?(message, directory.unwrap_or_default()).map_err(of_contract)
     }
 
     fn of_contract(error: Error) -> ProcessError {

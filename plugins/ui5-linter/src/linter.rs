@@ -1,0 +1,52 @@
+//! The linter itself: a worker that the host keeps warm.
+
+use portcullis_plugin::{
+    process::{self, Error},
+    serde::Deserialize,
+};
+use serde_json::{Value, json};
+use ui5_lint_context::{FileFindings, read};
+
+/// The operator's name for the command that runs the worker, `resources/ui5/lint-worker.mjs`.
+pub const COMMAND: &str = "ui5lint";
+
+/// What the worker answers.
+#[derive(Deserialize)]
+#[serde(crate = "portcullis_plugin::serde", untagged)]
+enum Answer {
+    Report { results: Value },
+    Missing { missing: bool },
+    Failed { error: String },
+}
+
+/// The linter's report on a project. Fails with why there is none, in words for whoever asked.
+pub fn lint(
+    directory: &str,
+    patterns: Option<Vec<String>>,
+    fix: bool,
+) -> Result<Vec<FileFindings>, String> {
+    let mut message = json!({ "fix": fix });
+    if let Some(patterns) = patterns {
+        message["filePatterns"] = json!(patterns);
+    }
+    let answer = process::command(COMMAND).directory(directory).request(&message);
+    match answer {
+        Ok(Answer::Report { results }) => read(&results.to_string()),
+        Ok(Answer::Missing { missing: _ }) => Err(missing(directory)),
+        Ok(Answer::Failed { error }) => Err(error),
+        Err(Error::NotFound(program)) => Err(format!(
+            "The UI5 linter needs `{program}`, which is not on this machine: install Node.js 20 or newer"
+        )),
+        Err(Error::Denied) => Err(format!(
+            "The UI5 linter may not be run here: the operator has not granted the command `{COMMAND}`"
+        )),
+        Err(error) => Err(format!("The UI5 linter gave no answer: {error}")),
+    }
+}
+
+fn missing(directory: &str) -> String {
+    format!(
+        "There is no UI5 linter, neither in {directory} nor on this machine. Install it with \
+         `npm install --save-dev @ui5/linter` in the project, or with `npm install --global @ui5/linter`"
+    )
+}

@@ -1,0 +1,105 @@
+use super::*;
+use portcullis_plugin::{process::Error, rehearsal::Rehearsal};
+use std::fs;
+
+/// A project, and a linter that answers this.
+fn lint(answer: impl Fn(&str) -> Result<String, Error> + 'static, more: Value) -> Result<Reply, Failure> {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("webapp")).expect("a folder");
+    fs::write(
+        folder.path().join("webapp/manifest.json"),
+        r#"{"sap.app": {"id": "my.app", "type": "application"}}"#,
+    )
+    .expect("a file");
+    let path = folder.path().display().to_string();
+    let mut arguments = json!({ "projectDir": path });
+    for (key, value) in more.as_object().expect("an object") {
+        arguments[key] = value.clone();
+    }
+    let host = Rehearsal::new().worker("ui5lint", move |message, _| answer(message));
+    host.call::<Lint>(arguments)
+}
+
+fn report(findings: usize) -> String {
+    let findings: Vec<_> = (1..=findings)
+        .map(|line| {
+            json!({
+                "ruleId": if line % 2 == 0 { "no-globals" } else { "no-such-rule-yet" },
+                "severity": 1 + line % 2, "line": line, "column": 1, "message": "Something is wrong",
+                "messageDetails": "Do not use it. See https://ui5.sap.com/#/topic/28fcd55b04654977b63dacbee0552712",
+            })
+        })
+        .collect();
+    let files = json!([{"filePath": "webapp/a.js", "messages": findings, "errorCount": 1}]);
+    json!({ "version": "1.23.6", "results": files }).to_string()
+}
+
+fn structured(reply: &Reply) -> Value {
+    reply.structured.clone().expect("there is structured content")
+}
+
+#[test]
+fn findings_come_with_what_helps() {
+    let reply = lint(|_| Ok(report(2)), json!({})).expect("it answers");
+    let found = structured(&reply);
+    let [one, two] = &found["results"][0]["messages"].as_array().expect("a list")[..] else {
+        panic!("{found}")
+    };
+    assert_eq!((&one["severity"], &two["severity"]), (&json!(2), &json!(1)));
+    assert_eq!(two["messageDetails"], "", "what has been said is not said again");
+    let context = &found["contextInformation"];
+    assert_eq!(context["ruleDescriptions"].as_array().map(Vec::len), Some(2), "{context}");
+    assert!(!context["documentationResources"].as_array().expect("a list").is_empty());
+    assert_eq!(context["apiReferences"], json!([]));
+    assert!(reply.as_text().contains("get_api_reference"), "it says why there is no API");
+}
+
+#[test]
+fn without_context_there_are_the_findings_alone() {
+    let reply = lint(|_| Ok(report(1)), json!({"provideContextInformation": false}));
+    let reply = reply.expect("it answers");
+    assert!(structured(&reply).get("contextInformation").is_none());
+    let text: Value = serde_json::from_str(&reply.as_text()).expect("one block of JSON");
+    assert_eq!(text, structured(&reply)["results"]);
+}
+
+#[test]
+fn what_is_asked_reaches_the_linter() {
+    let answer = |message: &str| {
+        let message: Value = serde_json::from_str(message).expect("JSON");
+        assert_eq!(message, json!({"fix": true, "filePatterns": ["webapp/**"]}));
+        Ok(json!({"version": "1", "results": []}).to_string())
+    };
+    let reply = lint(answer, json!({"fix": true, "filePatterns": ["webapp/**"]})).expect("it answers");
+    assert_eq!(structured(&reply)["results"], json!([]));
+}
+
+#[test]
+fn what_does_not_fit_is_had_with_an_offset() {
+    let reply = lint(|_| Ok(report(2000)), json!({"provideContextInformation": false}));
+    let reply = reply.expect("it answers");
+    let count = |reply: &Reply| {
+        let found = structured(reply);
+        let files = found["results"].as_array().expect("a list").clone();
+        files.iter().map(|file| file["messages"].as_array().map_or(0, Vec::len)).sum::<usize>()
+    };
+    let first = count(&reply);
+    assert!(first < 2000 && reply.as_text().contains(&first.to_string()), "{first}");
+    let more = json!({"provideContextInformation": false, "offset": first});
+    assert!(count(&lint(|_| Ok(report(2000)), more).expect("it answers")) > 0);
+}
+
+#[test]
+fn whatever_is_wrong_is_said_with_what_to_do() {
+    for (answer, expected) in [
+        (Ok(json!({"missing": true}).to_string()), "npm install --save-dev @ui5/linter"),
+        (Ok(json!({"error": "it did not match any resource"}).to_string()), "did not match"),
+        (Ok("{}".to_owned()), "no answer"),
+        (Err(Error::NotFound("node".into())), "Node.js"),
+        (Err(Error::Denied), "granted"),
+        (Err(Error::TimedOut), "too long"),
+    ] {
+        let failure = lint(move |_| answer.clone(), json!({})).expect_err("it fails").to_string();
+        assert!(failure.contains(expected), "{failure}");
+    }
+}
