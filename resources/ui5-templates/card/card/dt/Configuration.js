@@ -25,21 +25,14 @@ sap.ui.define([
 						type: "string",
 						translatable: true,
 						label: "{i18n>editSubtitle}"
-					}[= "," if card_type in ["List", "Table", "Timeline"] or destinations else "" =]
+					}[= "," if card_type in ["List", "Table", "Timeline"] else "" =]
 [% if card_type in ["List", "Table", "Timeline"] %]
 					maxItems: {
 						manifestpath: "/sap.card/content/maxItems",
 						type: "integer",
 						label: "{i18n>editMaxItems}"
-					}[= "," if destinations else "" =]
+					}
 [% endif %]
-[% for destination in destinations %]
-					"destination[= loop.index =]": {
-						manifestpath: "/sap.card/configuration/destinations/[= destination.name =]/name",
-						type: "destination",
-						label: "[= destination.name =]"
-					}[= "," if not loop.last else "" =]
-[% endfor %]
 				}
 			},
 			preview: {
