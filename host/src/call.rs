@@ -3,6 +3,7 @@
 mod output;
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -312,7 +313,11 @@ fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
         }
     }
     for (directory, access) in grant.beside_the_roots().map_err(host)? {
-        let root = crate::roots::Root::open(directory).map_err(host)?;
+        let root = match crate::roots::Root::open(directory) {
+            // What is only read need not be there yet.
+            Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
+            root => root.map_err(host)?,
+        };
         let handle = root.dir().map_err(host)?.into_std_file();
         preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
     }

@@ -273,6 +273,10 @@ fn default() -> Result<String, String> {
             Ok(value) => value,
             Err(_) => otherwise.to_owned(),
         };
+        let value = match (value.strip_prefix("~/"), std::env::home_dir()) {
+            (Some(rest), Some(home)) => home.join(rest).display().to_string(),
+            (Some(_) | None, _) => value,
+        };
         text += before;
         text += &value.replace('\\', "\\\\").replace('"', "\\\"");
         rest = behind;

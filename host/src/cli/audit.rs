@@ -102,7 +102,8 @@ fn as_text(loaded: &Loaded, records: &[Record]) -> String {
         text += &format!("  {:<8} {granted}\n", capability.to_string());
         match wanted {
             None => text += &format!("           {}\n", faint("it does not want this")),
-            Some(wanted) if wanted != granted => {
+            // Where a cache is kept is the operator's to say.
+            Some(wanted) if !granted.starts_with(wanted.trim_end_matches(" in memory")) => {
                 text += &format!("           {}\n", faint(&format!("it wants: {wanted}")));
             }
             Some(_) => {}
@@ -125,7 +126,7 @@ fn as_text(loaded: &Loaded, records: &[Record]) -> String {
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
     text += &format!("  limits   {}\n", faint(&limits.join(", ")));
     text += &format!(
-        "  use      {} calls, {} asks denied, last {}\n",
+        "  use      calls: {}, refused asks: {}, last: {}\n",
         used.calls,
         used.denied,
         used.last.unwrap_or("never")

@@ -59,7 +59,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
 fn examine(plugins: &Plugins, findings: &mut Findings) {
     for loaded in &plugins.loaded {
         let name = &loaded.plugin.name;
-        findings.good.push(format!("plugin `{name}`: {} tools", loaded.tools.len()));
+        findings.good.push(format!("plugin `{name}`, tools: {}", loaded.tools.len()));
         for (capability, granted, wanted) in compare(loaded) {
             match (granted, wanted) {
                 (Some(granted), None) => findings.remarks.push(format!(

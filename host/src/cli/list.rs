@@ -42,7 +42,7 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     for loaded in &plugins.loaded {
         let version = crate::text::line(&loaded.manifest.version, 40);
         text += &format!(
-            "{} {version} {}\n    {} tools; {}\n",
+            "{} {version} {}\n    tools: {}; {}\n",
             green(&loaded.plugin.name),
             faint("loaded"),
             loaded.tools.len(),

@@ -27,12 +27,7 @@ const STEP: Duration = Duration::from_millis(500);
 
 /// A command that is to be run, in an empty directory unless one is named.
 pub fn command(name: &str) -> Command {
-    Command {
-        name: name.to_owned(),
-        arguments: Vec::new(),
-        input: Vec::new(),
-        directory: String::new(),
-    }
+    Command { name: name.to_owned(), arguments: Vec::new(), input: Vec::new(), directory: None }
 }
 
 /// What is to be run, and where.

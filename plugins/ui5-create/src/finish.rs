@@ -102,7 +102,10 @@ mod tests {
     const BOTH: [Step; 2] = [Step::NpmInstall, Step::GitRepository];
 
     /// A host with these commands, of which one fails; and those that were run.
-    fn host(commands: &[&'static str], failing: &'static str) -> (Rehearsal, Rc<RefCell<Vec<String>>>) {
+    fn host(
+        commands: &[&'static str],
+        failing: &'static str,
+    ) -> (Rehearsal, Rc<RefCell<Vec<String>>>) {
         let ran: Rc<RefCell<Vec<String>>> = Rc::default();
         let host = commands.iter().fold(Rehearsal::new(), |host, command| {
             let (command, ran) = (*command, ran.clone());

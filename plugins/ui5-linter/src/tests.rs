@@ -1,9 +1,14 @@
+//! What the tool makes of the linter's answers; the linter itself is a worker that a test plays.
+
 use super::*;
 use portcullis_plugin::{process::Error, rehearsal::Rehearsal};
 use std::fs;
 
 /// A project, and a linter that answers this.
-fn lint(answer: impl Fn(&str) -> Result<String, Error> + 'static, more: Value) -> Result<Reply, Failure> {
+fn lint(
+    answer: impl Fn(&str) -> Result<String, Error> + 'static,
+    more: Value,
+) -> Result<Reply, Failure> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("webapp")).expect("a folder");
     fs::write(
@@ -70,7 +75,8 @@ fn what_is_asked_reaches_the_linter() {
         assert_eq!(message, json!({"fix": true, "filePatterns": ["webapp/**"]}));
         Ok(json!({"version": "1", "results": []}).to_string())
     };
-    let reply = lint(answer, json!({"fix": true, "filePatterns": ["webapp/**"]})).expect("it answers");
+    let reply =
+        lint(answer, json!({"fix": true, "filePatterns": ["webapp/**"]})).expect("it answers");
     assert_eq!(structured(&reply)["results"], json!([]));
 }
 

@@ -85,7 +85,7 @@ fn validate(
         if manifest::is_plain(version) {
             source(version)
         } else {
-            Err("there is no such version".into())
+            Err(source::NO_SUCH_RESOURCE.into())
         }
     });
     let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;
@@ -109,11 +109,16 @@ fn validate(
         note: None,
     };
     if let Some(stand_in) = schema.stand_in {
+        let newer =
+            "the nearest newer one that knows it: what has been added since then counts as valid";
+        let newest = "the newest at hand: what the later version added counts as wrong, and what it \
+                      removed as valid";
         report.note = Some(format!(
-            "Validated with the schema of manifest version {}, the nearest newer one that knows {version}: \
-             what has been added since then counts as valid. The schema of {version} itself could not \
-             be had. {}",
-            stand_in.version, stand_in.why
+            "Validated with the schema of manifest version {}, {}. The schema of {version} itself could \
+             not be had. {}",
+            stand_in.version,
+            if stand_in.newer { newer } else { newest },
+            stand_in.why
         ));
         report.schema_version = Some(stand_in.version);
     }

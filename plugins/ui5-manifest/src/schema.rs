@@ -1,6 +1,6 @@
 //! The schema that judges a manifest: which one, and from where.
 
-use crate::pack::Pack;
+use crate::{pack::Pack, source::NO_SUCH_RESOURCE};
 use ajv_report::Dialect;
 use semver::Version;
 use serde_json::Value;
@@ -19,6 +19,8 @@ pub struct Schema {
 pub struct StandIn {
     /// Of which version it is.
     pub version: String,
+    /// Whether that is a newer one, which lists the right one. Otherwise it is the newest there is.
+    pub newer: bool,
     /// Why not the right one.
     pub why: String,
 }
@@ -39,12 +41,17 @@ pub fn find(
         Ok(document) => return Schema::new(document, None),
         Err(why) => why,
     };
-    match stand_in(pack, version) {
-        Some((name, document)) => {
-            Schema::new(document, Some(StandIn { version: name.to_owned(), why }))
+    let failed = format!("Failed to fetch schema for manifest version '{version}': {why}");
+    let (name, document, newer) = match stand_in(pack, version) {
+        Some((name, document)) => (name, document, true),
+        // What does not exist at all is no version that somebody could have meant.
+        None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
+        None => {
+            let (name, document) = newest(pack, version).ok_or(failed)?;
+            (name, document, false)
         }
-        None => Err(format!("Failed to fetch schema for manifest version '{version}': {why}")),
-    }
+    };
+    Schema::new(document, Some(StandIn { version: name.to_owned(), newer, why }))
 }
 
 impl Schema {
@@ -99,6 +106,17 @@ fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
         let known = document.pointer("/properties/_version/enum")?.as_array()?;
         known.iter().any(|known| known == version).then_some((name, document))
     })
+}
+
+/// The newest packed schema, made to know this version too.
+fn newest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
+    let wanted = Version::parse(version).ok()?;
+    let packed = pack.names().filter_map(|name| Some((Version::parse(name).ok()?, name)));
+    let (newest, name) = packed.max()?;
+    let mut document = pack.document(name)?;
+    let known = document.pointer_mut("/properties/_version/enum")?.as_array_mut()?;
+    known.push(version.into());
+    (newest < wanted).then_some((name, document))
 }
 
 /// Leaves out of a schema what decides nothing, which is most of it.

@@ -14,6 +14,9 @@ const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
 /// How long to wait for a server. Better a verdict by a neighbour's schema than none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What is said of a schema that a server does not have.
+pub const NO_SUCH_RESOURCE: &str = "The requested resource does not exist";
+
 /// For how long a server that did not answer is not asked again.
 const RESPITE: Duration = Duration::from_secs(60);
 
@@ -51,7 +54,7 @@ fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
     match response.status {
         200 => parse(&response.body, place)
             .map(|schema| without_annotations(schema).to_string().into_bytes()),
-        404 => Err(failed("The requested resource does not exist")),
+        404 => Err(failed(NO_SUCH_RESOURCE)),
         status => {
             Err(failed(&format!("The requested resource returned unexpected status \"{status}\"")))
         }

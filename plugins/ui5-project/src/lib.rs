@@ -44,8 +44,10 @@ struct Version {
 #[data]
 struct Dates {
     /// Until when there are bug fixes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     end_of_maintenance: Option<String>,
     /// Until when the CDN has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     end_of_cloud_provisioning: Option<String>,
 }
 

@@ -38,11 +38,13 @@ impl<'r> Npm<'r> {
             return None;
         }
         let before = self.waited.get();
-        let version = process::command(COMMAND).argument(package).run(|waited| {
-            self.waited.set(before + waited);
-            before + waited < PATIENCE && !self.request.cancelled()
-        });
+        let version =
+            process::command(COMMAND).argument(package).argument("version").run(|waited| {
+                self.waited.set(before + waited);
+                before + waited < PATIENCE && !self.request.cancelled()
+            });
         let version = version.ok().filter(process::Output::success)?.text().trim().to_owned();
+        semver::Version::parse(&version).ok()?;
         cache::set(&key, &version, DAY);
         Some(version)
     }

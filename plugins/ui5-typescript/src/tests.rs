@@ -84,7 +84,7 @@ fn what_is_looked_up_is_used_unless_it_does_not_fit() {
         "ui5-tooling-transpile" => Some("not a version".to_owned()),
         _ => None,
     };
-    let choice = versions::choose(looked_up, Some("the registry"));
+    let choice = versions::choose(looked_up, "the registry");
     assert_eq!(choice.versions["@ui5/cli"], "5.1.0");
     assert_eq!(choice.versions["typescript"], "6.0.3");
     assert_eq!(choice.versions["ui5-tooling-transpile"], "3.13.0");

@@ -78,7 +78,8 @@ impl Cdn {
     /// The one the operator has set with [`CDN_SETTING`], or else the public ones. Fails with what
     /// is wrong with the setting.
     pub fn from_settings() -> Result<Self, String> {
-        settings::get(CDN_SETTING).map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
+        let set = settings::get(CDN_SETTING).filter(|url| !url.trim().is_empty());
+        set.map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
     }
 
     /// A mirror that serves both frameworks.

@@ -196,7 +196,8 @@ pub mod process {
         directory: Option<&str>,
     ) -> Result<String, ProcessError> {
         let answer = super::here().commands.answer.borrow().get(command).cloned();
-        answer.ok_or(ProcessError::Denied)?(message, directory.unwrap_or_default()).map_err(of_contract)
+        answer.ok_or(ProcessError::Denied)?(message, directory.unwrap_or_default())
+            .map_err(of_contract)
     }
 
     fn of_contract(error: Error) -> ProcessError {

@@ -11,6 +11,7 @@ struct Run {
     directory: String,
     /// Whether the command may write there.
     #[serde(default)]
+    #[expect(dead_code, reason = "the host looks at it")]
     write: bool,
     /// What is added to the directory's path.
     #[serde(default)]
