@@ -187,7 +187,7 @@ fn grouped(value: u64) -> String {
 fn the_page_of_the_default_configuration_is_current() {
     let text = format!(
         "{GENERATED}# The default configuration\n\nWhat counts where there is no \
-         `portcullis.toml`; `portcullis config show` prints it.\n\n```toml\n{}```\n",
+         `portcullis.toml`; `portcullis config show` prints it.\n\n```text\n{}```\n",
         portcullis::config::DEFAULT
     );
     check_page("default-configuration.md", &text);

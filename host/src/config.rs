@@ -158,8 +158,8 @@ impl Config {
                      at most 64 of them"
                 ));
             }
-            let commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
-            for command in commands.filter(|command| !self.commands.contains_key(*command)) {
+            let mut commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
+            if let Some(command) = commands.find(|command| !self.commands.contains_key(*command)) {
                 return Err(format!(
                     "`plugins.{name}.grants.process` names `{command}`, which is no command: define \
                      it as [commands.{command}]"

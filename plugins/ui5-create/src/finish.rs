@@ -51,10 +51,12 @@ impl Step {
 
     fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), String> {
         for (command, typed) in self.commands() {
-            let ran = process::command(*command).directory(directory).run(&go_on);
-            let ran = ran.map_err(|error| match error {
-                Error::Denied => format!("the operator has not granted the command `{command}`"),
-                error => error.to_string(),
+            let ran = process::command(command).directory(directory).run(&go_on);
+            let ran = ran.map_err(|error| {
+                if error == Error::Denied {
+                    return format!("the operator has not granted the command `{command}`");
+                }
+                error.to_string()
             });
             match ran {
                 Ok(output) if output.success() => {}

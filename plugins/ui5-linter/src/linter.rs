@@ -10,13 +10,17 @@ use ui5_lint_context::{FileFindings, read};
 /// The operator's name for the command that runs the worker, `resources/ui5/lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
-/// What the worker answers.
+/// What the worker answers: one of these.
 #[derive(Deserialize)]
-#[serde(crate = "portcullis_plugin::serde", untagged)]
-enum Answer {
-    Report { results: Value },
-    Missing { missing: bool },
-    Failed { error: String },
+#[serde(crate = "portcullis_plugin::serde")]
+struct Answer {
+    /// The linter's report.
+    results: Option<Value>,
+    /// There is no linter.
+    #[serde(default)]
+    missing: bool,
+    /// Why there is no report.
+    error: Option<String>,
 }
 
 /// The linter's report on a project. Fails with why there is none, in words for whoever asked.
@@ -29,11 +33,12 @@ pub fn lint(
     if let Some(patterns) = patterns {
         message["filePatterns"] = json!(patterns);
     }
-    let answer = process::command(COMMAND).directory(directory).request(&message);
-    match answer {
-        Ok(Answer::Report { results }) => read(&results.to_string()),
-        Ok(Answer::Missing { missing: _ }) => Err(missing(directory)),
-        Ok(Answer::Failed { error }) => Err(error),
+    match process::command(COMMAND).directory(directory).request(&message) {
+        Ok(Answer { results: Some(results), .. }) => read(&results.to_string()),
+        Ok(Answer { missing: true, .. }) => Err(missing(directory)),
+        Ok(Answer { error, .. }) => {
+            Err(error.unwrap_or_else(|| "The UI5 linter gave no answer".to_owned()))
+        }
         Err(Error::NotFound(program)) => Err(format!(
             "The UI5 linter needs `{program}`, which is not on this machine: install Node.js 20 or newer"
         )),

@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn marks_of_a_directory() {
-        let item: syn::ItemStruct = parse_quote! {
+        let item: ItemStruct = parse_quote! {
             struct A { #[path(directory, read, nearest = ["ui5.yaml", "src"],)] d: String }
         };
         let found = collected(&item).expect("it is right");

@@ -30,7 +30,7 @@ pub enum Found {
     Module {
         /// The module, lower-case and with slashes.
         module: String,
-        /// The numbers of its symbols, in their order: see [`listed`].
+        /// The numbers of its symbols, in their order.
         symbols: Vec<u32>,
     },
 }
