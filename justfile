@@ -24,6 +24,11 @@ docs:
 clients: build
     cd tests/clients && npm ci && npm test
 
+# Build, lint and run what the UI5 tools make, and check the code in the guides (needs npm and chromium)
+ui5: build
+    cd tests/ui5-guides && npm ci --ignore-scripts && npm test
+    cd tests/ui5 && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
+
 # Measure beside a native server; on a quiet machine
 bench:
     cargo bench --package portcullis --bench speed
@@ -37,4 +42,4 @@ install:
     cargo install --path host --locked
 
 # Every check there is
-ci: lint test docs clients
+ci: lint test docs clients ui5

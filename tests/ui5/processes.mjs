@@ -4,10 +4,10 @@ import { spawn } from "node:child_process";
 import http from "node:http";
 import net from "node:net";
 
-/** Runs a program to its end. Fails with everything it said. */
-export function run(program, args, { cwd, seconds }) {
+/** Runs a program to its end. Fails with everything it said, unless it may fail. */
+export function run(program, args, { cwd, seconds, env, mayFail }) {
 	return new Promise((resolve, reject) => {
-		const child = spawn(program, args, { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+		const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
 		const said = { stdout: "", stderr: "" };
 		for (const stream of ["stdout", "stderr"]) {
 			child[stream].setEncoding("utf8").on("data", (piece) => (said[stream] += piece));
@@ -16,7 +16,7 @@ export function run(program, args, { cwd, seconds }) {
 		child.on("error", reject);
 		child.on("close", (code, signal) => {
 			clearTimeout(timer);
-			if (code === 0) {
+			if (code === 0 || (mayFail && code !== null)) {
 				resolve(said);
 				return;
 			}
