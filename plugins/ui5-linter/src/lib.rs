@@ -68,10 +68,14 @@ struct Finding {
     rule_id: String,
     /// 2 = error, 1 = warning
     severity: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fatal: Option<bool>,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     message_details: Option<String>,
 }
 
