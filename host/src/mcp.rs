@@ -263,7 +263,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let before = self.host.calls.fetch_add(1, Ordering::Relaxed);
         let served = if before < MAX_CALLS {
-            self.serve(params, &cx).await
+            // In a box: what is spawned for a request is moved several times.
+            Box::pin(self.serve(params, &cx)).await
         } else {
             Ok(convert::error(format!("{MAX_CALLS} calls are going on: try again later")).into())
         };

@@ -286,16 +286,21 @@ impl Plugin {
         let (store, running) = self.store(parts)?;
         let (tool, arguments) = (call.tool, call.arguments);
         let work = async move {
-            let _running = running;
-            // Dropped in reverse: the slot of the pool is free only when the store is gone.
-            let _of_all = of_all;
-            let mut store = store;
-            let instance = pre.instantiate_async(&mut store).await?;
+            // Dropped in this order: the slot of the pool is free only when the store is gone.
+            let mut remains = (store, running, of_all);
+            let store = &mut remains.0;
+            let instance = pre.instantiate_async(&mut *store).await?;
             let request: Resource<Request> = store.data_mut().table.push(Request)?;
             let tools = instance.portcullis_plugin_tools();
-            tools.call_call(&mut store, request, &tool, &arguments).await
+            let answer = tools.call_call(&mut *store, request, &tool, &arguments).await?;
+            Ok((answer, remains))
         };
-        let answer = self.bounded(work, &output).await?;
+        let (answer, remains) = self.bounded(work, &output).await?;
+        // Nobody has to wait for the instance's memory to be cleaned: the answer goes first.
+        tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            drop(remains);
+        });
         self.show(&output);
         answer.map_err(Failure::Protocol)
     }
