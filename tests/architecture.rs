@@ -112,7 +112,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rustix", &["capabilities/files", "engine", "plugins", "roots"]),
     ("rustls", &["capabilities/http"]),
     ("rustls_platform_verifier", &["capabilities/http"]),
-    ("sha2", &["engine", "transport"]),
+    ("sha2", &["transport"]),
     ("toml", &["config"]),
     ("tower_service", &["transport"]),
     ("tracing_subscriber", &["cli"]),

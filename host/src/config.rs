@@ -9,6 +9,7 @@ use portcullis_confine::{Command, Definition};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
+use crate::capabilities::http::Origin;
 use crate::engine::{Limits, SomeLimits};
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
@@ -267,8 +268,8 @@ fn default() -> Result<String, String> {
         };
         let value = match std::env::var(name) {
             Ok(value) if as_origin => {
-                let origin = |value: &str| crate::capabilities::http::Origin::of_address(value);
-                origin(&value).map_err(|error| format!("the variable {name}: {error}"))?
+                let origin = value.parse().map(|origin: Origin| origin.to_string());
+                origin.map_err(|error| format!("the variable {name}: {error}"))?
             }
             Ok(value) => value,
             Err(_) => otherwise.to_owned(),

@@ -19,6 +19,9 @@ pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 /// Calls in flight in all; more wait their turn. Each holds a slot of the pool.
 pub const CALLS: u32 = 64;
 
+/// Instances that wait for a call; each holds a slot of the pool, too.
+pub const SPARES: u32 = 16;
+
 /// What runs components.
 #[derive(Clone)]
 pub struct Engine {
@@ -35,12 +38,13 @@ impl Engine {
     pub fn new(memory_bytes: u64) -> wasmtime::Result<Self> {
         let mut config = compile::settings(TARGET)?;
         let mut pool = PoolingAllocationConfig::new();
-        pool.total_component_instances(CALLS)
-            .total_stacks(CALLS)
-            .total_memories(CALLS * 4)
-            .total_tables(CALLS * 8)
-            .total_core_instances(CALLS * 16)
-            .total_gc_heaps(CALLS)
+        let slots = CALLS + SPARES;
+        pool.total_component_instances(slots)
+            .total_stacks(slots)
+            .total_memories(slots * 4)
+            .total_tables(slots * 8)
+            .total_core_instances(slots * 16)
+            .total_gc_heaps(slots)
             .max_core_instances_per_component(64)
             .max_memories_per_component(4)
             .max_tables_per_component(8)

@@ -22,6 +22,7 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+pub use convert::{block, tool};
 pub use session::Principal;
 
 use crate::call::Failure;
@@ -151,7 +152,7 @@ impl Server {
                         Ok(asks) => asks,
                         Err(failure) => return answer(&failure),
                     };
-                    if caller.is_modern() {
+                    if caller.modern {
                         return self.host.seal.ask(&binding, exchange, asks).map_err(internal);
                     }
                     if let Err(failure) = exchange.ask_peer(asks, cx).await {
@@ -338,19 +339,4 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         Err(not_offered("completion/complete"))
     }
-}
-
-/// A tool as `tools/list` shows it, for commands that show it too.
-pub fn tool(tool: &crate::plugins::Tool) -> McpTool {
-    convert::tool(&tool.definition)
-}
-
-/// A content block as an answer shows it, for commands that show it too.
-///
-/// # Errors
-///
-/// Where the block is of a kind that this host's MCP library does not know.
-pub fn block(content: crate::bindings::types::Content) -> Result<serde_json::Value, String> {
-    let block = convert::block(content)?;
-    serde_json::to_value(block).map_err(|error| error.to_string())
 }

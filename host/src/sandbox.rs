@@ -1,5 +1,6 @@
 //! A plugin: load, describe, call.
 
+mod fresh;
 mod guests;
 mod known;
 mod limiter;
@@ -13,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker, Resource};
-use wasmtime::{Store, UpdateDeadline};
 
+use fresh::{Fresh, Maker, Next};
 pub use guests::Guests;
 pub use known::{Import, Known, Missing};
 pub use limiter::LimitHit;
@@ -25,7 +26,7 @@ use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{ComponentPre, Manifest, ToolOutcome};
 use crate::capabilities::files::Preopen;
 use crate::engine::code::{CodeError, Codes};
-use crate::engine::{CALLS, Engine, Limits};
+use crate::engine::{CALLS, Engine, Limits, SPARES};
 use crate::gate::{Gate, Policy};
 use portcullis_records::Records;
 
@@ -37,6 +38,8 @@ pub struct Sandbox {
     known: Records,
     audit: Audit,
     slots: Arc<Semaphore>,
+    /// For instances that wait for a call.
+    spares: Arc<Semaphore>,
     guests: Guests,
 }
 
@@ -51,6 +54,7 @@ impl Sandbox {
             known: Records::new(cache.join("described")),
             audit,
             slots: Arc::new(Semaphore::new(CALLS as usize)),
+            spares: Arc::new(Semaphore::new(SPARES as usize)),
             guests: Guests::default(),
         }
     }
@@ -122,6 +126,7 @@ pub struct Plugin {
     places: Places,
     sandbox: Arc<Sandbox>,
     pre: OnceCell<ComponentPre<State>>,
+    next: Next,
     slots: Semaphore,
 }
 
@@ -167,7 +172,8 @@ impl Plugin {
     ) -> Self {
         let slots = Semaphore::new(terms.limits.calls.get() as usize);
         let pre = OnceCell::new();
-        Self { name, digest, origin, terms, code, places, sandbox, pre, slots }
+        let next = Next::default();
+        Self { name, digest, origin, terms, code, places, sandbox, pre, next, slots }
     }
 
     /// The trail of one request to this plugin.
@@ -237,23 +243,12 @@ impl Plugin {
 
     /// Asks the component what it is, with nothing granted.
     async fn describe(&self) -> Result<Manifest, Failure> {
-        let trail = self.trail("describe".into(), String::new(), None);
-        let gate = Gate::new(Arc::default(), trail);
-        let places = Places { cache: None, commands: Arc::default(), ..self.places.clone() };
-        let output = state::output(&self.terms.limits);
-        let parts = state::Parts {
-            gate,
-            context: Context::default(),
-            preopens: Vec::new(),
-            settings: Arc::default(),
-            places,
-            output: output.clone(),
-        };
-        let pre = self.pre().await?.clone();
-        let (mut store, running) = self.store(parts)?;
+        let maker = self.maker().await?;
+        let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
+        let making = maker.make(output.clone());
         let work = async move {
             let _running = running;
-            let instance = pre.instantiate_async(&mut store).await?;
+            let Fresh { mut store, instance, .. } = making.await?;
             instance.portcullis_plugin_manifest().call_describe(&mut store).await
         };
         self.bounded(work, &output).await
@@ -265,15 +260,6 @@ impl Plugin {
     ///
     /// See [`Failure`]. Nothing of a failed call outlives it.
     pub async fn call(&self, gate: Gate, call: ToolCall) -> Result<ToolOutcome, Failure> {
-        let output = state::output(&self.terms.limits);
-        let parts = state::Parts {
-            gate,
-            context: call.context,
-            preopens: call.preopens,
-            settings: self.terms.settings.clone(),
-            places: self.places.clone(),
-            output: output.clone(),
-        };
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");
             let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");
@@ -282,47 +268,73 @@ impl Plugin {
         let Ok((_mine, of_all)) = tokio::time::timeout(self.terms.limits.wall(), wait).await else {
             return Err(Failure::TimedOut("wall-ms"));
         };
-        let pre = self.pre().await?.clone();
-        let (store, running) = self.store(parts)?;
+        let limits = self.terms.limits.clone();
+        let maker = self.maker().await?;
+        let (again, running) = (maker.clone(), maker.engine.run());
+        let fresh = self.next.lock().take().map(|(fresh, _place)| fresh);
+        let output = fresh.as_ref().map(|fresh| fresh.output.clone());
+        let output = output.unwrap_or_else(|| state::output(&limits));
+        let parts = state::Parts {
+            gate,
+            context: call.context,
+            preopens: call.preopens,
+            settings: self.terms.settings.clone(),
+            places: self.places.clone(),
+            output: output.clone(),
+        };
         let (tool, arguments) = (call.tool, call.arguments);
         let work = async move {
+            let made = match fresh {
+                Some(fresh) => fresh,
+                None => maker.make(parts.output.clone()).await?,
+            };
             // Dropped in this order: the slot of the pool is free only when the store is gone.
-            let mut remains = (store, running, of_all);
-            let store = &mut remains.0;
-            let instance = pre.instantiate_async(&mut *store).await?;
-            let request: Resource<Request> = store.data_mut().table.push(Request)?;
-            let tools = instance.portcullis_plugin_tools();
-            let answer = tools.call_call(&mut *store, request, &tool, &arguments).await?;
+            let mut remains = (made, running, of_all);
+            let fresh = &mut remains.0;
+            fresh.begin(&limits, parts);
+            let request: Resource<Request> = fresh.store.data_mut().table.push(Request)?;
+            let tools = fresh.instance.portcullis_plugin_tools();
+            let answer = tools.call_call(&mut fresh.store, request, &tool, &arguments).await?;
             Ok((answer, remains))
         };
         let (answer, remains) = self.bounded(work, &output).await?;
-        // Nobody has to wait for the instance's memory to be cleaned: the answer goes first.
-        tokio::spawn(async move {
-            tokio::task::yield_now().await;
-            drop(remains);
-        });
         self.show(&output);
+        self.tidy_up(remains, again);
         answer.map_err(Failure::Protocol)
     }
 
-    fn store(
-        &self,
-        parts: state::Parts,
-    ) -> Result<(Store<State>, crate::engine::Running), Failure> {
-        let limits = &self.terms.limits;
-        let engine = self.sandbox.engine()?;
-        let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
-        store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(crate::engine::size(limits.import_bytes));
-        store.set_max_component_handles(limits.handles.get() as usize);
-        store.set_epoch_deadline(1);
-        let mut left = limits.cpu_ms.get();
-        // A tick is a millisecond, and only guests that compute notice it.
-        store.epoch_deadline_callback(move |_| {
-            left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
-            Ok(UpdateDeadline::Yield(1))
+    /// What nobody has to wait for, as the answer goes first: this instance is cleaned up, and the
+    /// next one made.
+    fn tidy_up(&self, remains: impl Send + 'static, maker: Maker) {
+        let (next, sandbox) = (self.next.clone(), self.sandbox.clone());
+        tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            drop(remains);
+            let Ok(place) = sandbox.spares.clone().try_acquire_owned() else { return };
+            if next.lock().is_none() {
+                let (wall, running) = (maker.limits.wall(), maker.engine.run());
+                let output = state::output(&maker.limits);
+                let work = async move {
+                    let _running = running;
+                    maker.make(output).await
+                };
+                // One that fails does so again, and with words, in the call that needs it.
+                if let Ok(Ok(fresh)) = tokio::time::timeout(wall, sandbox.guests.run(work)).await {
+                    next.lock().get_or_insert((fresh, place));
+                }
+            }
         });
-        Ok((store, engine.run()))
+    }
+
+    async fn maker(&self) -> Result<Maker, Failure> {
+        let trail = self.trail("prepare".into(), String::new(), None);
+        Ok(Maker {
+            pre: self.pre().await?.clone(),
+            engine: self.sandbox.engine()?.clone(),
+            limits: self.terms.limits.clone(),
+            gate: Gate::new(Arc::default(), trail),
+            places: self.places.clone(),
+        })
     }
 
     /// Runs a guest within its wall time: begun on this thread, and moved to the threads for

@@ -45,12 +45,9 @@ impl fmt::Display for ClientGrant {
 
 /// Adds a want to what is wanted so far.
 pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), String> {
-    let feature = match target {
-        "elicitation" => Feature::Elicitation,
-        "sampling" => Feature::Sampling,
-        "roots" => Feature::Roots,
-        _ => return Err("a client can be asked for elicitation, sampling or roots".into()),
-    };
+    let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots];
+    let feature = all.into_iter().find(|feature| feature.to_string() == target);
+    let feature = feature.ok_or("a client can be asked for elicitation, sampling or roots")?;
     let features = Named::add(sum.take().map(|sum| sum.features), feature);
     *sum = Some(ClientGrant { features });
     Ok(())

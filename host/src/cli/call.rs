@@ -157,7 +157,7 @@ fn text(content: &Content) -> String {
 
 fn block(content: &Content) -> Value {
     match crate::mcp::block(content.clone()) {
-        Ok(block) => block,
+        Ok(block) => json!(block),
         Err(why) => json!({"type": "text", "text": why}),
     }
 }

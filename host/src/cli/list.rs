@@ -12,7 +12,8 @@ use crate::plugins::{Loaded, Refused};
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
     let plugins = ready.plugins().await;
     if json {
-        let tools: Vec<_> = plugins.tools().map(|(_, tool)| crate::mcp::tool(tool)).collect();
+        let tools: Vec<_> =
+            plugins.tools().map(|(_, tool)| crate::mcp::tool(&tool.definition)).collect();
         return super::print(&format!("{:#}\n", json!({ "tools": tools })));
     }
     let mut text = String::new();

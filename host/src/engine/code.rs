@@ -8,7 +8,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
@@ -91,19 +90,8 @@ impl Codes {
 
 /// What else than the component shapes compiled code: wasmtime's version, settings and target.
 fn compatibility(engine: &Engine) -> String {
-    struct Sha(Sha256);
-    impl std::hash::Hasher for Sha {
-        fn write(&mut self, bytes: &[u8]) {
-            self.0.update(bytes);
-        }
-        fn finish(&self) -> u64 {
-            let digest = self.0.clone().finalize();
-            u64::from_le_bytes(digest[..8].try_into().expect("SHA-256 has 32 bytes"))
-        }
-    }
-    let mut hasher = Sha(Sha256::new());
-    let parts = engine.wasmtime().precompile_compatibility_hash();
-    std::hash::Hash::hash(&parts, &mut hasher);
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(&engine.wasmtime().precompile_compatibility_hash(), &mut hasher);
     let hash = std::hash::Hasher::finish(&hasher);
     format!("{TARGET} {} {hash:016x}", env!("CARGO_PKG_VERSION"))
 }

@@ -53,7 +53,7 @@ impl Session {
         let declared = caller.capabilities.roots.is_some();
         let client = if !declared {
             None
-        } else if caller.is_modern() {
+        } else if caller.modern {
             Some(exchange.roots()?)
         } else {
             ask_roots(cx).await
@@ -103,7 +103,8 @@ pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
 /// Who calls, and what that client takes part in.
 pub struct Caller {
     protocol: String,
-    legacy: bool,
+    /// Whether it speaks 2026-07-28 or later: questions go into answers.
+    pub modern: bool,
     /// What the client declared.
     pub capabilities: ClientCapabilities,
     /// Who it is, where the transport knows.
@@ -131,18 +132,13 @@ impl Caller {
             .collect();
         Self {
             protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
-            legacy: is_legacy(cx),
+            modern: !is_legacy(cx),
             capabilities: cx.client_capabilities().unwrap_or_default(),
             principal: principal.map(|Principal(name)| name.clone()),
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
             level: cx.meta.log_level(),
         }
-    }
-
-    /// Whether the client speaks 2026-07-28 or later: questions go into answers.
-    pub fn is_modern(&self) -> bool {
-        !self.legacy
     }
 
     fn features(&self) -> Vec<String> {
@@ -177,11 +173,11 @@ impl Caller {
 
     /// What a guest can learn of the call; where its notices go is added by [`run`].
     pub fn context(&self, session: &Session, exchange: &Exchange) -> (Context, u8) {
-        let least = match (self.legacy, self.level) {
+        let least = match (self.modern, self.level) {
             // Of the era without sessions: only what the request itself asks for.
-            (false, None) => u8::MAX,
-            (false, Some(level)) => rank(level),
-            (true, _) => match session.level.load(Ordering::Relaxed) {
+            (true, None) => u8::MAX,
+            (true, Some(level)) => rank(level),
+            (false, _) => match session.level.load(Ordering::Relaxed) {
                 0 => rank(LoggingLevel::Info),
                 level => level - 1,
             },

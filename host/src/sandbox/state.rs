@@ -112,6 +112,15 @@ pub struct Parts {
     pub output: Output,
 }
 
+impl Parts {
+    /// Of an instance that serves nobody yet.
+    pub fn of_nobody(gate: Gate, places: Places, output: Output) -> Self {
+        let places = Places { cache: None, commands: Arc::default(), ..places };
+        let (context, settings) = (Context::default(), Arc::default());
+        Self { gate, context, preopens: Vec::new(), settings, places, output }
+    }
+}
+
 impl State {
     /// The data of a fresh instance.
     pub fn new(limits: &Limits, parts: Parts) -> Self {
@@ -120,15 +129,9 @@ impl State {
         table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
         // No environment, arguments, stdin or inherited stdio: that is the builder's default.
         let wasi = WasiCtx::builder().stdout(output.clone()).stderr(output).build();
-        let quota = Quota::new(
-            limits.file_write_bytes.get(),
-            limits.file_bytes.get(),
-            limits.file_entries.get(),
-            limits.file_depth.get(),
-        );
         Self {
             table,
-            files: Files::new(gate.clone(), preopens, quota),
+            files: Files::new(gate.clone(), preopens, quota(limits)),
             http: Http::new(gate.clone(), limits),
             gate,
             call: context,
@@ -143,6 +146,15 @@ impl State {
         }
     }
 
+    /// From here on it is the data of a call. What the instance holds stays.
+    pub fn begin(&mut self, limits: &Limits, parts: Parts) {
+        let Parts { gate, context, preopens, settings, places, output: _ } = parts;
+        self.files = Files::new(gate.clone(), preopens, quota(limits));
+        self.http = Http::new(gate.clone(), limits);
+        (self.gate, self.call, self.settings, self.places) = (gate, context, settings, places);
+        self.deadline = Instant::now() + limits.wall();
+    }
+
     fn notify(&mut self, notice: impl FnOnce() -> Notice) {
         if let Some(notices) = &self.call.notices
             && let Some(left) = self.notices_left.checked_sub(1)
@@ -152,6 +164,15 @@ impl State {
             let _gone = notices.send(notice());
         }
     }
+}
+
+fn quota(limits: &Limits) -> Quota {
+    Quota::new(
+        limits.file_write_bytes.get(),
+        limits.file_bytes.get(),
+        limits.file_entries.get(),
+        limits.file_depth.get(),
+    )
 }
 
 /// Links what every guest has, and of the rest only what is granted: to a plugin without a grant

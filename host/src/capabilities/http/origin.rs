@@ -33,15 +33,6 @@ impl Origin {
         Ok(Self { scheme: url.scheme().to_owned(), host, port })
     }
 
-    /// The origin of an address as an operator writes it, in the form of a grant.
-    ///
-    /// # Errors
-    ///
-    /// Where it is no address of HTTP.
-    pub fn of_address(text: &str) -> Result<String, String> {
-        Ok(text.parse::<Self>()?.to_string())
-    }
-
     /// The host: a name in lower case and punycode, or an address.
     pub fn host(&self) -> &str {
         &self.host

@@ -1,0 +1,84 @@
+//! A fresh instance: made with nothing granted, for one call alone, and where there is time, made
+//! before that call comes.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
+use wasmtime::{Store, UpdateDeadline};
+
+use super::limiter::LimitHit;
+use super::state::{Output, Parts, Places, State};
+use crate::bindings::{Component, ComponentPre};
+use crate::engine::{Engine, Limits};
+use crate::gate::Gate;
+
+/// An instance that has served nobody.
+pub struct Fresh {
+    /// Its data: of no call, until [`Fresh::begin`].
+    pub store: Store<State>,
+    /// What it exports.
+    pub instance: Component,
+    /// Where its output goes.
+    pub output: Output,
+}
+
+/// Makes instances of one plugin.
+#[derive(Clone)]
+pub struct Maker {
+    /// What they run in.
+    pub engine: Engine,
+    /// What they are instances of.
+    pub pre: ComponentPre<State>,
+    /// What each of them may use up.
+    pub limits: Limits,
+    /// A gate that lets nothing through.
+    pub gate: Gate,
+    /// Where the plugin's data are: not for use before a call.
+    pub places: Places,
+}
+
+impl Maker {
+    /// Makes an instance. While it is instantiated, nothing is granted to it.
+    ///
+    /// # Errors
+    ///
+    /// Where the component's own beginning fails, or a limit is reached.
+    pub async fn make(self, output: Output) -> wasmtime::Result<Fresh> {
+        let parts = Parts::of_nobody(self.gate, self.places, output.clone());
+        let mut store = store(&self.engine, &self.limits, parts);
+        let instance = self.pre.instantiate_async(&mut store).await?;
+        Ok(Fresh { store, instance, output })
+    }
+}
+
+impl Fresh {
+    /// Makes it the instance of a call: what that may do and use up.
+    pub fn begin(&mut self, limits: &Limits, parts: Parts) {
+        self.store.data_mut().begin(limits, parts);
+        bound_time(&mut self.store, limits);
+    }
+}
+
+/// The data of a fresh instance, within its limits.
+pub fn store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
+    let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
+    store.limiter(|state| &mut state.limiter);
+    store.set_hostcall_fuel(crate::engine::size(limits.import_bytes));
+    store.set_max_component_handles(limits.handles.get() as usize);
+    bound_time(&mut store, limits);
+    store
+}
+
+/// A tick is a millisecond, and only guests that compute notice it.
+fn bound_time(store: &mut Store<State>, limits: &Limits) {
+    let mut left = limits.cpu_ms.get();
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(move |_| {
+        left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
+        Ok(UpdateDeadline::Yield(1))
+    });
+}
+
+/// The instance that waits for a plugin's next call, with its place among those that wait.
+pub type Next = Arc<Mutex<Option<(Fresh, OwnedSemaphorePermit)>>>;
