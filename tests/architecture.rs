@@ -99,7 +99,15 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("parking_lot", &["audit", "cache", "capabilities/http", "mcp", "sandbox", "transport"]),
     (
         "portcullis_confine",
-        &["capabilities/process", "cli", "config", "engine", "plugins", "sandbox"],
+        &[
+            "capabilities/files",
+            "capabilities/process",
+            "cli",
+            "config",
+            "engine",
+            "plugins",
+            "sandbox",
+        ],
     ),
     ("portcullis_lines", &["transport/stdio"]),
     (

@@ -274,9 +274,9 @@ fn default() -> Result<String, String> {
             Ok(value) => value,
             Err(_) => otherwise.to_owned(),
         };
-        let value = match (value.strip_prefix("~/"), std::env::home_dir()) {
-            (Some(rest), Some(home)) => home.join(rest).display().to_string(),
-            (Some(_) | None, _) => value,
+        let value = match value.starts_with("~/") {
+            true => portcullis_confine::at_home(Path::new(&value)).display().to_string(),
+            false => value,
         };
         text += before;
         text += &value.replace('\\', "\\\\").replace('"', "\\\"");

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::child::{Child, Spec};
+use crate::child::{Child, Output, Spec};
+use crate::fault::Fault;
+use crate::home::at_home;
 use crate::place::Place;
 use crate::restrict::{Bounds, Reach};
-use crate::workers::Fault;
 
 /// What the operator writes about a command.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -142,9 +143,7 @@ impl Command {
         }
         let Definition { program, reads, writes, .. } = &mut definition;
         for path in reads.iter_mut().chain(&mut *writes).chain([&mut *program]) {
-            if let Ok(rest) = path.strip_prefix("~") {
-                *path = home()?.join(rest);
-            }
+            *path = at_home(path);
         }
         let by_name = program.components().count() == 1;
         for path in reads.iter().chain(writes.iter()).chain((!by_name).then_some(&*program)) {
@@ -236,6 +235,19 @@ impl Command {
         .map_err(failed)
     }
 
+    /// Waits for a child that was started to end, within the command's bounds.
+    ///
+    /// # Errors
+    ///
+    /// See [`Fault`]. Dropped, it is ended with all that it started.
+    pub async fn finish(&self, child: Child, input: &[u8]) -> Result<Output, Fault> {
+        let work = child.finish(input, self.output_bytes());
+        match tokio::time::timeout(self.time(), work).await {
+            Ok(output) => output?.ok_or(Fault::TooLarge),
+            Err(_) => Err(Fault::TimedOut),
+        }
+    }
+
     /// What it may reach, in words for `audit`.
     pub fn reach(&self) -> String {
         let definition = &self.definition;
@@ -265,10 +277,6 @@ fn find(program: &Path) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(program))
         .find(|found| found.is_file())
-}
-
-fn home() -> Result<PathBuf, String> {
-    std::env::home_dir().ok_or_else(|| "`~`: this user has no home".to_owned())
 }
 
 /// A path without links.

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
-use crate::child::{Child, Output};
+use crate::child::Child;
 use crate::command::Command;
+use crate::fault::Fault;
 use crate::place::{Identity, Place};
 
 /// Every command of this host, and the workers that wait for their next request.
@@ -26,25 +27,6 @@ struct Worker {
     since: Instant,
 }
 
-/// Why a command gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// Its program is not there: what was looked for.
-    NotFound(String),
-    /// It took longer than it may.
-    TimedOut,
-    /// It answered more than it may.
-    TooLarge,
-    /// It ended without an answer, or the system failed: why, as far as that is known.
-    Failed(String),
-}
-
-impl From<std::io::Error> for Fault {
-    fn from(error: std::io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 impl Commands {
     /// These commands.
     pub fn new(commands: impl IntoIterator<Item = Command>) -> Self {
@@ -58,19 +40,6 @@ impl Commands {
     /// The command of that name.
     pub fn get(&self, name: &str) -> Option<Arc<Command>> {
         self.all.get(name).map(|(command, _)| command.clone())
-    }
-
-    /// Runs a command to its end.
-    ///
-    /// # Errors
-    ///
-    /// See [`Fault`]. Dropped, it is ended with all that it started.
-    pub async fn run(command: &Command, child: Child, input: &[u8]) -> Result<Output, Fault> {
-        let work = child.finish(input, command.output_bytes());
-        match tokio::time::timeout(command.time(), work).await {
-            Ok(output) => output?.ok_or(Fault::TooLarge),
-            Err(_) => Err(Fault::TimedOut),
-        }
     }
 
     /// Has a worker answer a request: one that is warm, or a new one.

@@ -73,9 +73,7 @@ pub struct FilesGrant {
 fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
     let mut paths = Vec::<PathBuf>::deserialize(from)?;
     for path in &mut paths {
-        if let (Ok(rest), Some(home)) = (path.strip_prefix("~"), std::env::home_dir()) {
-            *path = home.join(rest);
-        }
+        *path = portcullis_confine::at_home(path);
         if !path.is_absolute() {
             let path = path.display();
             return Err(serde::de::Error::custom(format!("{path} is not an absolute path")));

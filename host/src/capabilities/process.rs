@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_confine::{Command, Commands, Ended, Fault, Output as Ran, Place};
+use portcullis_confine::{Command, Ended, Fault, Output as Ran, Place};
 use serde::Deserialize;
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime::component::Resource;
@@ -158,7 +158,7 @@ impl process::HostRunning for State {
             Err(fault) => return Ok(Err(fault.into())),
         };
         let work = async move {
-            let ran = Commands::run(&command, child, &input).await;
+            let ran = command.finish(child, &input).await;
             ran.map(output).map_err(Into::into)
         };
         let running = Running(AbortOnDropHandle::new(tokio::spawn(work)));

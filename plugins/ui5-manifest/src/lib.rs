@@ -85,7 +85,7 @@ fn validate(
         if manifest::is_plain(version) {
             source(version)
         } else {
-            Err(source::NO_SUCH_RESOURCE.into())
+            Err(ui5::fetched::NO_SUCH_RESOURCE.into())
         }
     });
     let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;

@@ -1,9 +1,10 @@
 //! The schema that judges a manifest: which one, and from where.
 
-use crate::{pack::Pack, source::NO_SUCH_RESOURCE};
+use crate::pack::Pack;
 use ajv_report::Dialect;
 use semver::Version;
 use serde_json::Value;
+use ui5::fetched::NO_SUCH_RESOURCE;
 
 /// A schema and how it came to be the one.
 pub struct Schema {

@@ -4,6 +4,7 @@ use crate::{manifest::in_words_of_node, schema::without_annotations};
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use std::{fs, path::Path, time::Duration};
+use ui5::fetched;
 
 /// The setting that names another source.
 const SETTING: &str = "schema-source";
@@ -13,9 +14,6 @@ const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
 /// How long to wait for a server. Better a verdict by a neighbour's schema than none.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What is said of a schema that a server does not have.
-pub const NO_SUCH_RESOURCE: &str = "The requested resource does not exist";
 
 /// For how long a server that did not answer is not asked again.
 const RESPITE: Duration = Duration::from_secs(60);
@@ -37,8 +35,7 @@ pub fn fetch(version: &str) -> Result<Value, String> {
 
 /// Fetches a schema and leaves out what is not needed of it.
 fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
-    let failed =
-        |why: &str| format!("Failed to fetch resource from CDN. Error: {why} for URL: {place}");
+    let failed = |why: &str| fetched::failed(why, place);
     let silent = format!("silent {source}");
     if let Some(why) = cache::get(&silent) {
         return Err(failed(&String::from_utf8_lossy(&why)) + &advice());
@@ -51,14 +48,9 @@ fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
             return Err(failed(&why) + &advice());
         }
     };
-    match response.status {
-        200 => parse(&response.body, place)
-            .map(|schema| without_annotations(schema).to_string().into_bytes()),
-        404 => Err(failed(NO_SUCH_RESOURCE)),
-        status => {
-            Err(failed(&format!("The requested resource returned unexpected status \"{status}\"")))
-        }
-    }
+    fetched::check(response.status, place)?;
+    let schema = parse(&response.body, place)?;
+    Ok(without_annotations(schema).to_string().into_bytes())
 }
 
 fn advice() -> String {

@@ -6,7 +6,7 @@ mod table;
 
 pub use support::Support;
 
-use crate::{Cdn, Framework};
+use crate::{Cdn, Framework, fetched};
 use portcullis_plugin::{cache, http};
 use semver::Version;
 use serde_json::{Map, Value, json};
@@ -201,17 +201,11 @@ fn download(
     url: &str,
     check: fn(&Map<String, Value>) -> Result<(), String>,
 ) -> Result<Vec<u8>, String> {
-    let failed =
-        |why: &str| format!("Failed to fetch resource from CDN. Error: {why} for URL: {url}");
     let request = http::Request::get(url).timeout(PATIENCE).max_bytes(LARGEST);
-    let response = request.send().map_err(|error| failed(&error.reason.to_string()))?;
-    match response.status {
-        200..=299 => parse(&response.body, url, check).map(|_| response.body),
-        404 => Err(failed("The requested resource does not exist")),
-        status => {
-            Err(failed(&format!("The requested resource returned unexpected status \"{status}\"")))
-        }
-    }
+    let response =
+        request.send().map_err(|error| fetched::failed(&error.reason.to_string(), url))?;
+    fetched::check(response.status, url)?;
+    parse(&response.body, url, check).map(|_| response.body)
 }
 
 fn parse(

@@ -4,6 +4,7 @@ use super::{
     data::{Data, is_file_name},
     lock::Lock,
 };
+use crate::fetched;
 use portcullis_plugin::{Request, http};
 use serde::Deserialize;
 use std::{
@@ -177,18 +178,11 @@ fn download(
 }
 
 fn check(status: u16, url: &str) -> Result<(), Failure> {
-    match status {
-        200..=299 => Ok(()),
-        404 => Err(failed("The requested resource does not exist", url)),
-        _ => {
-            let why = format!("The requested resource returned unexpected status \"{status}\"");
-            Err(failed(&why, url))
-        }
-    }
+    fetched::check(status, url).map_err(Failure::Cdn)
 }
 
 fn failed(why: &str, url: &str) -> Failure {
-    Failure::Cdn(format!("Failed to fetch resource from CDN. Error: {why} for URL: {url}"))
+    Failure::Cdn(fetched::failed(why, url))
 }
 
 fn remove(directory: &Path) -> Result<(), Failure> {
