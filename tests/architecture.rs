@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "audit",
             "bindings",
             "call",
+            "catalog",
             "config",
             "engine",
             "mcp",
@@ -33,7 +34,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("transport", &["config", "mcp"]),
-    ("mcp", &["bindings", "call", "plugins", "roots", "sandbox", "text"]),
+    ("mcp", &["bindings", "call", "catalog", "plugins", "roots", "sandbox", "text"]),
+    ("catalog", &["bindings", "plugins", "sandbox", "text"]),
     ("call", &["audit", "bindings", "capabilities", "gate", "plugins", "roots", "sandbox", "text"]),
     (
         "plugins",

@@ -127,13 +127,34 @@ fn names_that_no_configuration_could_hold_are_refused() {
 }
 
 #[test]
-fn a_tool_that_is_there_already_is_hidden_and_said_to_be() {
+fn tools_of_one_name_get_their_plugins_name_before_it() {
     let home = Home::with(&["echo"], CONFIG);
     fs::copy(guests().component("echo"), home.plugins().join("other.wasm")).expect("a home");
     let tools = home.run(&["tools"]);
-    assert_eq!(tools.stdout.matches("echo (").count(), 1, "{tools:?}");
+    for name in ["echo_echo (echo)", "other_echo (other)"] {
+        assert!(tools.stdout.contains(name), "{name}: {tools:?}");
+    }
+    let called = home.run(&["call", "other_echo", r#"{"text": "hello"}"#]);
+    assert_eq!(called.stdout, "hello\n", "{called:?}");
     let checked = home.run(&["check"]);
-    assert!(checked.stdout.contains("the tool `echo` of `other` is hidden"), "{checked:?}");
+    let remark = "several plugins have a tool `echo`: that of `other` is `other_echo`";
+    assert!(checked.stdout.contains(remark), "{checked:?}");
+}
+
+#[test]
+fn a_prefix_goes_before_every_name_and_what_is_off_is_not_there() {
+    let home = Home::with(&["echo"], CONFIG);
+    home.configure(
+        "[host]\nbundled = false\n[plugins.echo]\nprefix = \"my\"\n\
+         tools-off = [\"fill\", \"nothing\"]\n",
+    );
+    let tools = home.run(&["tools"]);
+    assert!(tools.stdout.contains("my_echo (echo)"), "{tools:?}");
+    assert!(!tools.stdout.contains("fill"), "{tools:?}");
+    let called = home.run(&["call", "my_fill", r#"{"bytes": 1}"#]);
+    assert!(called.stderr.contains("unknown tool: my_fill"), "{called:?}");
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("`echo` has no tool `nothing`"), "{checked:?}");
 }
 
 #[test]

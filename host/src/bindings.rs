@@ -18,11 +18,16 @@ mod generated {
     });
 }
 
+pub use generated::exports::portcullis::plugin::{
+    completions, manifest, prompts, resources, tools,
+};
 pub use generated::portcullis;
 pub use generated::portcullis::plugin::types;
-pub use generated::{Plugin as Component, PluginPre as ComponentPre};
 
-pub use generated::exports::portcullis::plugin::manifest::{
-    Manifest, PathAccess, PathArgument, PathKind, Tool, ToolHints, Want,
+pub use completions::{Completion, Subject};
+pub use manifest::{
+    Manifest, PathAccess, PathArgument, PathKind, Prompt, ResourceTemplate, Tool, ToolHints, Want,
 };
-pub use generated::exports::portcullis::plugin::tools::{ToolOutcome, ToolResult};
+pub use prompts::{Message, PromptOutcome, PromptResult};
+pub use resources::{Page, ReadOutcome, ReadResult};
+pub use tools::{ToolOutcome, ToolResult};

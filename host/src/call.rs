@@ -1,9 +1,9 @@
-//! One call, start to finish: find → check input → designate → run → check output.
+//! One piece of work for a plugin, start to finish: check input → designate → run → check output.
 
+mod designate;
 mod output;
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -12,46 +12,118 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit::Verdict;
 use crate::bindings::types::{Error as ProtocolError, Need};
-use crate::bindings::{PathAccess, PathArgument, ToolResult};
-use crate::capabilities::files::{Access, FileAsk, Origin, Preopen, Scope};
+use crate::bindings::{Completion, Page, PromptResult, ReadResult, Subject, ToolResult};
 use crate::gate::{Denied, Gate};
-use crate::plugins::{Loaded, Plugins, Tool};
-use crate::roots::{Refusal, Roots};
-use crate::sandbox::{self, Context, ToolCall};
+use crate::plugins::{Loaded, Tool};
+use crate::roots::Roots;
+use crate::sandbox::{self, Context, Job, Work};
 
 /// How long a guest has to tidy up once its caller has given up.
 const GRACE: Duration = Duration::from_millis(25);
 
-/// What a client asks for.
+/// What a client asks of a plugin.
 pub struct Call {
     /// Host-made correlation id.
     pub request: String,
-    /// Which tool.
-    pub tool: String,
-    /// Its arguments: a JSON object.
-    pub arguments: Value,
+    /// What it asks for.
+    pub what: What,
     /// The session's directories.
     pub roots: Roots,
     /// What the guest can learn of the call.
     pub context: Context,
+    /// Whether nobody waits for it: it may then take `background-ms`.
+    pub task: bool,
     /// Fires when the caller gives up.
     pub cancel: CancellationToken,
 }
 
-/// How a call went well.
+/// What can be asked of a plugin.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// To call a tool.
+    Tool {
+        /// The plugin's own name for it.
+        name: String,
+        /// Its arguments: a JSON object.
+        arguments: Value,
+    },
+    /// A page of its resources.
+    Resources {
+        /// Where the page before ended.
+        cursor: Option<String>,
+    },
+    /// A resource, by its URI.
+    Resource(String),
+    /// The tag that changes with a resource.
+    Version(String),
+    /// A prompt.
+    Prompt {
+        /// The plugin's own name for it.
+        name: String,
+        /// Its arguments.
+        arguments: Vec<(String, String)>,
+    },
+    /// What an argument may be.
+    Completion {
+        /// Of what.
+        subject: Subject,
+        /// Which argument.
+        argument: String,
+        /// What has been typed of it.
+        value: String,
+        /// The arguments before it.
+        context: Vec<(String, String)>,
+    },
+}
+
+impl What {
+    /// Whether the protocol lets it end in questions to the client.
+    pub fn may_ask(&self) -> bool {
+        match self {
+            Self::Tool { .. } | Self::Resource(_) | Self::Prompt { .. } => true,
+            Self::Resources { .. } | Self::Version(_) | Self::Completion { .. } => false,
+        }
+    }
+
+    /// For the audit: a tool by its name, everything else by what it is and its name.
+    fn subject(&self) -> String {
+        match self {
+            Self::Tool { name, .. } => name.clone(),
+            Self::Resources { .. } => "resources/list".into(),
+            Self::Resource(uri) => format!("resources/read {uri}"),
+            Self::Version(uri) => format!("resources/updated {uri}"),
+            Self::Prompt { name, .. } => format!("prompts/get {name}"),
+            Self::Completion { argument, .. } => format!("completion/complete {argument}"),
+        }
+    }
+}
+
+/// How it went well.
 #[derive(Debug)]
 pub enum Answer {
     /// The tool ran; it may say that it failed.
-    Done(ToolResult),
-    /// The tool needs to know more, all of which it may ask.
+    Tool(ToolResult),
+    /// A page of resources.
+    Resources(Page),
+    /// A resource.
+    Resource(ReadResult),
+    /// The tag of a resource.
+    Version(Option<String>),
+    /// A prompt.
+    Prompt(PromptResult),
+    /// What an argument may be.
+    Completion(Completion),
+    /// The plugin needs to know more, all of which it may ask.
     NeedInput(Need),
+    /// What is left takes long, and is to be done with this state.
+    Background(Option<Vec<u8>>),
 }
 
-/// How a call went wrong, and whose fault it was.
+/// How it went wrong, and whose fault it was.
 #[derive(Debug)]
 pub enum Failure {
-    /// The caller's: there is no such tool.
-    UnknownTool(String),
+    /// The caller's: there is no such thing.
+    Unknown(String),
     /// The caller's: what is wrong with which argument.
     InvalidArguments(String),
     /// The gate or the roots refused.
@@ -76,7 +148,7 @@ impl Failure {
     /// One word for the audit.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::UnknownTool(_) => "unknown-tool",
+            Self::Unknown(_) => "unknown",
             Self::InvalidArguments(_) => "invalid-arguments",
             Self::Denied(_) => "denied",
             Self::TimedOut(_) => "timed-out",
@@ -93,9 +165,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownTool(name) => write!(f, "unknown tool: {name}"),
             Self::Protocol(error) => f.write_str(&error.message),
-            Self::InvalidArguments(why)
+            Self::Unknown(why)
+            | Self::InvalidArguments(why)
             | Self::Denied(why)
             | Self::TimedOut(why)
             | Self::TooLarge(why)
@@ -118,26 +190,27 @@ impl From<Denied> for Failure {
 /// # Errors
 ///
 /// [`Failure`]. Each call leaves its record, whichever way it ends.
-pub async fn call(plugins: &Plugins, call: Call) -> Result<Answer, Failure> {
-    let Some((loaded, tool)) = plugins.tool(&call.tool) else {
-        return Err(Failure::UnknownTool(crate::text::line(&call.tool, 80)));
-    };
+pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
     let plugin = &loaded.plugin;
-    let trail =
-        plugin.trail(call.request.clone(), call.tool.clone(), call.context.principal.clone());
-    let text = call.arguments.to_string();
+    let subject = crate::text::line(&call.what.subject(), 300);
+    let trail = plugin.trail(call.request.clone(), subject, call.context.principal.clone());
+    let text = match &call.what {
+        What::Tool { arguments, .. } => arguments.to_string(),
+        What::Prompt { arguments, .. } | What::Completion { context: arguments, .. } => {
+            arguments.iter().flat_map(|(name, value)| [name.as_str(), value]).collect()
+        }
+        What::Resources { .. } | What::Resource(_) | What::Version(_) => String::new(),
+    };
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
     let ongoing = trail.begin(text.len() as u64).map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
-    let served = serve(loaded, tool, gate, call, text).await;
+    let served = serve(loaded, gate, call, text).await;
     match &served {
-        Ok(Answer::Done(result)) => {
-            let outcome = if result.is_error { "tool-error" } else { "done" };
-            ongoing.end(Verdict::Allowed, outcome, output::size_of(result));
+        Ok(answer) => {
+            ongoing.end(Verdict::Allowed, output::outcome(answer), output::size_of(answer));
         }
-        Ok(Answer::NeedInput(_)) => ongoing.end(Verdict::Allowed, "need-input", 0),
         Err(failure @ (Failure::Denied(_) | Failure::InvalidArguments(_))) => {
             ongoing.end(Verdict::Denied, failure.code(), 0);
         }
@@ -146,19 +219,41 @@ pub async fn call(plugins: &Plugins, call: Call) -> Result<Answer, Failure> {
     served
 }
 
-async fn serve(
-    loaded: &Loaded,
-    tool: &Tool,
-    gate: Gate,
-    call: Call,
-    text: String,
-) -> Result<Answer, Failure> {
-    let Call { tool: name, arguments, roots, context, cancel, .. } = call;
-    check_input(loaded, tool, &arguments, &text)?;
-    let preopens = designate(loaded, tool, &arguments, &roots, &gate)?;
+async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<Answer, Failure> {
+    let Call { what, roots, context, task, cancel, .. } = call;
+    let most = loaded.plugin.terms.limits.argument_bytes.get();
+    if text.len() as u64 > most {
+        return Err(Failure::TooLarge(format!(
+            "the arguments have {} bytes; `argument-bytes` allows {most}",
+            text.len()
+        )));
+    }
+    let (work, described) = match what {
+        What::Tool { name, arguments } => {
+            let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
+            let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
+            check_input(tool, &arguments)?;
+            (Work::Tool { name, arguments: text }, Some((tool, arguments)))
+        }
+        What::Prompt { name, arguments } => {
+            check_prompt(loaded, &name, &arguments)?;
+            (Work::Prompt { name, arguments }, None)
+        }
+        What::Resources { cursor } => (Work::Resources(cursor), None),
+        What::Resource(uri) => (Work::Resource(uri), None),
+        What::Version(uri) => (Work::Version(uri), None),
+        What::Completion { subject, argument, value, context } => {
+            (Work::Completion { subject, argument, value, context }, None)
+        }
+    };
+    let preopens = match &described {
+        Some((tool, arguments)) => designate::designate(loaded, tool, arguments, &roots, &gate)?,
+        None => designate::granted(loaded, &roots)?,
+    };
     let cancelled = context.cancelled.clone();
-    let call = ToolCall { tool: name, arguments: text, preopens, context };
-    let running = loaded.plugin.call(gate.clone(), call);
+    let limits = &loaded.plugin.terms.limits;
+    let wall = if task { limits.background() } else { limits.wall() };
+    let running = loaded.plugin.run(gate.clone(), Job { work, preopens, context, wall });
     tokio::pin!(running);
     let outcome = tokio::select! {
         biased;
@@ -171,17 +266,11 @@ async fn serve(
             }
         }
     };
-    output::check(loaded, tool, &gate, outcome.map_err(|failure| explain(loaded, failure))?)
+    let outcome = outcome.map_err(|failure| explain(loaded, failure, wall))?;
+    output::check(loaded, described.map(|(tool, _)| tool), &gate, outcome)
 }
 
-fn check_input(loaded: &Loaded, tool: &Tool, arguments: &Value, text: &str) -> Result<(), Failure> {
-    let most = loaded.plugin.terms.limits.argument_bytes.get();
-    if text.len() as u64 > most {
-        return Err(Failure::TooLarge(format!(
-            "the arguments have {} bytes; `argument-bytes` allows {most}",
-            text.len()
-        )));
-    }
+fn check_input(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
     let schema = tool.input().map_err(|error| {
         Failure::BrokenPromise(format!("the plugin's own input schema is wrong: {error}"))
     })?;
@@ -193,143 +282,34 @@ fn check_input(loaded: &Loaded, tool: &Tool, arguments: &Value, text: &str) -> R
     })
 }
 
-/// Opens what the arguments name, and what the grant names beside them.
-fn designate(
+/// Arguments of a prompt are those that its manifest names, and the required ones are there.
+fn check_prompt(
     loaded: &Loaded,
-    tool: &Tool,
-    arguments: &Value,
-    roots: &Roots,
-    gate: &Gate,
-) -> Result<Vec<Preopen>, Failure> {
-    let mut designated = Vec::new();
-    for (path, text) in widest(&tool.definition.paths, arguments) {
-        let argument = path.pointer.trim_start_matches('/');
-        let opened = roots.designate(text, path.kind, path.access, &path.nearest);
-        match opened {
-            Ok(opened) => {
-                pass(gate, text, path.access)?;
-                designated.push(opened);
-            }
-            Err(refusal) => return Err(refuse(gate, argument, text, path.access, &refusal)),
-        }
-    }
-    let mut preopens = Preopen::of_arguments(designated);
-    preopens.extend(granted(loaded, roots)?);
-    Ok(preopens)
-}
-
-/// The gate is asked for a designated path as for any file, so that a tool whose plugin may not
-/// write is refused before it runs.
-fn pass(gate: &Gate, text: &str, access: PathAccess) -> Result<(), Failure> {
-    let access = access_of(access);
-    gate.pass(FileAsk { path: text.into(), access, origin: Origin::Argument, opened_for: access })?;
-    Ok(())
-}
-
-fn access_of(access: PathAccess) -> Access {
-    match access {
-        PathAccess::Read => Access::Read,
-        PathAccess::Write | PathAccess::Create => Access::Write,
-    }
-}
-
-fn refuse(
-    gate: &Gate,
-    argument: &str,
-    text: &str,
-    access: PathAccess,
-    refusal: &Refusal,
-) -> Failure {
-    let message = format!("`{argument}`: {refusal}: {}", crate::text::line(text, 300));
-    if !refusal.is_denial() {
-        return Failure::InvalidArguments(message);
-    }
-    let ask = FileAsk {
-        path: text.into(),
-        access: access_of(access),
-        origin: Origin::Beside,
-        opened_for: Access::Read,
+    name: &str,
+    arguments: &[(String, String)],
+) -> Result<(), Failure> {
+    let prompt = loaded.manifest.prompts.iter().find(|prompt| prompt.name == name);
+    let prompt = prompt.ok_or_else(|| Failure::Unknown(format!("unknown prompt: {name}")))?;
+    let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
+    let missing = prompt.arguments.iter().find(|one| one.required && !given(&one.name));
+    let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
+    let fault = match (missing, arguments.iter().find(|(name, _)| !known(name))) {
+        (Some(missing), _) => format!("`{}` is missing", missing.name),
+        (None, Some((other, _))) => format!("it has no `{}`", crate::text::line(other, 80)),
+        (None, None) => return Ok(()),
     };
-    // Recorded as refused; the roots, and not a grant, are what would have to change.
-    if let Err(error) = gate.trail().asked(
-        crate::capabilities::Capability::Files,
-        &crate::gate::Ask::subject(&ask),
-        false,
-    ) {
-        tracing::error!("the audit could not record a refusal: {error}");
-    }
-    tracing::warn!("{message}");
-    Failure::Denied(message)
+    Err(Failure::InvalidArguments(format!("invalid arguments for the prompt `{name}`: {fault}")))
 }
 
-/// The path arguments of a call, each with the widest access that applies to it.
-fn widest<'a>(paths: &'a [PathArgument], arguments: &'a Value) -> Vec<(&'a PathArgument, &'a str)> {
-    let rank = |access: PathAccess| match access {
-        PathAccess::Read => 0,
-        PathAccess::Write => 1,
-        PathAccess::Create => 2,
-    };
-    let mut found: Vec<(&PathArgument, &str)> = Vec::new();
-    let applies = |path: &&PathArgument| match &path.when {
-        None => true,
-        Some(when) => arguments.pointer(when) == Some(&Value::Bool(true)),
-    };
-    for path in paths.iter().filter(applies) {
-        for text in values(arguments, &path.pointer) {
-            let same = found
-                .iter_mut()
-                .find(|(known, known_text)| known.pointer == path.pointer && *known_text == text);
-            match same {
-                Some(same) if rank(path.access) > rank(same.0.access) => same.0 = path,
-                Some(_) => {}
-                None => found.push((path, text)),
-            }
-        }
-    }
-    found
-}
-
-/// The strings at a pointer, in which `-` stands for each item of an array.
-fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
-    match pointer.split_once("/-") {
-        Some((array, rest)) => {
-            let items = arguments.pointer(array).and_then(Value::as_array);
-            items.into_iter().flatten().flat_map(|item| values(item, rest)).collect()
-        }
-        None => arguments.pointer(pointer).and_then(Value::as_str).into_iter().collect(),
-    }
-}
-
-/// The directories that the grant itself opens.
-fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
-    let Some(grant) = &loaded.plugin.terms.policy.grants.files else { return Ok(Vec::new()) };
-    let host = |error: std::io::Error| Failure::Host(format!("opening a granted folder: {error}"));
-    let mut preopens = Vec::new();
-    if grant.scope == Scope::Roots {
-        for root in roots.iter() {
-            let handle = root.dir().map_err(host)?.into_std_file();
-            let directory = root.path().to_owned();
-            preopens.push(Preopen::whole(directory, handle, Origin::Root, grant.access));
-        }
-    }
-    for (directory, access) in grant.beside_the_roots().map_err(host)? {
-        let root = match crate::roots::Root::open(directory) {
-            // What is only read need not be there yet.
-            Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
-            root => root.map_err(host)?,
-        };
-        let handle = root.dir().map_err(host)?.into_std_file();
-        preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
-    }
-    Ok(preopens)
-}
-
-fn explain(loaded: &Loaded, failure: sandbox::Failure) -> Failure {
+fn explain(loaded: &Loaded, failure: sandbox::Failure, wall: Duration) -> Failure {
     let name = &loaded.plugin.name;
     let limits = &loaded.plugin.terms.limits;
     match failure {
         sandbox::Failure::TimedOut(limit) => {
-            let ms = if limit == "cpu-ms" { limits.cpu_ms } else { limits.wall_ms };
+            let ms = match limit {
+                "cpu-ms" => u128::from(limits.cpu_ms.get()),
+                _ => wall.as_millis(),
+            };
             Failure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
         }
         sandbox::Failure::Limit(hit) => {
@@ -356,48 +336,4 @@ pub fn request_id() -> String {
         getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()))
     });
     format!("{:08x}-{}", *PROCESS & 0xffff_ffff, NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bindings::PathKind;
-    use serde_json::json;
-
-    fn path(pointer: &str, access: PathAccess, when: Option<&str>) -> PathArgument {
-        PathArgument {
-            pointer: pointer.into(),
-            kind: PathKind::Directory,
-            access,
-            when: when.map(Into::into),
-            nearest: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn the_widest_access_that_applies_counts() {
-        let paths = [
-            path("/dir", PathAccess::Read, None),
-            path("/dir", PathAccess::Write, Some("/fix")),
-            path("/files/-", PathAccess::Read, None),
-        ];
-        let access = |arguments: Value| -> Vec<_> {
-            widest(&paths, &arguments)
-                .into_iter()
-                .map(|(path, text)| (format!("{:?}", path.access), text.to_owned()))
-                .collect()
-        };
-        let pair = |access: &str, text: &str| (access.to_owned(), text.to_owned());
-        assert_eq!(access(json!({"dir": "/a"})), [pair("PathAccess::Read", "/a")]);
-        assert_eq!(
-            access(json!({"dir": "/a", "fix": true, "files": ["/b", "/c"]})),
-            [
-                pair("PathAccess::Write", "/a"),
-                pair("PathAccess::Read", "/b"),
-                pair("PathAccess::Read", "/c")
-            ]
-        );
-        assert_eq!(access(json!({"dir": "/a", "fix": "true"})), [pair("PathAccess::Read", "/a")]);
-        assert!(access(json!({"files": [1, null]})).is_empty());
-    }
 }

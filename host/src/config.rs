@@ -104,6 +104,11 @@ impl Default for HttpConfig {
 pub struct PluginConfig {
     /// Whether it is there; it is unless this is false.
     pub enabled: Option<bool>,
+    /// What is put before the names of its tools and prompts, with `_` between.
+    pub prefix: Option<String>,
+    /// Tools of it that no client sees, by the plugin's own names for them.
+    #[serde(default)]
+    pub tools_off: Vec<String>,
     /// What it may do.
     #[serde(default)]
     pub grants: Grants,
@@ -157,6 +162,11 @@ impl Config {
                 return Err(format!(
                     "`plugins.{name}`: a plugin's name has letters, digits, `-` and `_` only, and \
                      at most 64 of them"
+                ));
+            }
+            if plugin.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
+                return Err(format!(
+                    "`plugins.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
                 ));
             }
             let mut commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());

@@ -10,6 +10,7 @@ pub mod bindings;
 pub mod cache;
 pub mod call;
 pub mod capabilities;
+pub mod catalog;
 pub mod cli;
 pub mod config;
 pub mod engine;

@@ -1,6 +1,6 @@
-//! Every plugin: bundled or found in a folder, loaded or refused; and whose a tool is.
+//! Every plugin: bundled or found in a folder, loaded or refused.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use crate::config::{Config, Folders, PluginConfig, is_name};
 use crate::engine::code::read_component;
 use crate::gate::Policy;
 use crate::sandbox::{
-    Code, Failure, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
+    Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms, missing,
 };
 use crate::schema::Schema;
 use portcullis_records::digest;
@@ -42,6 +42,10 @@ pub struct Loaded {
     pub remarks: Vec<String>,
     /// Its tools.
     pub tools: Vec<Tool>,
+    /// Which of the contract's interfaces it exports.
+    pub features: Vec<Feature>,
+    /// What the operator puts before the names of its tools and prompts.
+    pub prefix: Option<String>,
 }
 
 impl Loaded {
@@ -56,6 +60,8 @@ impl Loaded {
 pub struct Tool {
     /// As the plugin describes it.
     pub definition: Definition,
+    /// Whether clients see it: the operator may switch it off.
+    pub on: bool,
     input: OnceLock<Result<Schema, String>>,
     output: OnceLock<Option<Result<Schema, String>>>,
 }
@@ -102,12 +108,11 @@ pub struct Refused {
 #[derive(Default)]
 pub struct Plugins {
     /// Those whose tools can be called.
-    pub loaded: Vec<Loaded>,
+    pub loaded: Vec<Arc<Loaded>>,
     /// Those that are refused.
     pub refused: Vec<Refused>,
     /// What else the operator should know.
     pub remarks: Vec<String>,
-    tools: HashMap<String, (usize, usize)>,
 }
 
 impl Plugins {
@@ -128,7 +133,7 @@ impl Plugins {
                 continue;
             }
             match load(&sandbox, config, folders, &commands, &candidate, own).await {
-                Ok(loaded) => plugins.add(loaded),
+                Ok(loaded) => plugins.loaded.push(Arc::new(loaded)),
                 Err(refused) => plugins.refused.push(refused),
             }
         }
@@ -149,43 +154,6 @@ impl Plugins {
         for refused in &self.refused {
             tracing::warn!("plugin `{}` is refused: {}", refused.name, refused.reason);
         }
-    }
-
-    fn add(&mut self, loaded: Loaded) {
-        let index = self.loaded.len();
-        for (number, tool) in loaded.tools.iter().enumerate() {
-            let name = &tool.definition.name;
-            if let Some((first, _)) = self.tools.get(name) {
-                self.remarks.push(format!(
-                    "the tool `{name}` of `{}` is hidden: `{}` has a tool of that name",
-                    loaded.plugin.name, self.loaded[*first].plugin.name
-                ));
-                continue;
-            }
-            self.tools.insert(name.clone(), (index, number));
-        }
-        self.loaded.push(loaded);
-    }
-
-    /// The tool of that name, and its plugin.
-    pub fn tool(&self, name: &str) -> Option<(&Loaded, &Tool)> {
-        let (plugin, tool) = self.tools.get(name)?;
-        let loaded = &self.loaded[*plugin];
-        Some((loaded, &loaded.tools[*tool]))
-    }
-
-    /// Every tool that can be called, in an order that does not change.
-    pub fn tools(&self) -> impl Iterator<Item = (&Loaded, &Tool)> {
-        self.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
-            loaded
-                .tools
-                .iter()
-                .enumerate()
-                .filter(move |(number, tool)| {
-                    self.tools.get(&tool.definition.name) == Some(&(index, *number))
-                })
-                .map(move |(_, tool)| (loaded, tool))
-        })
     }
 }
 
@@ -289,20 +257,26 @@ async fn load(
     };
     let grants = own.grants;
     let unknown = plugin(Policy { grants: grants.clone(), wants: Grants::default() });
-    let Known { imports, manifest } =
+    let Known { imports, features, manifest } =
         unknown.know().await.map_err(|failure| refuse(explain(failure)))?;
-    let missing = Known { imports: imports.clone(), manifest: None }.missing(&grants);
+    let missing = missing(&imports, &grants);
     let Some(manifest) = manifest.filter(|_| missing.is_empty()) else {
         return Err(refuse(lacking(name, &missing)));
     };
     let (wants, unusable) = Grants::wanted(&manifest.wants, &settings);
-    let remarks = unusable
+    let mut remarks: Vec<String> = unusable
         .iter()
         .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))
         .collect();
-    let tools = tools(&manifest).map_err(refuse)?;
+    let mut tools = tools(&manifest).map_err(refuse)?;
+    for off in &own.tools_off {
+        match tools.iter_mut().find(|tool| tool.definition.name == *off) {
+            Some(tool) => tool.on = false,
+            None => remarks.push(format!("`{name}` has no tool `{off}` that could be off")),
+        }
+    }
     let plugin = plugin(Policy { grants, wants });
-    Ok(Loaded { plugin, imports, manifest, remarks, tools })
+    Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
 }
 
 fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {
@@ -371,6 +345,7 @@ fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
         }
         tools.push(Tool {
             definition: definition.clone(),
+            on: true,
             input: OnceLock::new(),
             output: OnceLock::new(),
         });

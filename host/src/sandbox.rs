@@ -4,6 +4,7 @@ mod fresh;
 mod guests;
 mod known;
 mod limiter;
+mod offer;
 mod output;
 mod state;
 
@@ -11,19 +12,22 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::{OnceCell, Semaphore};
-use wasmtime::component::{Component, Linker, Resource};
+use wasmtime::component::{Component, Linker};
 
 use fresh::{Fresh, Maker, Next};
 pub use guests::Guests;
-pub use known::{Import, Known, Missing};
+pub use known::{Import, Known, Missing, missing};
 pub use limiter::LimitHit;
-pub use state::{ALWAYS, Context, Notice, Places, Request, State};
+use offer::Offer;
+pub use offer::{Feature, Outcome, Work};
+pub use state::{ALWAYS, Context, News, Notice, Places, Request, State};
 
 use crate::audit::{Audit, Subject, Trail};
+use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
-use crate::bindings::{ComponentPre, Manifest, ToolOutcome};
 use crate::capabilities::files::Preopen;
 use crate::engine::code::{CodeError, Codes};
 use crate::engine::{CALLS, Engine, Limits, SPARES};
@@ -125,7 +129,7 @@ pub struct Plugin {
     code: Code,
     places: Places,
     sandbox: Arc<Sandbox>,
-    pre: OnceCell<ComponentPre<State>>,
+    offer: OnceCell<Offer>,
     next: Next,
     slots: Semaphore,
 }
@@ -147,16 +151,16 @@ pub enum Failure {
     Host(String),
 }
 
-/// One call of a tool.
-pub struct ToolCall {
-    /// Which tool.
-    pub tool: String,
-    /// Its arguments: a JSON object, checked.
-    pub arguments: String,
-    /// The directories the call has.
+/// Some work for a plugin, and what it has for it.
+pub struct Job {
+    /// What is to be done.
+    pub work: Work,
+    /// The directories it has.
     pub preopens: Vec<Preopen>,
     /// What the guest can learn of the call.
     pub context: Context,
+    /// How long it may take, waiting included.
+    pub wall: Duration,
 }
 
 impl Plugin {
@@ -171,9 +175,9 @@ impl Plugin {
         places: Places,
     ) -> Self {
         let slots = Semaphore::new(terms.limits.calls.get() as usize);
-        let pre = OnceCell::new();
+        let offer = OnceCell::new();
         let next = Next::default();
-        Self { name, digest, origin, terms, code, places, sandbox, pre, next, slots }
+        Self { name, digest, origin, terms, code, places, sandbox, offer, next, slots }
     }
 
     /// The trail of one request to this plugin.
@@ -199,7 +203,8 @@ impl Plugin {
         let before = self.sandbox.known.read(&key).ok().flatten();
         let before: Option<Known> =
             before.and_then(|record| serde_json::from_slice(&record.value).ok());
-        let missing = |known: &Known| !known.missing(&self.terms.policy.grants).is_empty();
+        let missing =
+            |known: &Known| !missing(&known.imports, &self.terms.policy.grants).is_empty();
         if let Some(known) = before
             && (known.manifest.is_some() || missing(&known))
         {
@@ -207,7 +212,8 @@ impl Plugin {
         }
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
-        let mut known = Known { imports: known::imports(engine, &component), manifest: None };
+        let imports = known::imports(engine, &component);
+        let mut known = Known { imports, features: Feature::of(&component), manifest: None };
         if !missing(&known) {
             known.manifest = Some(self.describe().await?);
         }
@@ -230,42 +236,43 @@ impl Plugin {
         })
     }
 
-    async fn pre(&self) -> Result<&ComponentPre<State>, Failure> {
+    async fn offer(&self) -> Result<&Offer, Failure> {
         let make = || async {
             let component = self.component().await?;
             let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
             state::link(&mut linker, &self.terms.policy.grants)
-                .and_then(|()| ComponentPre::new(linker.instantiate_pre(&component)?))
+                .and_then(|()| Offer::new(linker.instantiate_pre(&component)?))
                 .map_err(|error| Failure::Unusable(format!("{error:#}")))
         };
-        self.pre.get_or_try_init(make).await
+        self.offer.get_or_try_init(make).await
     }
 
     /// Asks the component what it is, with nothing granted.
     async fn describe(&self) -> Result<Manifest, Failure> {
         let maker = self.maker().await?;
         let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
-        let making = maker.make(output.clone());
+        let (offer, making) = (maker.offer.clone(), maker.make(output.clone()));
         let work = async move {
             let _running = running;
             let Fresh { mut store, instance, .. } = making.await?;
-            instance.portcullis_plugin_manifest().call_describe(&mut store).await
+            offer.describe(&mut store, &instance).await
         };
-        self.bounded(work, &output).await
+        self.bounded(work, self.terms.limits.wall(), &output).await
     }
 
-    /// Calls a tool in a fresh instance.
+    /// Does some work in a fresh instance.
     ///
     /// # Errors
     ///
     /// See [`Failure`]. Nothing of a failed call outlives it.
-    pub async fn call(&self, gate: Gate, call: ToolCall) -> Result<ToolOutcome, Failure> {
+    pub async fn run(&self, gate: Gate, job: Job) -> Result<Outcome, Failure> {
+        let Job { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");
             let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");
             (mine, of_all)
         };
-        let Ok((_mine, of_all)) = tokio::time::timeout(self.terms.limits.wall(), wait).await else {
+        let Ok((_mine, of_all)) = tokio::time::timeout(wall, wait).await else {
             return Err(Failure::TimedOut("wall-ms"));
         };
         let limits = self.terms.limits.clone();
@@ -276,14 +283,15 @@ impl Plugin {
         let output = output.unwrap_or_else(|| state::output(&limits));
         let parts = state::Parts {
             gate,
-            context: call.context,
-            preopens: call.preopens,
+            context,
+            preopens,
             settings: self.terms.settings.clone(),
             places: self.places.clone(),
             output: output.clone(),
+            wall,
         };
-        let (tool, arguments) = (call.tool, call.arguments);
         let work = async move {
+            let offer = maker.offer.clone();
             let made = match fresh {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
@@ -292,12 +300,10 @@ impl Plugin {
             let mut remains = (made, running, of_all);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
-            let request: Resource<Request> = fresh.store.data_mut().table.push(Request)?;
-            let tools = fresh.instance.portcullis_plugin_tools();
-            let answer = tools.call_call(&mut fresh.store, request, &tool, &arguments).await?;
+            let answer = offer.work(&mut fresh.store, &fresh.instance, work).await?;
             Ok((answer, remains))
         };
-        let (answer, remains) = self.bounded(work, &output).await?;
+        let (answer, remains) = self.bounded(work, wall, &output).await?;
         self.show(&output);
         self.tidy_up(remains, again);
         answer.map_err(Failure::Protocol)
@@ -329,7 +335,7 @@ impl Plugin {
     async fn maker(&self) -> Result<Maker, Failure> {
         let trail = self.trail("prepare".into(), String::new(), None);
         Ok(Maker {
-            pre: self.pre().await?.clone(),
+            offer: self.offer().await?.clone(),
             engine: self.sandbox.engine()?.clone(),
             limits: self.terms.limits.clone(),
             gate: Gate::new(Arc::default(), trail),
@@ -342,9 +348,9 @@ impl Plugin {
     async fn bounded<T: Send + 'static>(
         &self,
         work: impl Future<Output = wasmtime::Result<T>> + Send + 'static,
+        wall: Duration,
         output: &state::Output,
     ) -> Result<T, Failure> {
-        let wall = self.terms.limits.wall();
         match tokio::time::timeout(wall, self.sandbox.guests.run(work)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error, output)),

@@ -1,34 +1,68 @@
-//! What a call answers: no more than it may, and what its tool promised.
+//! What a plugin answers: no more than it may, and what it promised.
 
 use serde_json::Value;
 
 use super::{Answer, Failure};
-use crate::bindings::types::{Content, ContentBody, Need, ResourceData};
-use crate::bindings::{ToolOutcome, ToolResult};
+use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
+use crate::bindings::{PromptOutcome, ReadOutcome, ToolOutcome, ToolResult};
 use crate::capabilities::client::ClientAsk;
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
+use crate::sandbox::Outcome;
+
+/// State that a plugin may leave for its next round, in bytes: the client carries it.
+const MAX_STATE: usize = 32 * 1024;
+
+/// Values of a completion that clients take.
+const MAX_VALUES: usize = 100;
 
 pub(super) fn check(
     loaded: &Loaded,
-    tool: &Tool,
+    tool: Option<&Tool>,
     gate: &Gate,
-    outcome: ToolOutcome,
+    outcome: Outcome,
 ) -> Result<Answer, Failure> {
-    let name = &tool.definition.name;
-    let result = match outcome {
-        ToolOutcome::Done(result) => result,
-        ToolOutcome::NeedInput(need) => {
+    let answer = match outcome {
+        Outcome::Tool(ToolOutcome::Done(result)) => Answer::Tool(result),
+        Outcome::Resource(ReadOutcome::Done(result)) => Answer::Resource(result),
+        Outcome::Prompt(PromptOutcome::Done(result)) => Answer::Prompt(result),
+        Outcome::Resources(page) => Answer::Resources(page),
+        Outcome::Version(version) => Answer::Version(version),
+        Outcome::Completion(mut found) => {
+            found.has_more |= found.values.len() > MAX_VALUES;
+            found.values.truncate(MAX_VALUES);
+            Answer::Completion(found)
+        }
+        Outcome::Tool(ToolOutcome::NeedInput(need))
+        | Outcome::Resource(ReadOutcome::NeedInput(need))
+        | Outcome::Prompt(PromptOutcome::NeedInput(need)) => {
             check_need(&need, gate)?;
-            return Ok(Answer::NeedInput(need));
+            Answer::NeedInput(need)
+        }
+        Outcome::Tool(ToolOutcome::Background(state)) => {
+            check_state(state.as_deref())?;
+            Answer::Background(state)
         }
     };
-    let (size, most) = (size_of(&result), loaded.plugin.terms.limits.answer_bytes.get());
+    let (size, most) = (size_of(&answer), loaded.plugin.terms.limits.answer_bytes.get());
     if size > most {
+        let name = tool.map_or(&*loaded.plugin.name, |tool| &tool.definition.name);
         return Err(Failure::TooLarge(format!(
             "the answer of `{name}` has {size} bytes; `answer-bytes` allows {most}"
         )));
     }
+    match (&answer, tool) {
+        (Answer::Tool(result), Some(tool)) => check_result(tool, result)?,
+        (Answer::Resource(result), _) if result.contents.is_empty() => {
+            return Err(Failure::BrokenPromise("it found a resource without contents".into()));
+        }
+        _ => {}
+    }
+    Ok(answer)
+}
+
+fn check_result(tool: &Tool, result: &ToolResult) -> Result<(), Failure> {
+    let name = &tool.definition.name;
     let broken = |why: String| Failure::BrokenPromise(format!("the answer of `{name}`: {why}"));
     let schema = tool.output().map_err(|error| broken(format!("its schema is wrong: {error}")))?;
     match (&result.structured, schema) {
@@ -44,15 +78,12 @@ pub(super) fn check(
         }
         (None, _) => {}
     }
-    Ok(Answer::Done(result))
+    Ok(())
 }
 
 /// Questions are asked of the client only where the grant allows each of them.
 fn check_need(need: &Need, gate: &Gate) -> Result<(), Failure> {
-    const MAX_STATE: usize = 32 * 1024;
-    if need.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
-        return Err(Failure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
-    }
+    check_state(need.state.as_deref())?;
     for (_, ask) in &need.asks {
         match ClientAsk::of(ask) {
             Some(ask) => {
@@ -68,21 +99,65 @@ fn check_need(need: &Need, gate: &Gate) -> Result<(), Failure> {
     Ok(())
 }
 
+fn check_state(state: Option<&[u8]>) -> Result<(), Failure> {
+    if state.is_some_and(|state| state.len() > MAX_STATE) {
+        return Err(Failure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
+    }
+    Ok(())
+}
+
+/// One word for the audit.
+pub(super) fn outcome(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Tool(result) if result.is_error => "tool-error",
+        Answer::NeedInput(_) => "need-input",
+        Answer::Background(_) => "background",
+        Answer::Tool(_)
+        | Answer::Resources(_)
+        | Answer::Resource(_)
+        | Answer::Version(_)
+        | Answer::Prompt(_)
+        | Answer::Completion(_) => "done",
+    }
+}
+
 /// How many bytes an answer has, before base64.
-pub(super) fn size_of(result: &ToolResult) -> u64 {
-    let blocks: usize = result.content.iter().map(size_of_content).sum();
-    let structured = result.structured.as_ref().map_or(0, String::len);
-    (blocks + structured + result.extra.as_ref().map_or(0, String::len)) as u64
+pub(super) fn size_of(answer: &Answer) -> u64 {
+    let size: usize = match answer {
+        Answer::Tool(result) => {
+            let blocks: usize = result.content.iter().map(size_of_content).sum();
+            let structured = result.structured.as_ref().map_or(0, String::len);
+            blocks + structured + result.extra.as_ref().map_or(0, String::len)
+        }
+        Answer::Resource(result) => result.contents.iter().map(size_of_contents).sum(),
+        Answer::Prompt(result) => {
+            result.messages.iter().map(|message| size_of_content(&message.content)).sum()
+        }
+        Answer::Resources(page) => {
+            let one = |info: &crate::bindings::types::ResourceInfo| {
+                info.uri.len() + info.name.len() + info.description.as_ref().map_or(0, String::len)
+            };
+            page.resources.iter().map(one).sum()
+        }
+        Answer::Completion(found) => found.values.iter().map(String::len).sum(),
+        Answer::Version(_) | Answer::NeedInput(_) | Answer::Background(_) => 0,
+    };
+    size as u64
+}
+
+fn size_of_contents(contents: &ResourceContents) -> usize {
+    let data = match &contents.data {
+        ResourceData::Text(text) => text.len(),
+        ResourceData::Bytes(bytes) => bytes.len(),
+    };
+    data + contents.uri.len() + contents.extra.as_ref().map_or(0, String::len)
 }
 
 fn size_of_content(content: &Content) -> usize {
     let body = match &content.body {
         ContentBody::Text(text) | ContentBody::Other(text) => text.len(),
         ContentBody::Image(blob) | ContentBody::Audio(blob) => blob.data.len(),
-        ContentBody::Resource(resource) => match &resource.data {
-            ResourceData::Text(text) => text.len(),
-            ResourceData::Bytes(bytes) => bytes.len(),
-        },
+        ContentBody::Resource(resource) => size_of_contents(resource),
         ContentBody::Link(link) => link.uri.len() + link.name.len(),
     };
     body + content.extra.as_ref().map_or(0, String::len)

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::End;
 use super::start::{Ready, faint, patiently};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
-use crate::call::{Answer, Call, Failure};
+use crate::call::{Answer, Call, Failure, What};
+use crate::catalog::Catalog;
 use crate::sandbox::{Context, Notice};
 
 /// What `call` takes.
@@ -38,12 +39,17 @@ impl Args {
         }
         let plugins = ready.plugins().await;
         plugins.warn();
+        let catalog = Catalog::new(plugins.into());
+        let Some((loaded, tool)) = catalog.tool(&self.tool) else {
+            let names: Vec<_> = catalog.tools().map(|(name, _, _)| name).collect();
+            let tool = crate::text::line(&self.tool, 80);
+            return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
+        };
         let (notices, mut told) = unbounded_channel();
         let cancel = CancellationToken::new();
         let call = Call {
             request: crate::call::request_id(),
-            tool: self.tool.clone(),
-            arguments: arguments.into(),
+            what: What::Tool { name: tool.definition.name.clone(), arguments: arguments.into() },
             roots: ready.roots.clone(),
             context: Context {
                 protocol: "2026-07-28".into(),
@@ -51,9 +57,10 @@ impl Args {
                 notices: Some(notices),
                 ..Context::default()
             },
+            task: false,
             cancel: cancel.clone(),
         };
-        let running = crate::call::call(&plugins, call);
+        let running = crate::call::call(loaded, call);
         tokio::pin!(running);
         let waiting = async {
             loop {
@@ -68,7 +75,7 @@ impl Args {
         while let Ok(notice) = told.try_recv() {
             tell(&notice);
         }
-        let ended = self.show(answer, &plugins);
+        let ended = self.show(answer);
         if self.trail {
             for line in ready.audit.kept() {
                 super::print(&format!("{line}\n"))?;
@@ -90,13 +97,9 @@ impl Args {
         })
     }
 
-    fn show(
-        &self,
-        answer: Result<Answer, Failure>,
-        plugins: &crate::plugins::Plugins,
-    ) -> Result<End, String> {
+    fn show(&self, answer: Result<Answer, Failure>) -> Result<End, String> {
         let result = match answer {
-            Ok(Answer::Done(result)) => result,
+            Ok(Answer::Tool(result)) => result,
             Ok(Answer::NeedInput(need)) => {
                 let keys: Vec<_> = need.asks.iter().map(|(key, _)| key.as_str()).collect();
                 return Err(format!(
@@ -104,11 +107,7 @@ impl Args {
                     keys.join(", ")
                 ));
             }
-            Err(failure @ Failure::UnknownTool(_)) => {
-                let names: Vec<_> =
-                    plugins.tools().map(|(_, tool)| tool.definition.name.as_str()).collect();
-                return Err(format!("{failure}; there are: {}", names.join(", ")));
-            }
+            Ok(_) => return Err("the tool gave no tool's answer".into()),
             Err(failure) => return Err(failure.to_string()),
         };
         if self.json {

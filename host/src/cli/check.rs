@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::End;
 use super::start::{Ready, green, red};
+use crate::catalog::Catalog;
 use crate::plugins::{Plugins, compare};
 
 /// What was found.
@@ -19,7 +20,7 @@ struct Findings {
 
 /// Checks everything that can be checked without calling a tool.
 pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
-    let plugins = ready.plugins().await;
+    let catalog = Catalog::new(ready.plugins().await.into());
     let mut findings = Findings::default();
     findings.good.push(match &ready.source {
         Some(path) => format!("configuration: {}", path.display()),
@@ -41,7 +42,8 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
             None => findings.remarks.push(format!("{line}: what needs it will say so")),
         }
     }
-    examine(&plugins, &mut findings);
+    examine(&catalog.plugins, &mut findings);
+    findings.remarks.extend(catalog.remarks);
     let faults = findings.faults.len();
     if json {
         let Findings { good, remarks, faults } = &findings;

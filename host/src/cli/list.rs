@@ -6,21 +6,23 @@ use serde_json::{Value, json};
 
 use super::End;
 use super::start::{Ready, faint, green, red};
+use crate::catalog::Catalog;
 use crate::plugins::{Loaded, Refused};
 
 /// Lists every tool that can be called.
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
-    let plugins = ready.plugins().await;
+    let catalog = Catalog::new(ready.plugins().await.into());
     if json {
-        let tools: Vec<_> =
-            plugins.tools().map(|(_, tool)| crate::mcp::tool(&tool.definition)).collect();
+        let tools: Vec<_> = catalog
+            .tools()
+            .map(|(name, _, tool)| crate::mcp::tool(name, &tool.definition))
+            .collect();
         return super::print(&format!("{:#}\n", json!({ "tools": tools })));
     }
     let mut text = String::new();
-    for (loaded, tool) in plugins.tools() {
-        let definition = &tool.definition;
-        let description = definition.description.as_deref().unwrap_or_default();
-        let name = green(&definition.name);
+    for (name, loaded, tool) in catalog.tools() {
+        let description = tool.definition.description.as_deref().unwrap_or_default();
+        let name = green(name);
         let plugin = faint(&format!("({})", loaded.plugin.name));
         let description = crate::text::line(description, 300);
         writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
@@ -35,7 +37,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
 pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     let plugins = ready.plugins().await;
     if json {
-        let loaded = plugins.loaded.iter().map(summary);
+        let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
         let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
         return super::print(&format!("{:#}\n", json!({ "plugins": all })));
     }

@@ -26,7 +26,7 @@ impl Args {
         // While the client introduces itself; `initialize` does not wait for it.
         let loading = host.clone();
         tokio::spawn(async move {
-            loading.plugins().await;
+            loading.catalog().await;
         });
         end_on_signals(host.clone())?;
         let Some(address) = self.http else {

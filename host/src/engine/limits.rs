@@ -50,6 +50,8 @@ macro_rules! limits {
 limits! {
     /// Time from the call to its answer, waiting included. A client gives up after a minute.
     wall_ms: NonZeroU64 = 30_000 "ms",
+    /// Time of a call that its client waits for no longer, as it was given a task to ask for.
+    background_ms: NonZeroU64 = 600_000 "ms",
     /// Time in which the guest itself computes. Endless loops end here.
     cpu_ms: NonZeroU64 = 20_000 "ms",
     /// Linear memory of all instances of one call. Some tools hold a large file; none a machine.
@@ -92,6 +94,11 @@ impl Limits {
     /// [`Limits::wall_ms`] as a duration.
     pub fn wall(&self) -> Duration {
         Duration::from_millis(self.wall_ms.get())
+    }
+
+    /// [`Limits::background_ms`] as a duration.
+    pub fn background(&self) -> Duration {
+        Duration::from_millis(self.background_ms.get())
     }
 }
 

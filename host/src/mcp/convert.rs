@@ -4,24 +4,31 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool as McpTool};
+use rmcp::model::{
+    CacheScope, CallToolResult, CompleteResult, ContentBlock, GetPromptResult, JsonObject,
+    MetaObject, ReadResourceResult, Tool as McpTool,
+};
 use serde_json::{Map, Value, json};
 
+use crate::bindings::manifest::PromptArgument;
 use crate::bindings::types::{
-    Annotations, Blob, Content, ContentBody, Icon, ResourceContents, ResourceData, ResourceInfo,
-    Role,
+    Annotations, Blob, CacheScope as Scope, Content, ContentBody, Icon, ResourceContents,
+    ResourceData, ResourceInfo, Role,
 };
-use crate::bindings::{Tool, ToolHints, ToolResult};
+use crate::bindings::{
+    Completion, Message, Prompt, PromptResult, ReadResult, ResourceTemplate, Tool, ToolHints,
+    ToolResult,
+};
 
 /// Longest description that is passed on, in characters: it is read by a model, each time.
 const MAX_DESCRIPTION: usize = 16 * 1024;
 
 /// A tool, as `tools/list` shows it. Its texts come from outside: nothing in them hides.
-pub fn tool(tool: &Tool) -> McpTool {
+pub fn tool(name: &str, tool: &Tool) -> McpTool {
     let object = |text: &str| -> JsonObject { serde_json::from_str(text).unwrap_or_default() };
     let description = tool.description.as_deref().map(described);
     let mut mcp =
-        McpTool::new_with_raw(tool.name.clone(), description.map(Into::into), Arc::default());
+        McpTool::new_with_raw(name.to_owned(), description.map(Into::into), Arc::default());
     mcp.title = tool.title.as_deref().map(|title| crate::text::line(title, 200));
     mcp.input_schema = Arc::new(object(&tool.input_schema));
     mcp.output_schema = tool.output_schema.as_deref().map(|schema| Arc::new(object(schema)));
@@ -51,12 +58,107 @@ fn hints(hints: &ToolHints) -> Value {
     .into()
 }
 
+/// The same without the members that are `null`, at any depth of objects.
+fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(object) = &mut value {
+        object.retain(|_, value| !value.is_null());
+        for value in object.values_mut() {
+            *value = without_nulls(value.take());
+        }
+    }
+    value
+}
+
 /// The members of an object that say something.
 fn present(object: Value) -> Map<String, Value> {
     let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
     let Value::Object(mut object) = object else { unreachable!("only objects are given") };
     object.retain(|_, value| says(value));
     object
+}
+
+/// A prompt, as `prompts/list` shows it.
+pub fn prompt(name: &str, prompt: &Prompt) -> Value {
+    let argument = |argument: &PromptArgument| {
+        present(json!({
+            "name": argument.name,
+            "title": argument.title,
+            "description": argument.description.as_deref().map(described),
+            "required": argument.required,
+        }))
+    };
+    let mut object = present(json!({
+        "name": name,
+        "title": prompt.title.as_deref().map(|title| crate::text::line(title, 200)),
+        "description": prompt.description.as_deref().map(described),
+        "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
+        "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),
+    }));
+    merge(&mut object, prompt.extra.as_deref());
+    object.into()
+}
+
+/// A prompt's messages.
+///
+/// # Errors
+///
+/// Where a block is of a kind that this host's MCP library does not know.
+pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, String> {
+    let message = |message: Message| {
+        let content = block(message.content)?;
+        Ok(json!({"role": role(&message.role), "content": content}))
+    };
+    let messages = result.messages.into_iter().map(message).collect::<Result<Vec<_>, String>>()?;
+    let whole = without_nulls(json!({
+        "resultType": "complete", "description": result.description, "messages": messages,
+    }));
+    serde_json::from_value(whole).map_err(|error| format!("a prompt's messages: {error}"))
+}
+
+/// A family of resources, as `resources/templates/list` shows it.
+pub fn template(template: &ResourceTemplate) -> Value {
+    let mut object = present(json!({
+        "uriTemplate": template.uri_template,
+        "name": template.name,
+        "title": template.title,
+        "description": template.description.as_deref().map(described),
+        "mimeType": template.mime_type,
+        "icons": template.icons.iter().map(icon).collect::<Vec<_>>(),
+        "annotations": template.annotations.as_ref().map(annotated),
+    }));
+    merge(&mut object, template.extra.as_deref());
+    object.into()
+}
+
+/// What a resource holds.
+///
+/// # Errors
+///
+/// Where the plugin adds what this host's MCP library cannot take.
+pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, String> {
+    let all: Vec<_> = result.contents.into_iter().map(contents).collect();
+    let all = serde_json::from_value(all.into()).map_err(|e| format!("a resource: {e}"))?;
+    let mut read = ReadResourceResult::new(all);
+    if let Some(fresh) = result.freshness {
+        read.ttl_ms = Some(fresh.ttl_ms);
+        read.cache_scope = Some(match fresh.scope {
+            Scope::Private => CacheScope::Private,
+            Scope::Public => CacheScope::Public,
+        });
+    }
+    Ok(read)
+}
+
+/// What an argument may be.
+///
+/// # Errors
+///
+/// Where there are more values than MCP allows.
+pub fn completion(found: Completion) -> Result<CompleteResult, String> {
+    let whole = without_nulls(json!({"resultType": "complete", "completion": {
+        "values": found.values, "total": found.total, "hasMore": found.has_more,
+    }}));
+    serde_json::from_value(whole).map_err(|error| format!("a completion: {error}"))
 }
 
 /// Of what a plugin adds to a tool or an answer, this host's MCP library passes `_meta` on.
@@ -148,12 +250,20 @@ fn contents(resource: ResourceContents) -> Value {
 }
 
 fn info(link: &ResourceInfo) -> Value {
+    let mut object = json!({"type": "resource_link"});
+    if let (Some(object), Value::Object(resource)) = (object.as_object_mut(), resource(link)) {
+        object.extend(resource);
+    }
+    object
+}
+
+/// A resource, as `resources/list` shows it.
+pub fn resource(link: &ResourceInfo) -> Value {
     let mut object = present(json!({
-        "type": "resource_link",
         "uri": link.uri,
         "name": link.name,
         "title": link.title,
-        "description": link.description,
+        "description": link.description.as_deref().map(described),
         "mimeType": link.mime_type,
         "size": link.size,
         "icons": link.icons.iter().map(icon).collect::<Vec<_>>(),
@@ -163,11 +273,14 @@ fn info(link: &ResourceInfo) -> Value {
     object.into()
 }
 
-fn annotated(annotations: &Annotations) -> Value {
-    let role = |role: &Role| match role {
+fn role(role: &Role) -> &'static str {
+    match role {
         Role::User => "user",
         Role::Assistant => "assistant",
-    };
+    }
+}
+
+fn annotated(annotations: &Annotations) -> Value {
     present(json!({
         "audience": annotations.audience.iter().map(role).collect::<Vec<_>>(),
         "priority": annotations.priority,

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
+    InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
     RequestStateCodec, SealOptions,
 };
 use rmcp::service::{RequestContext, ServiceError};
@@ -59,8 +59,8 @@ pub struct Exchange {
 pub struct Binding<'a> {
     /// The plugin's digest.
     pub plugin: &'a str,
-    /// The tool called.
-    pub tool: &'a str,
+    /// What is asked of it: a tool, a prompt, a resource.
+    pub name: &'a str,
     /// Who called it.
     pub principal: Option<&'a str>,
     /// With which arguments.
@@ -69,9 +69,9 @@ pub struct Binding<'a> {
 
 impl Binding<'_> {
     fn bytes(&self) -> Vec<u8> {
-        let Self { plugin, tool, principal, arguments } = self;
+        let Self { plugin, name, principal, arguments } = self;
         let arguments = serde_json::to_string(&sorted(arguments)).unwrap_or_default();
-        json!([plugin, tool, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
+        json!([plugin, name, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
     }
 }
 
@@ -126,16 +126,16 @@ impl Seal {
     pub fn ask(
         &self,
         binding: &Binding<'_>,
-        exchange: Exchange,
+        exchange: &Exchange,
         asks: InputRequests,
-    ) -> Result<CallToolResponse, String> {
+    ) -> Result<InputRequiredResult, String> {
         let bytes = binding.bytes();
         let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
         let sealed = self
             .0
-            .seal_json_with(&exchange, &options)
+            .seal_json_with(exchange, &options)
             .map_err(|error| format!("sealing a request's state: {error}"))?;
-        Ok(InputRequiredResult::new(Some(asks), Some(sealed)).into())
+        Ok(InputRequiredResult::new(Some(asks), Some(sealed)))
     }
 }
 
@@ -162,7 +162,7 @@ impl Exchange {
         if self.rounds > MAX_ROUNDS {
             return Err(Failure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
         }
-        self.state = need.state.map(|state| STANDARD.encode(state));
+        self.keep(need.state);
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
             let (kind, feature, request) = request(&ask)?;
@@ -236,8 +236,13 @@ impl Exchange {
         Ok(())
     }
 
+    /// Keeps the state for the plugin's next round.
+    pub fn keep(&mut self, state: Option<Vec<u8>>) {
+        self.state = state.map(|state| STANDARD.encode(state));
+    }
+
     /// Keeps the answers to what was asked; what was not asked is nobody's answer.
-    fn take(&mut self, responses: InputResponses) {
+    pub fn take(&mut self, responses: InputResponses) {
         for (key, value) in responses {
             if let Some(kind) = self.asked.remove(&key) {
                 self.answered.insert(key, (kind, value));
@@ -338,12 +343,7 @@ mod tests {
     }
 
     fn binding(arguments: &JsonObject) -> Binding<'_> {
-        Binding { plugin: "p", tool: "t", principal: None, arguments }
-    }
-
-    fn sealed(response: CallToolResponse) -> String {
-        let CallToolResponse::InputRequired(result) = response else { panic!("it asks") };
-        result.request_state.unwrap()
+        Binding { plugin: "p", name: "t", principal: None, arguments }
     }
 
     #[test]
@@ -352,14 +352,14 @@ mod tests {
         let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
         let mut exchange = Exchange::default();
         let asks = exchange.ask_roots();
-        let state = sealed(seal.ask(&binding(&one), exchange, asks).unwrap());
+        let state = seal.ask(&binding(&one), &exchange, asks).unwrap().request_state.unwrap();
         let responses: InputResponses =
             [(ROOTS.to_owned(), json!({"roots": [{"uri": "file:///a"}]}))].into();
         let reordered = arguments(r#"{"b":2,"a":1}"#);
         let opened = seal.open(&binding(&reordered), Some(&state), Some(responses)).unwrap();
         assert_eq!(opened.roots().unwrap(), ["file:///a"]);
         assert!(seal.open(&binding(&two), Some(&state), None).is_err(), "other arguments");
-        let other = Binding { tool: "u", ..binding(&one) };
+        let other = Binding { name: "u", ..binding(&one) };
         assert!(seal.open(&other, Some(&state), None).is_err(), "another tool");
         let other = Binding { principal: Some("x"), ..binding(&one) };
         assert!(seal.open(&other, Some(&state), None).is_err(), "another caller");

@@ -2,6 +2,7 @@
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
@@ -16,8 +17,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::input::Exchange;
+use super::news::Watch;
 use crate::call::{Answer, Call, Failure};
-use crate::plugins::Plugins;
+use crate::plugins::Loaded;
 use crate::roots::{Roots, path_of_uri};
 use crate::sandbox::{Context, Notice};
 
@@ -31,10 +33,24 @@ pub struct Principal(pub String);
 /// One session.
 #[derive(Default)]
 pub struct Session {
+    /// What a client of the era with `initialize` is subscribed to.
+    pub subscriptions: Mutex<HashMap<String, Watch>>,
+    /// Fires when the session is over.
+    pub over: Over,
     /// The operator's roots narrowed by the client's; `None`: to be asked for.
     roots: Mutex<Option<Roots>>,
     /// The least level of log records that the client wants: 1 + its rank; 0: it did not say.
     level: AtomicU8,
+}
+
+/// Fires when it is dropped.
+#[derive(Default)]
+pub struct Over(pub CancellationToken);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 impl Session {
@@ -70,6 +86,11 @@ impl Session {
         Some(roots)
     }
 
+    /// The session's roots, where they are known.
+    pub fn known_roots(&self) -> Option<Roots> {
+        self.roots.lock().clone()
+    }
+
     /// The client's roots have changed: they are asked for again with the next call.
     pub fn forget_roots(&self) {
         *self.roots.lock() = None;
@@ -101,6 +122,7 @@ pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Who calls, and what that client takes part in.
+#[derive(Clone)]
 pub struct Caller {
     protocol: String,
     /// Whether it speaks 2026-07-28 or later: questions go into answers.
@@ -197,7 +219,7 @@ impl Caller {
 
 /// Runs a call, and tells the client what it reports until it ends.
 pub async fn run(
-    plugins: &Plugins,
+    loaded: &Loaded,
     mut call: Call,
     least: u8,
     shutdown: &CancellationToken,
@@ -211,7 +233,7 @@ pub async fn run(
         call.context.notices = Some(sender);
         notices = Some(receiver);
     }
-    let running = crate::call::call(plugins, call);
+    let running = crate::call::call(loaded, call);
     tokio::pin!(running);
     loop {
         tokio::select! {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
+use wasmtime::component::Instance;
 use wasmtime::{Store, UpdateDeadline};
 
 use super::limiter::LimitHit;
+use super::offer::Offer;
 use super::state::{Output, Parts, Places, State};
-use crate::bindings::{Component, ComponentPre};
 use crate::engine::{Engine, Limits};
 use crate::gate::Gate;
 
@@ -17,8 +18,8 @@ use crate::gate::Gate;
 pub struct Fresh {
     /// Its data: of no call, until [`Fresh::begin`].
     pub store: Store<State>,
-    /// What it exports.
-    pub instance: Component,
+    /// What runs in it.
+    pub instance: Instance,
     /// Where its output goes.
     pub output: Output,
 }
@@ -29,7 +30,7 @@ pub struct Maker {
     /// What they run in.
     pub engine: Engine,
     /// What they are instances of.
-    pub pre: ComponentPre<State>,
+    pub offer: Offer,
     /// What each of them may use up.
     pub limits: Limits,
     /// A gate that lets nothing through.
@@ -47,7 +48,7 @@ impl Maker {
     pub async fn make(self, output: Output) -> wasmtime::Result<Fresh> {
         let parts = Parts::of_nobody(self.gate, self.places, output.clone());
         let mut store = store(&self.engine, &self.limits, parts);
-        let instance = self.pre.instantiate_async(&mut store).await?;
+        let instance = self.offer.instantiate(&mut store).await?;
         Ok(Fresh { store, instance, output })
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
+use super::offer::Feature;
 use super::state::ALWAYS;
 use crate::bindings::Manifest;
 use crate::capabilities::{Capability, Grants};
@@ -15,6 +16,8 @@ use crate::engine::Engine;
 pub struct Known {
     /// What it imports.
     pub imports: Vec<Import>,
+    /// Which of the contract's interfaces it exports.
+    pub features: Vec<Feature>,
     /// What it says of itself. `None`: it has not been asked, as it imports what is not granted.
     pub manifest: Option<Manifest>,
 }
@@ -38,29 +41,27 @@ pub enum Missing {
     Unknown(String),
 }
 
-impl Known {
-    /// What the component imports beyond these grants, each once.
-    pub fn missing(&self, grants: &Grants) -> Vec<Missing> {
-        let mut missing = Vec::new();
-        for import in &self.imports {
-            let name = import.interface.as_str();
-            if ALWAYS.iter().any(|always| name.starts_with(always)) {
-                continue;
-            }
-            let one = match Capability::ALL
-                .into_iter()
-                .find(|capability| capability.imports().iter().any(|i| name.starts_with(i)))
-            {
-                Some(capability) if grants.has(capability) => continue,
-                Some(capability) => Missing::Grant(capability),
-                None => Missing::Unknown(import.interface.clone()),
-            };
-            if !missing.contains(&one) {
-                missing.push(one);
-            }
+/// What these imports need beyond these grants, each once.
+pub fn missing(imports: &[Import], grants: &Grants) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    for import in imports {
+        let name = import.interface.as_str();
+        if ALWAYS.iter().any(|always| name.starts_with(always)) {
+            continue;
         }
-        missing
+        let one = match Capability::ALL
+            .into_iter()
+            .find(|capability| capability.imports().iter().any(|i| name.starts_with(i)))
+        {
+            Some(capability) if grants.has(capability) => continue,
+            Some(capability) => Missing::Grant(capability),
+            None => Missing::Unknown(import.interface.clone()),
+        };
+        if !missing.contains(&one) {
+            missing.push(one);
+        }
     }
+    missing
 }
 
 /// The imports of a compiled component.
@@ -88,18 +89,15 @@ pub fn imports(engine: &Engine, component: &Component) -> Vec<Import> {
 mod tests {
     use super::*;
 
-    fn known(imports: &[&str]) -> Known {
-        let imports = imports
-            .iter()
-            .map(|name| Import { interface: (*name).to_owned(), functions: Vec::new() })
-            .collect();
-        Known { imports, manifest: None }
+    fn imports(names: &[&str]) -> Vec<Import> {
+        let import = |name: &&str| Import { interface: (*name).into(), functions: Vec::new() };
+        names.iter().map(import).collect()
     }
 
     #[test]
     fn imports_beyond_the_grants_are_named_once() {
         let grants: Grants = toml::from_str("[store]\nbytes = 1").unwrap();
-        let known = known(&[
+        let imports = imports(&[
             "wasi:io/streams@0.2.6",
             "wasi:cli/environment@0.2.6",
             "portcullis:plugin/request@0.1.0",
@@ -109,7 +107,7 @@ mod tests {
             "wasi:sockets/tcp@0.2.6",
         ]);
         assert_eq!(
-            known.missing(&grants),
+            missing(&imports, &grants),
             [Missing::Grant(Capability::Files), Missing::Unknown("wasi:sockets/tcp@0.2.6".into())]
         );
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use portcullis_confine::Commands;
+use tokio::sync::broadcast::Sender;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
@@ -58,6 +59,15 @@ pub enum Notice {
     },
 }
 
+/// What clients beside the caller may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// A resource has changed.
+    Resource(String),
+    /// A list has changed.
+    List(request::ListKind),
+}
+
 /// What a guest can learn of the call it serves.
 #[derive(Clone, Default)]
 pub struct Context {
@@ -75,8 +85,12 @@ pub struct Context {
     pub state: Option<Vec<u8>>,
     /// Set once the caller gives up.
     pub cancelled: Arc<AtomicBool>,
+    /// Whether nobody waits for the answer.
+    pub background: bool,
     /// Where progress and log records go, if the client wants any.
     pub notices: Option<UnboundedSender<Notice>>,
+    /// Where the news for all clients goes.
+    pub news: Option<Sender<News>>,
 }
 
 /// The store data of one instance.
@@ -110,6 +124,8 @@ pub struct Parts {
     pub places: Places,
     /// Where its output goes.
     pub output: Output,
+    /// How long the call may take.
+    pub wall: Duration,
 }
 
 impl Parts {
@@ -117,14 +133,15 @@ impl Parts {
     pub fn of_nobody(gate: Gate, places: Places, output: Output) -> Self {
         let places = Places { cache: None, commands: Arc::default(), ..places };
         let (context, settings) = (Context::default(), Arc::default());
-        Self { gate, context, preopens: Vec::new(), settings, places, output }
+        let wall = Duration::ZERO;
+        Self { gate, context, preopens: Vec::new(), settings, places, output, wall }
     }
 }
 
 impl State {
     /// The data of a fresh instance.
     pub fn new(limits: &Limits, parts: Parts) -> Self {
-        let Parts { gate, context, preopens, settings, places, output } = parts;
+        let Parts { gate, context, preopens, settings, places, output, wall } = parts;
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
         // No environment, arguments, stdin or inherited stdio: that is the builder's default.
@@ -140,19 +157,30 @@ impl State {
             limiter: Limiter::new(limits),
             wasi,
             http_ctx: WasiHttpCtx::new(),
-            deadline: Instant::now() + limits.wall(),
-            wall: limits.wall(),
+            deadline: Instant::now() + wall,
+            wall,
             notices_left: limits.notifications.get(),
         }
     }
 
     /// From here on it is the data of a call. What the instance holds stays.
     pub fn begin(&mut self, limits: &Limits, parts: Parts) {
-        let Parts { gate, context, preopens, settings, places, output: _ } = parts;
+        let Parts { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));
         self.http = Http::new(gate.clone(), limits);
         (self.gate, self.call, self.settings, self.places) = (gate, context, settings, places);
-        self.deadline = Instant::now() + limits.wall();
+        (self.deadline, self.wall) = (Instant::now() + wall, wall);
+    }
+
+    /// Tells all clients, as long as this call has not told them too much.
+    fn announce(&mut self, news: News) {
+        if let Some(to) = &self.call.news
+            && let Some(left) = self.notices_left.checked_sub(1)
+        {
+            self.notices_left = left;
+            // No client listens.
+            let _nobody = to.send(news);
+        }
     }
 
     fn notify(&mut self, notice: impl FnOnce() -> Notice) {
@@ -296,6 +324,20 @@ impl request::HostRequest for State {
 
     async fn state(&mut self, _: This) -> Result<Option<Vec<u8>>> {
         Ok(self.call.state.clone())
+    }
+
+    async fn in_background(&mut self, _: This) -> Result<bool> {
+        Ok(self.call.background)
+    }
+
+    async fn resource_updated(&mut self, _: This, uri: String) -> Result<()> {
+        self.announce(News::Resource(uri));
+        Ok(())
+    }
+
+    async fn list_changed(&mut self, _: This, kind: request::ListKind) -> Result<()> {
+        self.announce(News::List(kind));
+        Ok(())
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

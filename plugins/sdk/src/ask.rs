@@ -340,7 +340,9 @@ mod tests {
     fn asked<T: std::fmt::Debug>(result: Result<T, Failure>) -> Vec<(String, Asked)> {
         match result.expect_err("it has to be asked") {
             Failure::NeedInput(asks) => asks,
-            other @ (Failure::Told(_) | Failure::Protocol(_)) => panic!("{other}"),
+            other @ (Failure::Told(_) | Failure::Background | Failure::Protocol(_)) => {
+                panic!("{other}")
+            }
         }
     }
 

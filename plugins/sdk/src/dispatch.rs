@@ -2,23 +2,116 @@
 
 use crate::{
     bindings::{
-        exports::portcullis::plugin::tools::{Guest, ToolOutcome},
+        completions::{Completion, Guest as Completes, Subject},
         portcullis::plugin::{
             request::Request as HostRequest,
             types::{Error, Need},
         },
+        prompts::{Guest as HasPrompts, PromptOutcome},
+        resources::{Guest as HasResources, Page, ReadOutcome},
+        tools::{Guest as HasTools, ToolOutcome},
     },
     failure::{Failure, INVALID_PARAMS},
     manifest::Plugin,
+    prompt::Prompt,
     reply::{IntoReply, Reply},
     request::Request,
+    resource::Resources,
     tool::{Arguments, Tool},
 };
+use serde_json::{Map, Value};
 
-impl<P: Plugin> Guest for P {
+impl<P: Plugin> HasTools for P {
     fn call(request: &HostRequest, name: String, arguments: String) -> Result<ToolOutcome, Error> {
         find_and_call::<P>(&Request::from_host(request), &name, &arguments)
     }
+}
+
+impl<P: Plugin> HasResources for P {
+    fn list_resources(request: &HostRequest, cursor: Option<String>) -> Result<Page, Error> {
+        let request = Request::from_host(request);
+        P::Resources::list(&request, cursor.as_deref()).map(Into::into).map_err(plain)
+    }
+
+    fn read(request: &HostRequest, uri: String) -> Result<ReadOutcome, Error> {
+        let request = Request::from_host(request);
+        match P::Resources::read(&request, &uri) {
+            Ok(contents) => Ok(ReadOutcome::Done(contents.into())),
+            Err(failure) => asked(&request, failure).map(ReadOutcome::NeedInput),
+        }
+    }
+
+    fn version(request: &HostRequest, uri: String) -> Result<Option<String>, Error> {
+        P::Resources::version(&Request::from_host(request), &uri).map_err(plain)
+    }
+}
+
+impl<P: Plugin> HasPrompts for P {
+    fn get(
+        request: &HostRequest,
+        name: String,
+        arguments: Vec<(String, String)>,
+    ) -> Result<PromptOutcome, Error> {
+        match P::PROMPTS.iter().find(|prompt| prompt.name == name) {
+            Some(prompt) => (prompt.get)(&Request::from_host(request), arguments),
+            None => Err(invalid(format!("there is no prompt `{name}`"))),
+        }
+    }
+}
+
+impl<P: Plugin> Completes for P {
+    fn complete(
+        request: &HostRequest,
+        subject: Subject,
+        argument: String,
+        value: String,
+        context: Vec<(String, String)>,
+    ) -> Result<Completion, Error> {
+        let request = Request::from_host(request);
+        let values = match &subject {
+            Subject::Prompt(name) => {
+                let prompt = P::PROMPTS.iter().find(|prompt| prompt.name == name);
+                let prompt = prompt.ok_or_else(|| invalid(format!("no prompt `{name}`")))?;
+                (prompt.complete)(&request, &argument, &value, &context)
+            }
+            Subject::Template(uri) => {
+                P::Resources::complete(&request, uri, &argument, &value, &context)
+            }
+        };
+        let total = u32::try_from(values.len()).ok();
+        Ok(Completion { values, total, has_more: false })
+    }
+}
+
+/// Where the contract has room for an error alone.
+fn plain(failure: Failure) -> Error {
+    failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
+}
+
+/// What a failure asks, if it does.
+fn asked(request: &Request<'_>, failure: Failure) -> Result<Need, Error> {
+    match failure.into_error() {
+        Err(asks) => Ok(Need { asks, state: request.state() }),
+        Ok(error) => Err(error),
+    }
+}
+
+/// Gets this prompt, and says it in the words of the contract.
+pub fn get<P: Prompt>(
+    request: &Request<'_>,
+    arguments: Vec<(String, String)>,
+) -> Result<PromptOutcome, Error> {
+    let named = arguments.into_iter().map(|(name, value)| (name, Value::String(value)));
+    let arguments = Value::Object(named.collect::<Map<_, _>>()).to_string();
+    match prompt::<P>(&arguments).and_then(|prompt| prompt.get(request)) {
+        Ok(messages) => Ok(PromptOutcome::Done(messages.into())),
+        Err(failure) => asked(request, failure).map(PromptOutcome::NeedInput),
+    }
+}
+
+/// The prompt with these arguments.
+pub fn prompt<P: Prompt>(arguments: &str) -> Result<P, Failure> {
+    read(arguments).map_err(Failure::Protocol)
 }
 
 /// Calls the tool of that name.
@@ -38,10 +131,10 @@ pub fn call<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<ToolOutco
     match run::<T>(request, arguments) {
         Ok(reply) => Ok(ToolOutcome::Done(reply.into())),
         Err(Failure::Told(reply)) => Ok(ToolOutcome::Done((*reply).into())),
-        Err(Failure::NeedInput(asks)) => {
-            Ok(ToolOutcome::NeedInput(Need { asks, state: request.state() }))
+        Err(Failure::Background) => Ok(ToolOutcome::Background(request.state())),
+        Err(failure @ (Failure::NeedInput(_) | Failure::Protocol(_))) => {
+            asked(request, failure).map(ToolOutcome::NeedInput)
         }
-        Err(Failure::Protocol(error)) => Err(error),
     }
 }
 
@@ -124,7 +217,7 @@ mod tests {
     use super::*;
     use crate::{
         bindings::portcullis::plugin::types::ContentBody,
-        manifest::{About, Entry},
+        manifest::{About, Entry, PromptEntry},
         prelude::*,
         rehearsal::Rehearsal,
     };
@@ -172,6 +265,8 @@ mod tests {
 
     impl Plugin for Example {
         const TOOLS: &'static [Entry] = &[Entry::of::<Do>()];
+        const PROMPTS: &'static [PromptEntry] = &[];
+        type Resources = ();
 
         fn about() -> About {
             unreachable!("nobody asks")

@@ -4,6 +4,7 @@ use crate::{
     bindings::portcullis::plugin::types::{Ask, Error},
     reply::Reply,
 };
+use serde_json::{Value, json};
 use std::fmt;
 
 /// Why a call did not answer.
@@ -16,6 +17,9 @@ pub enum Failure {
     /// Something has to be asked first. Raised by [`Request::ask`](crate::Request::ask); the call
     /// is made again when the answers are there.
     NeedInput(Vec<(String, Ask)>),
+    /// What is left takes long. Raised by [`Request::background`](crate::Request::background); the
+    /// call is made again as a task, with the state that was set.
+    Background,
     /// A fault of the protocol, not of the work: a JSON-RPC error. Rarely right.
     Protocol(Error),
 }
@@ -30,9 +34,32 @@ impl Failure {
     pub fn invalid_arguments(message: impl Into<String>) -> Self {
         Self::Protocol(Error { code: INVALID_PARAMS, message: message.into(), data: None })
     }
+
+    /// The client would have to declare these capabilities, such as `{"sampling": {}}`.
+    pub fn missing_capability(required: &Value) -> Self {
+        Self::Protocol(Error {
+            code: MISSING_CAPABILITY,
+            message: "the client lacks a capability that is needed here".to_owned(),
+            data: Some(json!({ "requiredCapabilities": required }).to_string()),
+        })
+    }
+
+    /// As a JSON-RPC error, where there is no other way to tell it. Questions are told as they are.
+    pub(crate) fn into_error(self) -> Result<Error, Vec<(String, Ask)>> {
+        match self {
+            Self::NeedInput(asks) => Err(asks),
+            Self::Protocol(error) => Ok(error),
+            Self::Told(_) | Self::Background => {
+                Ok(Error { code: INTERNAL, message: self.to_string(), data: None })
+            }
+        }
+    }
 }
 
 pub(crate) const INVALID_PARAMS: i32 = -32602;
+pub(crate) const NOT_FOUND: i32 = -32002;
+const INTERNAL: i32 = -32603;
+const MISSING_CAPABILITY: i32 = -32021;
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
@@ -56,6 +83,7 @@ impl fmt::Display for Failure {
                 let keys: Vec<&str> = asks.iter().map(|(key, _)| key.as_str()).collect();
                 write!(f, "to be asked first: {}", keys.join(", "))
             }
+            Self::Background => f.write_str("to be done in the background"),
             Self::Protocol(error) => f.write_str(&error.message),
         }
     }

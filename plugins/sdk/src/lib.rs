@@ -40,10 +40,12 @@ mod failure;
 pub mod http;
 mod manifest;
 pub mod process;
+mod prompt;
 #[cfg(not(target_family = "wasm"))]
 pub mod rehearsal;
 mod reply;
 mod request;
+mod resource;
 mod schema;
 pub mod settings;
 pub mod store;
@@ -56,8 +58,10 @@ pub use ask::{
 pub use failure::{Failure, OrFail};
 pub use manifest::Want;
 pub use portcullis_plugin_macros::{arguments, data, plugin};
+pub use prompt::{Messages, Prompt};
 pub use reply::{IntoReply, Json, Reply};
-pub use request::{Level, Request};
+pub use request::{Level, ListKind, Request};
+pub use resource::{Contents, Listing, Resource, Resources, Scope, Template};
 pub use tool::{Arguments, Hints, PathAccess, PathArgument, PathKind, Tool};
 
 pub use schemars;
@@ -82,9 +86,9 @@ pub mod prelude {
     #[cfg(feature = "http")]
     pub use crate::http;
     pub use crate::{
-        Arguments, Failure, Hints, IntoReply, Json, Level, OrFail, Reply, Request, Tool, Want,
-        arguments, cache, data, form, plugin, process, roots, sample, serde_json::json, settings,
-        store, visit,
+        Arguments, Contents, Failure, Hints, IntoReply, Json, Level, Listing, Messages, OrFail,
+        Prompt, Reply, Request, Resource, Resources, Template, Tool, Want, arguments, cache, data,
+        form, plugin, process, roots, sample, serde_json::json, settings, store, visit,
     };
 }
 
@@ -92,8 +96,14 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod export {
     pub use crate::{
-        bindings::{export, exports},
-        manifest::{About, Entry, Plugin, check_distinct, check_name, unless_empty},
+        bindings::{
+            export_manifest, exports,
+            with_completions::{self, export_completions},
+            with_prompts::{self, export_prompts},
+            with_resources::{self, export_resources},
+            with_tools::{self, export_tools},
+        },
+        manifest::{About, Entry, Plugin, PromptEntry, check_distinct, check_name, unless_empty},
     };
     pub use wit_bindgen;
 }

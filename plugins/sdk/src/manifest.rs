@@ -1,13 +1,16 @@
 //! The plugin's own account of itself: what it offers and what it wants.
 
 use crate::{
-    bindings::exports::portcullis::plugin::{
-        manifest::{self as wit, Manifest},
+    bindings::{
+        exports::portcullis::plugin::manifest::{self as wit, Manifest},
+        portcullis::plugin::types::Error,
+        prompts::PromptOutcome,
         tools::ToolOutcome,
     },
-    bindings::portcullis::plugin::types::Error,
     dispatch,
+    prompt::{self, Prompt},
     request::Request,
+    resource::{Resource, Resources, Template},
     schema,
     tool::{PathAccess, PathArgument, Tool},
 };
@@ -33,8 +36,12 @@ pub struct About {
 
 /// A crate that is a plugin. Implemented by [`plugin!`](crate::plugin).
 pub trait Plugin {
-    /// What it offers.
+    /// What it offers to call.
     const TOOLS: &'static [Entry];
+    /// What it offers to begin with.
+    const PROMPTS: &'static [PromptEntry];
+    /// What it offers to read.
+    type Resources: Resources;
     /// What it says of itself.
     fn about() -> About;
 }
@@ -59,6 +66,33 @@ impl Entry {
             paths: T::PATHS,
             describe: describe_tool::<T>,
             call: dispatch::call::<T>,
+        }
+    }
+}
+
+/// A prompt among others.
+pub struct PromptEntry {
+    /// As clients know it.
+    pub name: &'static str,
+    /// What they are told of it.
+    pub describe: fn() -> wit::Prompt,
+    /// Gets it.
+    pub get: fn(&Request<'_>, Vec<(String, String)>) -> Result<PromptOutcome, Error>,
+    /// What an argument of it may be.
+    pub complete: Complete,
+}
+
+/// What completes an argument: its name, what was typed, and the arguments before it.
+type Complete = fn(&Request<'_>, &str, &str, &[(String, String)]) -> Vec<String>;
+
+impl PromptEntry {
+    /// The entry of a prompt.
+    pub const fn of<P: Prompt>() -> Self {
+        Self {
+            name: P::NAME,
+            describe: prompt::describe::<P>,
+            get: dispatch::get::<P>,
+            complete: P::complete,
         }
     }
 }
@@ -172,6 +206,9 @@ pub fn describe<P: Plugin>() -> Manifest {
         instructions,
         icons: Vec::new(),
         tools: P::TOOLS.iter().map(|tool| (tool.describe)()).collect(),
+        prompts: P::PROMPTS.iter().map(|prompt| (prompt.describe)()).collect(),
+        resources: P::Resources::fixed().into_iter().map(|Resource(info)| info).collect(),
+        templates: P::Resources::templates().into_iter().map(|Template(one)| one).collect(),
         wants: wants.map(Into::into).collect(),
         extra: None,
     }
@@ -321,6 +358,8 @@ mod tests {
 
     impl Plugin for Example {
         const TOOLS: &'static [Entry] = &[Entry::of::<Check>(), Entry::of::<Nothing>()];
+        const PROMPTS: &'static [PromptEntry] = &[];
+        type Resources = ();
 
         fn about() -> About {
             About {

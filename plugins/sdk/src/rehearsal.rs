@@ -47,8 +47,9 @@ use crate::{
     dispatch,
     failure::Failure,
     process::{Error, Output},
+    prompt::{Messages, Prompt},
     reply::Reply,
-    request::{Level, Request},
+    request::{Level, ListKind, Request},
     tool::Tool,
 };
 use serde_json::Value;
@@ -67,6 +68,8 @@ pub struct Rehearsal {
     cancelled: bool,
     progress: RefCell<Vec<Progress>>,
     logged: RefCell<Vec<(Level, Value)>>,
+    updated: RefCell<Vec<String>>,
+    changed: RefCell<Vec<ListKind>>,
     world: Rc<World>,
 }
 
@@ -203,6 +206,11 @@ impl Rehearsal {
         dispatch::run::<T>(&self.request(), &arguments.to_string())
     }
 
+    /// Gets a prompt as the host would. The arguments are an object of strings.
+    pub fn prompt<P: Prompt>(&self, arguments: Value) -> Result<Messages, Failure> {
+        dispatch::prompt::<P>(&arguments.to_string())?.get(&self.request())
+    }
+
     /// What was reported as progress.
     pub fn progress_made(&self) -> Vec<Progress> {
         self.progress.borrow().clone()
@@ -211,6 +219,16 @@ impl Rehearsal {
     /// What was logged.
     pub fn logged(&self) -> Vec<(Level, Value)> {
         self.logged.borrow().clone()
+    }
+
+    /// The resources that were said to have changed.
+    pub fn updated(&self) -> Vec<String> {
+        self.updated.borrow().clone()
+    }
+
+    /// The lists that were said to have changed.
+    pub fn changed(&self) -> Vec<ListKind> {
+        self.changed.borrow().clone()
     }
 
     /// What was sent to the web.
@@ -260,6 +278,18 @@ impl Source<'_> {
 
     pub fn cancelled(self) -> bool {
         self.0.cancelled
+    }
+
+    pub fn in_background(self) -> bool {
+        true
+    }
+
+    pub fn resource_updated(self, uri: &str) {
+        self.0.updated.borrow_mut().push(uri.to_owned());
+    }
+
+    pub fn list_changed(self, kind: ListKind) {
+        self.0.changed.borrow_mut().push(kind);
     }
 
     pub fn remaining(self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! What a tool answers with.
 
 use crate::{
-    bindings::exports::portcullis::plugin::tools::ToolResult,
+    bindings::tools::ToolResult,
     content::{Blob, Content, ContentBody, ResourceContents, ResourceData, ResourceInfo},
     failure::Failure,
     schema,

@@ -10,7 +10,10 @@ use crate::{
 use serde_json::Value;
 use std::{cell::RefCell, time::Duration};
 
-pub use crate::bindings::portcullis::plugin::request::Level;
+pub use crate::bindings::portcullis::plugin::request::{Level, ListKind};
+
+/// The extension that lets a call go on in the background.
+const TASKS: &str = "extension:io.modelcontextprotocol/tasks";
 
 /// The request being served. It lives no longer than the call.
 ///
@@ -79,6 +82,29 @@ impl<'call> Request<'call> {
     /// `"sampling"`, `"sampling.tools"`, `"roots"`, or `"extension:<id>"`.
     pub fn supports(&self, feature: &str) -> bool {
         from!(self, source => source.supports(feature))
+    }
+
+    /// Goes on in the background, where the client takes part in that: it gets a task at once, and
+    /// asks for its end when it likes. Where it does not, this call goes on.
+    ///
+    /// Fails with [`Failure::Background`] the first time; the tool is called again from the start,
+    /// with [`state`](Self::state), and with more time. So ask everything you may ask of the user
+    /// first, and do nothing before it that may not be done twice.
+    pub fn background(&self) -> Result<(), Failure> {
+        if from!(self, source => source.in_background()) || !self.supports(TASKS) {
+            return Ok(());
+        }
+        Err(Failure::Background)
+    }
+
+    /// Tells the clients that subscribed to it that a resource of this plugin has changed.
+    pub fn resource_updated(&self, uri: &str) {
+        from!(self, source => source.resource_updated(uri));
+    }
+
+    /// Tells all clients that one of this plugin's lists has changed.
+    pub fn list_changed(&self, kind: ListKind) {
+        from!(self, source => source.list_changed(kind));
     }
 
     /// True once the caller has cancelled or the deadline is near: return soon.

@@ -1,7 +1,7 @@
 //! `plugin! { .. }`: what the plugin is called, offers and wants.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{
     Expr, Ident, LitStr, Token, Type, bracketed,
     parse::{Parse, ParseStream},
@@ -9,13 +9,26 @@ use syn::{
     spanned::Spanned,
 };
 
-const KEYS: &str = "`name`, `tools`, `title`, `description`, `website`, `instructions`, `wants`";
+const KEYS: &str = "`name`, `tools`, `prompts`, `resources`, `title`, `description`, `website`, \
+     `instructions`, `wants`";
 
 /// Expands `plugin!`.
 pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
-    let Plugin { name, tools, title, description, website, instructions, wants } =
-        syn::parse2(input)?;
-    let tools: Vec<_> = tools.iter().collect();
+    let Plugin {
+        name,
+        tools,
+        prompts,
+        resources,
+        title,
+        description,
+        website,
+        instructions,
+        wants,
+    } = syn::parse2(input)?;
+    let exports = exports(tools.is_some(), prompts.is_some(), resources.is_some());
+    let tools: Vec<_> = tools.iter().flatten().collect();
+    let prompts: Vec<_> = prompts.iter().flatten().collect();
+    let resources = resources.map_or_else(|| quote!(()), |resources| quote!(#resources));
     let checks = tools.iter().map(|tool| {
         quote_spanned! {tool.span()=>
             const _: () =
@@ -44,6 +57,9 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
             impl ::portcullis_plugin::export::Plugin for ThisPlugin {
                 const TOOLS: &'static [::portcullis_plugin::export::Entry] =
                     &[#(::portcullis_plugin::export::Entry::of::<#tools>()),*];
+                const PROMPTS: &'static [::portcullis_plugin::export::PromptEntry] =
+                    &[#(::portcullis_plugin::export::PromptEntry::of::<#prompts>()),*];
+                type Resources = #resources;
 
                 fn about() -> ::portcullis_plugin::export::About {
                     ::portcullis_plugin::export::About {
@@ -63,17 +79,42 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
                 <ThisPlugin as ::portcullis_plugin::export::Plugin>::TOOLS,
             );
 
-            #[cfg(target_family = "wasm")]
-            ::portcullis_plugin::export::export!(
-                ThisPlugin with_types_in ::portcullis_plugin::export
-            );
+            #exports
         };
     })
 }
 
+/// The component exports the interfaces whose features it has, and no others.
+fn exports(tools: bool, prompts: bool, resources: bool) -> TokenStream {
+    let features = [
+        (tools, "tools"),
+        (prompts, "prompts"),
+        (resources, "resources"),
+        (prompts || resources, "completions"),
+    ];
+    let exports = features.iter().filter(|(has, _)| *has).map(|(_, feature)| {
+        let (export, types) = (format_ident!("export_{feature}"), format_ident!("with_{feature}"));
+        quote! {
+            #[cfg(target_family = "wasm")]
+            ::portcullis_plugin::export::#export!(
+                ThisPlugin with_types_in ::portcullis_plugin::export::#types
+            );
+        }
+    });
+    quote! {
+        #[cfg(target_family = "wasm")]
+        ::portcullis_plugin::export::export_manifest!(
+            ThisPlugin with_types_in ::portcullis_plugin::export
+        );
+        #(#exports)*
+    }
+}
+
 struct Plugin {
     name: LitStr,
-    tools: Punctuated<Type, Token![,]>,
+    tools: Option<Punctuated<Type, Token![,]>>,
+    prompts: Option<Punctuated<Type, Token![,]>>,
+    resources: Option<Type>,
     title: Option<Expr>,
     description: Option<Expr>,
     website: Option<Expr>,
@@ -84,6 +125,7 @@ struct Plugin {
 impl Parse for Plugin {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let (mut name, mut tools) = (None, None);
+        let (mut prompts, mut resources) = (None, None);
         let (mut title, mut description, mut website) = (None, None, None);
         let (mut instructions, mut wants) = (None, None);
         while !input.is_empty() {
@@ -98,6 +140,12 @@ impl Parse for Plugin {
                     bracketed!(list in input);
                     once(&key, &mut tools, Punctuated::parse_terminated(&list)?)?;
                 }
+                "prompts" => {
+                    let list;
+                    bracketed!(list in input);
+                    once(&key, &mut prompts, Punctuated::parse_terminated(&list)?)?;
+                }
+                "resources" => once(&key, &mut resources, input.parse()?)?,
                 "title" => once(&key, &mut title, input.parse()?)?,
                 "description" => once(&key, &mut description, input.parse()?)?,
                 "website" => once(&key, &mut website, input.parse()?)?,
@@ -114,10 +162,15 @@ impl Parse for Plugin {
                 input.parse::<Token![,]>()?;
             }
         }
-        let missing = |key| input.error(format!("a plugin needs `{key}`"));
+        let missing = |key| input.error(format!("a plugin needs {key}"));
+        if tools.is_none() && prompts.is_none() && resources.is_none() {
+            return Err(missing("`tools`, `prompts` or `resources`"));
+        }
         Ok(Self {
-            name: name.ok_or_else(|| missing("name"))?,
-            tools: tools.ok_or_else(|| missing("tools"))?,
+            name: name.ok_or_else(|| missing("`name`"))?,
+            tools,
+            prompts,
+            resources,
             title,
             description,
             website,
@@ -159,6 +212,7 @@ mod tests {
     #[test]
     fn the_least_and_the_most() {
         plugin(quote!(name: "a", tools: [])).expect("it is right");
+        plugin(quote!(name: "a", prompts: [A], resources: B)).expect("it is right");
         plugin(quote! {
             instructions: "b",
             wants: [Want::store(1, "c")],

@@ -1,0 +1,187 @@
+//! The directories of a call: what its arguments name, and what the grant names beside them.
+
+use std::io::ErrorKind;
+
+use serde_json::Value;
+
+use super::Failure;
+use crate::bindings::{PathAccess, PathArgument};
+use crate::capabilities::files::{Access, FileAsk, Origin, Preopen, Scope};
+use crate::gate::Gate;
+use crate::plugins::{Loaded, Tool};
+use crate::roots::{Refusal, Roots};
+
+/// Opens what the arguments name, and what the grant names beside them.
+pub(super) fn designate(
+    loaded: &Loaded,
+    tool: &Tool,
+    arguments: &Value,
+    roots: &Roots,
+    gate: &Gate,
+) -> Result<Vec<Preopen>, Failure> {
+    let mut designated = Vec::new();
+    for (path, text) in widest(&tool.definition.paths, arguments) {
+        let argument = path.pointer.trim_start_matches('/');
+        let opened = roots.designate(text, path.kind, path.access, &path.nearest);
+        match opened {
+            Ok(opened) => {
+                pass(gate, text, path.access)?;
+                designated.push(opened);
+            }
+            Err(refusal) => return Err(refuse(gate, argument, text, path.access, &refusal)),
+        }
+    }
+    let mut preopens = Preopen::of_arguments(designated);
+    preopens.extend(granted(loaded, roots)?);
+    Ok(preopens)
+}
+
+/// The gate is asked for a designated path as for any file, so that a tool whose plugin may not
+/// write is refused before it runs.
+fn pass(gate: &Gate, text: &str, access: PathAccess) -> Result<(), Failure> {
+    let access = access_of(access);
+    gate.pass(FileAsk { path: text.into(), access, origin: Origin::Argument, opened_for: access })?;
+    Ok(())
+}
+
+fn access_of(access: PathAccess) -> Access {
+    match access {
+        PathAccess::Read => Access::Read,
+        PathAccess::Write | PathAccess::Create => Access::Write,
+    }
+}
+
+fn refuse(
+    gate: &Gate,
+    argument: &str,
+    text: &str,
+    access: PathAccess,
+    refusal: &Refusal,
+) -> Failure {
+    let message = format!("`{argument}`: {refusal}: {}", crate::text::line(text, 300));
+    if !refusal.is_denial() {
+        return Failure::InvalidArguments(message);
+    }
+    let ask = FileAsk {
+        path: text.into(),
+        access: access_of(access),
+        origin: Origin::Beside,
+        opened_for: Access::Read,
+    };
+    // Recorded as refused; the roots, and not a grant, are what would have to change.
+    if let Err(error) = gate.trail().asked(
+        crate::capabilities::Capability::Files,
+        &crate::gate::Ask::subject(&ask),
+        false,
+    ) {
+        tracing::error!("the audit could not record a refusal: {error}");
+    }
+    tracing::warn!("{message}");
+    Failure::Denied(message)
+}
+
+/// The path arguments of a call, each with the widest access that applies to it.
+fn widest<'a>(paths: &'a [PathArgument], arguments: &'a Value) -> Vec<(&'a PathArgument, &'a str)> {
+    let rank = |access: PathAccess| match access {
+        PathAccess::Read => 0,
+        PathAccess::Write => 1,
+        PathAccess::Create => 2,
+    };
+    let mut found: Vec<(&PathArgument, &str)> = Vec::new();
+    let applies = |path: &&PathArgument| match &path.when {
+        None => true,
+        Some(when) => arguments.pointer(when) == Some(&Value::Bool(true)),
+    };
+    for path in paths.iter().filter(applies) {
+        for text in values(arguments, &path.pointer) {
+            let same = found
+                .iter_mut()
+                .find(|(known, known_text)| known.pointer == path.pointer && *known_text == text);
+            match same {
+                Some(same) if rank(path.access) > rank(same.0.access) => same.0 = path,
+                Some(_) => {}
+                None => found.push((path, text)),
+            }
+        }
+    }
+    found
+}
+
+/// The strings at a pointer, in which `-` stands for each item of an array.
+fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
+    match pointer.split_once("/-") {
+        Some((array, rest)) => {
+            let items = arguments.pointer(array).and_then(Value::as_array);
+            items.into_iter().flatten().flat_map(|item| values(item, rest)).collect()
+        }
+        None => arguments.pointer(pointer).and_then(Value::as_str).into_iter().collect(),
+    }
+}
+
+/// The directories that the grant itself opens.
+pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
+    let Some(grant) = &loaded.plugin.terms.policy.grants.files else { return Ok(Vec::new()) };
+    let host = |error: std::io::Error| Failure::Host(format!("opening a granted folder: {error}"));
+    let mut preopens = Vec::new();
+    if grant.scope == Scope::Roots {
+        for root in roots.iter() {
+            let handle = root.dir().map_err(host)?.into_std_file();
+            let directory = root.path().to_owned();
+            preopens.push(Preopen::whole(directory, handle, Origin::Root, grant.access));
+        }
+    }
+    for (directory, access) in grant.beside_the_roots().map_err(host)? {
+        let root = match crate::roots::Root::open(directory) {
+            // What is only read need not be there yet.
+            Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
+            root => root.map_err(host)?,
+        };
+        let handle = root.dir().map_err(host)?.into_std_file();
+        preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
+    }
+    Ok(preopens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::PathKind;
+    use serde_json::json;
+
+    fn path(pointer: &str, access: PathAccess, when: Option<&str>) -> PathArgument {
+        PathArgument {
+            pointer: pointer.into(),
+            kind: PathKind::Directory,
+            access,
+            when: when.map(Into::into),
+            nearest: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_widest_access_that_applies_counts() {
+        let paths = [
+            path("/dir", PathAccess::Read, None),
+            path("/dir", PathAccess::Write, Some("/fix")),
+            path("/files/-", PathAccess::Read, None),
+        ];
+        let access = |arguments: Value| -> Vec<_> {
+            widest(&paths, &arguments)
+                .into_iter()
+                .map(|(path, text)| (format!("{:?}", path.access), text.to_owned()))
+                .collect()
+        };
+        let pair = |access: &str, text: &str| (access.to_owned(), text.to_owned());
+        assert_eq!(access(json!({"dir": "/a"})), [pair("PathAccess::Read", "/a")]);
+        assert_eq!(
+            access(json!({"dir": "/a", "fix": true, "files": ["/b", "/c"]})),
+            [
+                pair("PathAccess::Write", "/a"),
+                pair("PathAccess::Read", "/b"),
+                pair("PathAccess::Read", "/c")
+            ]
+        );
+        assert_eq!(access(json!({"dir": "/a", "fix": "true"})), [pair("PathAccess::Read", "/a")]);
+        assert!(access(json!({"files": [1, null]})).is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! Lists of what plugins offer, page by page.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rmcp::RoleServer;
+use rmcp::model::{CacheScope, ErrorData, ListResourcesResult};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+
+use super::requests::{internal, no_arguments};
+use super::serve::{Asked, Refused, Served};
+use super::{Server, convert};
+use crate::bindings::types::CacheScope as Scope;
+use crate::call::{Answer, What};
+use crate::sandbox::Feature;
+
+/// A page is as long as this, or as what the last plugin put on it.
+const PAGE: usize = 200;
+
+/// Plugins' pages that make up one of ours, at most: some may be empty.
+const ROUNDS: usize = 32;
+
+/// Where a page ended: first come the manifests' resources, then each plugin's own pages.
+#[derive(Default)]
+struct Place {
+    source: usize,
+    cursor: Option<String>,
+}
+
+impl Place {
+    fn read(cursor: Option<String>) -> Result<Self, ErrorData> {
+        let Some(text) = cursor else { return Ok(Self::default()) };
+        let parse = || {
+            let bytes = URL_SAFE_NO_PAD.decode(&text).ok()?;
+            let (source, cursor): (usize, Option<String>) = serde_json::from_slice(&bytes).ok()?;
+            Some(Self { source, cursor })
+        };
+        parse().ok_or_else(|| ErrorData::invalid_params("this is no cursor of this server", None))
+    }
+
+    fn write(&self) -> String {
+        URL_SAFE_NO_PAD.encode(serde_json::json!([self.source, self.cursor]).to_string())
+    }
+}
+
+impl Server {
+    pub(super) async fn resources(
+        &self,
+        cursor: Option<String>,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let catalog = self.host.catalog().await;
+        let lists: Vec<_> = catalog.with(Feature::Resources).collect();
+        let mut place = Place::read(cursor)?;
+        let mut found: Vec<Value> = Vec::new();
+        let (mut ttl, mut scope) = (None, CacheScope::Public);
+        if place.source == 0 {
+            found.extend(catalog.resources().map(convert::resource));
+            place.source = 1;
+        }
+        let mut rounds = 0;
+        while let Some(loaded) = lists.get(place.source - 1) {
+            if found.len() >= PAGE || rounds >= ROUNDS {
+                break;
+            }
+            rounds += 1;
+            let asked = Asked {
+                loaded,
+                what: What::Resources { cursor: place.cursor.take() },
+                name: "resources/list",
+                arguments: no_arguments(),
+                paths: false,
+                state: None,
+                responses: None,
+            };
+            match self.serve(asked, cx).await {
+                Ok(Served::Answer(Answer::Resources(page))) => {
+                    found.extend(page.resources.iter().map(convert::resource));
+                    place.cursor = page.next;
+                    let fresh = page.freshness;
+                    ttl = Some(fresh.map_or(0, |f| f.ttl_ms).min(ttl.unwrap_or(u64::MAX)));
+                    if fresh.is_none_or(|f| f.scope == Scope::Private) {
+                        scope = CacheScope::Private;
+                    }
+                }
+                // What one plugin cannot list, the others can.
+                Ok(_) => tracing::warn!("`{}` asks, when it should list", loaded.plugin.name),
+                Err(Refused::Failed(failure)) => {
+                    tracing::warn!("resources of `{}`: {failure}", loaded.plugin.name);
+                }
+                Err(Refused::State(why)) => tracing::warn!("listing resources: {why}"),
+                Err(Refused::Host(why)) => tracing::warn!("listing resources: {why}"),
+            }
+            if place.cursor.is_none() {
+                place.source += 1;
+            }
+        }
+        let resources = serde_json::from_value(found.into()).map_err(|error| {
+            internal(format!("a plugin's resource is not as MCP has it: {error}"))
+        })?;
+        let mut result = ListResourcesResult::with_all_items(resources);
+        result.next_cursor = (place.source <= lists.len()).then(|| place.write());
+        (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
+        Ok(result)
+    }
+}

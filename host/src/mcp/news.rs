@@ -1,0 +1,146 @@
+//! What clients hear of without having asked just now: lists and resources that changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
+use rmcp::service::{Peer, SubscriptionContext};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Host, Server};
+use crate::bindings::portcullis::plugin::request::ListKind;
+use crate::call::{Answer, Call, What};
+use crate::roots::Roots;
+use crate::sandbox::{Context, News};
+
+/// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
+const POLL: Duration = Duration::from_secs(3);
+
+/// Resources that one session may be subscribed to.
+const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// Asks again and again whether a resource has changed, until it is dropped.
+pub type Watch = AbortOnDropHandle<()>;
+
+impl Server {
+    /// Tells a client of the era with `initialize` the news, until its session is over.
+    pub(super) fn follow(&self, peer: Peer<RoleServer>) {
+        let mut news = self.host.news.subscribe();
+        let session = Arc::downgrade(&self.session);
+        let over = self.session.over.0.clone();
+        tokio::spawn(async move {
+            while let Some(one) = next(&mut news, &over).await {
+                let Some(session) = session.upgrade() else { return };
+                let told = match one {
+                    News::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
+                    News::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
+                    News::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
+                    News::Resource(uri) if session.subscriptions.lock().contains_key(&uri) => {
+                        let changed = ResourceUpdatedNotificationParam::new(uri);
+                        peer.notify_resource_updated(changed).await
+                    }
+                    News::Resource(_) => Ok(()),
+                };
+                if let Err(error) = told {
+                    tracing::debug!("news did not reach a client: {error}");
+                }
+            }
+        });
+    }
+
+    /// Subscribes a client of the era with `initialize`.
+    pub(super) fn subscribe_to(&self, uri: String) -> Result<(), ErrorData> {
+        let mut subscriptions = self.session.subscriptions.lock();
+        if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
+            let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let roots = self.session.known_roots().unwrap_or_else(|| self.host.roots.clone());
+        subscriptions.entry(uri).or_insert_with_key(|uri| watch(&self.host, uri.clone(), roots));
+        Ok(())
+    }
+
+    /// Tells a client of 2026-07-28 the news that it listens to.
+    pub(super) async fn tell(&self, subscription: SubscriptionContext) {
+        let mut news = self.host.news.subscribe();
+        let uris = subscription.accepted().resource_subscriptions.iter().flatten();
+        let watches: Vec<Watch> = uris
+            .take(MAX_SUBSCRIPTIONS)
+            .map(|uri| watch(&self.host, uri.clone(), self.host.roots.clone()))
+            .collect();
+        let (sink, shutdown) = (subscription.sink().clone(), self.host.shutdown.clone());
+        loop {
+            let one = tokio::select! {
+                one = next(&mut news, &shutdown) => one,
+                () = subscription.cancelled() => None,
+            };
+            // What it does not listen to, the sink refuses.
+            let told = match one {
+                Some(News::List(ListKind::Tools)) => sink.notify_tool_list_changed().await,
+                Some(News::List(ListKind::Prompts)) => sink.notify_prompt_list_changed().await,
+                Some(News::List(ListKind::Resources)) => sink.notify_resource_list_changed().await,
+                Some(News::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                None => break,
+            };
+            if let Err(error) = told {
+                tracing::trace!("news did not reach a client: {error}");
+            }
+        }
+        drop(watches);
+    }
+}
+
+/// The next piece of news. `None`: there will be no more.
+async fn next(news: &mut Receiver<News>, over: &CancellationToken) -> Option<News> {
+    loop {
+        let one = tokio::select! {
+            one = news.recv() => one,
+            () = over.cancelled() => return None,
+        };
+        match one {
+            Ok(one) => return Some(one),
+            // Some were missed; a client that asks learns the newest anyhow.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
+    }
+}
+
+fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
+    let host = host.clone();
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        let mut known = version(&host, &uri, &roots).await;
+        // A resource whose plugin cannot tell is announced by the plugin, or by nobody.
+        while known.is_some() {
+            tokio::time::sleep(POLL).await;
+            let now = version(&host, &uri, &roots).await;
+            if now.is_some() && now != known {
+                // No client listens.
+                let _nobody = host.news.send(News::Resource(uri.clone()));
+            }
+            known = now.or(known);
+        }
+    }))
+}
+
+async fn version(host: &Host, uri: &str, roots: &Roots) -> Option<String> {
+    let catalog = host.catalog().await;
+    for loaded in catalog.resource(uri) {
+        let call = Call {
+            request: crate::call::request_id(),
+            what: What::Version(uri.to_owned()),
+            roots: roots.clone(),
+            context: Context::default(),
+            task: false,
+            cancel: CancellationToken::new(),
+        };
+        if let Ok(Answer::Version(version)) = crate::call::call(loaded, call).await {
+            return version;
+        }
+    }
+    None
+}

@@ -1,0 +1,208 @@
+//! What a component offers: which of the contract's interfaces it exports, and calling them.
+
+use wasmtime::component::{Component, Instance, InstancePre, Resource};
+use wasmtime::{Result, Store, bail};
+
+use super::state::{Request, State};
+use crate::bindings::types::Error as ProtocolError;
+use crate::bindings::{
+    Completion, Manifest, Page, PromptOutcome, ReadOutcome, Subject, ToolOutcome, completions,
+    manifest, prompts, resources, tools,
+};
+
+/// One of the contract's interfaces that a plugin can export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Feature {
+    /// What it is; every plugin has this one.
+    Manifest,
+    /// Tools.
+    Tools,
+    /// Resources.
+    Resources,
+    /// Prompts.
+    Prompts,
+    /// Completions.
+    Completions,
+}
+
+impl Feature {
+    const ALL: [Self; 5] =
+        [Self::Manifest, Self::Tools, Self::Resources, Self::Prompts, Self::Completions];
+
+    fn interface(self) -> &'static str {
+        match self {
+            Self::Manifest => "portcullis:plugin/manifest@0.1.0",
+            Self::Tools => "portcullis:plugin/tools@0.1.0",
+            Self::Resources => "portcullis:plugin/resources@0.1.0",
+            Self::Prompts => "portcullis:plugin/prompts@0.1.0",
+            Self::Completions => "portcullis:plugin/completions@0.1.0",
+        }
+    }
+
+    /// Those that a component exports.
+    pub fn of(component: &Component) -> Vec<Self> {
+        let exported =
+            |feature: &Self| component.get_export_index(None, feature.interface()).is_some();
+        Self::ALL.into_iter().filter(exported).collect()
+    }
+}
+
+/// What is asked of a plugin.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// To call a tool.
+    Tool {
+        /// Which.
+        name: String,
+        /// Its arguments: a JSON object, checked.
+        arguments: String,
+    },
+    /// A page of the resources that its manifest does not name.
+    Resources(Option<String>),
+    /// A resource, by its URI.
+    Resource(String),
+    /// The tag that changes with a resource.
+    Version(String),
+    /// A prompt.
+    Prompt {
+        /// Which.
+        name: String,
+        /// Its arguments, checked.
+        arguments: Vec<(String, String)>,
+    },
+    /// What an argument may be.
+    Completion {
+        /// Of what.
+        subject: Subject,
+        /// Which argument.
+        argument: String,
+        /// What has been typed of it.
+        value: String,
+        /// The arguments before it.
+        context: Vec<(String, String)>,
+    },
+}
+
+/// What it answered.
+#[derive(Debug)]
+pub enum Outcome {
+    /// To [`Work::Tool`].
+    Tool(ToolOutcome),
+    /// To [`Work::Resources`].
+    Resources(Page),
+    /// To [`Work::Resource`].
+    Resource(ReadOutcome),
+    /// To [`Work::Version`].
+    Version(Option<String>),
+    /// To [`Work::Prompt`].
+    Prompt(PromptOutcome),
+    /// To [`Work::Completion`].
+    Completion(Completion),
+}
+
+/// A linked component, and where its exports are.
+#[derive(Clone)]
+pub struct Offer {
+    pre: InstancePre<State>,
+    manifest: manifest::GuestIndices,
+    tools: Option<tools::GuestIndices>,
+    resources: Option<resources::GuestIndices>,
+    prompts: Option<prompts::GuestIndices>,
+    completions: Option<completions::GuestIndices>,
+}
+
+impl Offer {
+    /// Finds the exports.
+    ///
+    /// # Errors
+    ///
+    /// Where one of them is not as the contract has it.
+    pub fn new(pre: InstancePre<State>) -> Result<Self> {
+        let features = Feature::of(pre.component());
+        let has = |feature| features.contains(&feature);
+        Ok(Self {
+            manifest: manifest::GuestIndices::new(&pre)?,
+            tools: has(Feature::Tools).then(|| tools::GuestIndices::new(&pre)).transpose()?,
+            resources: has(Feature::Resources)
+                .then(|| resources::GuestIndices::new(&pre))
+                .transpose()?,
+            prompts: has(Feature::Prompts).then(|| prompts::GuestIndices::new(&pre)).transpose()?,
+            completions: has(Feature::Completions)
+                .then(|| completions::GuestIndices::new(&pre))
+                .transpose()?,
+            pre,
+        })
+    }
+
+    /// A new instance.
+    ///
+    /// # Errors
+    ///
+    /// Where the component's own beginning fails, or a limit is reached.
+    pub async fn instantiate(&self, store: &mut Store<State>) -> Result<Instance> {
+        self.pre.instantiate_async(store).await
+    }
+
+    /// Asks an instance what it is.
+    ///
+    /// # Errors
+    ///
+    /// Where the guest fails.
+    pub async fn describe(&self, store: &mut Store<State>, one: &Instance) -> Result<Manifest> {
+        self.manifest.load(&mut *store, one)?.call_describe(store).await
+    }
+
+    /// Has an instance do some work.
+    ///
+    /// # Errors
+    ///
+    /// Where the guest fails; within: where it answers with an error.
+    pub async fn work(
+        &self,
+        store: &mut Store<State>,
+        one: &Instance,
+        work: Work,
+    ) -> Result<Result<Outcome, ProtocolError>> {
+        let request: Resource<Request> = store.data_mut().table.push(Request)?;
+        Ok(match work {
+            Work::Tool { name, arguments } => {
+                let Some(tools) = &self.tools else { bail!("it exports no tools") };
+                let tools = tools.load(&mut *store, one)?;
+                tools.call_call(store, request, &name, &arguments).await?.map(Outcome::Tool)
+            }
+            Work::Resources(cursor) => {
+                let resources = self.resources(store, one)?;
+                let cursor = cursor.as_ref();
+                let page = resources.call_list_resources(store, request, cursor).await?;
+                page.map(Outcome::Resources)
+            }
+            Work::Resource(uri) => {
+                let resources = self.resources(store, one)?;
+                resources.call_read(store, request, &uri).await?.map(Outcome::Resource)
+            }
+            Work::Version(uri) => {
+                let resources = self.resources(store, one)?;
+                resources.call_version(store, request, &uri).await?.map(Outcome::Version)
+            }
+            Work::Prompt { name, arguments } => {
+                let Some(prompts) = &self.prompts else { bail!("it exports no prompts") };
+                let prompts = prompts.load(&mut *store, one)?;
+                prompts.call_get(store, request, &name, &arguments).await?.map(Outcome::Prompt)
+            }
+            Work::Completion { subject, argument, value, context } => {
+                let Some(found) = &self.completions else { bail!("it exports no completions") };
+                let found = found.load(&mut *store, one)?;
+                found
+                    .call_complete(store, request, &subject, &argument, &value, &context)
+                    .await?
+                    .map(Outcome::Completion)
+            }
+        })
+    }
+
+    fn resources(&self, store: &mut Store<State>, one: &Instance) -> Result<resources::Guest> {
+        let Some(resources) = &self.resources else { bail!("it exports no resources") };
+        resources.load(store, one)
+    }
+}

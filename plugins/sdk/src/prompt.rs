@@ -1,0 +1,187 @@
+//! Prompts: messages that a user may choose to begin with.
+
+use crate::{
+    bindings::{
+        exports::portcullis::plugin::manifest::{Prompt as Described, PromptArgument},
+        prompts::{Message, PromptResult},
+    },
+    content::{Content, ContentBody, Icon, Role},
+    failure::Failure,
+    request::Request,
+    schema,
+    tool::Arguments,
+};
+use serde_json::Value;
+
+/// Messages that a user may choose to begin with. Implement it for the
+/// [`arguments`](crate::arguments) of the prompt: those that are not `Option` are required, and what
+/// the user typed for them are strings.
+///
+/// ```
+/// # use portcullis_plugin::prelude::*;
+/// /// Reviews a file.
+/// #[arguments]
+/// struct Review {
+///     /// Which file.
+///     path: String,
+/// }
+///
+/// impl Prompt for Review {
+///     const NAME: &'static str = "review";
+///
+///     fn get(self, _request: &Request) -> Result<Messages, Failure> {
+///         Ok(Messages::new().user(format!("Review {} for faults.", self.path)))
+///     }
+/// }
+/// ```
+pub trait Prompt: Arguments {
+    /// The name clients call it by.
+    const NAME: &'static str;
+    /// The name people see.
+    const TITLE: Option<&'static str> = None;
+
+    /// The messages.
+    fn get(self, request: &Request<'_>) -> Result<Messages, Failure>;
+
+    /// What an argument may be, the best first. `context` has the arguments already filled in.
+    fn complete(
+        _request: &Request<'_>,
+        _argument: &str,
+        _value: &str,
+        _context: &[(String, String)],
+    ) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Pictures for clients that show some.
+    fn icons() -> Vec<Icon> {
+        Vec::new()
+    }
+}
+
+/// What a prompt begins with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Messages {
+    description: Option<String>,
+    all: Vec<(Role, Content)>,
+}
+
+impl Messages {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What these messages are for, where that depends on the arguments.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.description = Some(text.into());
+        self
+    }
+
+    /// What the user says.
+    pub fn user(self, text: impl Into<String>) -> Self {
+        self.message(Role::User, ContentBody::Text(text.into()))
+    }
+
+    /// What the model says.
+    pub fn assistant(self, text: impl Into<String>) -> Self {
+        self.message(Role::Assistant, ContentBody::Text(text.into()))
+    }
+
+    /// A message of any content.
+    pub fn message(mut self, role: Role, body: ContentBody) -> Self {
+        self.all.push((role, Content { body, annotations: None, extra: None }));
+        self
+    }
+
+    /// All text in it, line by line: handy in tests.
+    pub fn as_text(&self) -> String {
+        let texts: Vec<&str> = self
+            .all
+            .iter()
+            .filter_map(|(_, content)| match &content.body {
+                ContentBody::Text(text) => Some(text.as_str()),
+                ContentBody::Image(_)
+                | ContentBody::Audio(_)
+                | ContentBody::Resource(_)
+                | ContentBody::Link(_)
+                | ContentBody::Other(_) => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+impl From<Messages> for PromptResult {
+    fn from(Messages { description, all }: Messages) -> Self {
+        let message = |(role, content)| Message { role, content };
+        Self { description, messages: all.into_iter().map(message).collect() }
+    }
+}
+
+/// What a client is told of a prompt.
+pub fn describe<P: Prompt>() -> Described {
+    let mut input = schema::of_input::<P>();
+    let description = schema::take_description(&mut input);
+    let required = input["required"].as_array().cloned().unwrap_or_default();
+    let properties = input["properties"].as_object().cloned().unwrap_or_default();
+    let argument = |(name, schema): (String, Value)| PromptArgument {
+        title: schema["title"].as_str().map(str::to_owned),
+        description: schema["description"].as_str().map(str::to_owned),
+        required: required.iter().any(|one| one == name.as_str()),
+        name,
+    };
+    Described {
+        name: P::NAME.to_owned(),
+        title: P::TITLE.map(str::to_owned),
+        description,
+        arguments: properties.into_iter().map(argument).collect(),
+        icons: P::icons(),
+        extra: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// Reviews a file.
+    #[arguments]
+    struct Review {
+        /// Which file.
+        path: String,
+        how_deep: Option<String>,
+    }
+
+    impl Prompt for Review {
+        const NAME: &'static str = "review";
+
+        fn get(self, _request: &Request) -> Result<Messages, Failure> {
+            let depth = self.how_deep.unwrap_or_else(|| "usual".to_owned());
+            Ok(Messages::new().user(format!("{} {depth}", self.path)).assistant("Yes."))
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_all_that_its_type_says() {
+        let prompt = describe::<Review>();
+        assert_eq!(prompt.description.as_deref(), Some("Reviews a file."));
+        let arguments: Vec<_> = prompt
+            .arguments
+            .iter()
+            .map(|one| (one.name.as_str(), one.required, one.description.as_deref()))
+            .collect();
+        assert_eq!(arguments, [("path", true, Some("Which file.")), ("howDeep", false, None)]);
+    }
+
+    #[test]
+    fn its_messages_are_in_order() {
+        let messages = Review { path: "a".to_owned(), how_deep: None }
+            .get(&crate::rehearsal::Rehearsal::new().request())
+            .expect("it answers");
+        assert_eq!(messages.as_text(), "a usual\nYes.");
+        let result = PromptResult::from(messages);
+        assert_eq!(result.messages[1].role, Role::Assistant);
+    }
+}
