@@ -137,6 +137,8 @@ struct Line {
     answers: Option<Map<String, Value>>,
     serve: Option<Vec<String>>,
     calls: Vec<Call>,
+    request: Option<String>,
+    with: Value,
     list: bool,
     raw: Option<String>,
     run: Option<Vec<String>>,
@@ -284,6 +286,7 @@ impl Stage {
     fn direct(&mut self, line: Line) {
         self.prepare(&line);
         let Line { client, answers, serve, calls, list, raw, run, stdin, cwd, .. } = line;
+        let (request, with) = (line.request, line.with);
         if let Some(capabilities) = client {
             self.capabilities = capabilities;
         }
@@ -304,6 +307,14 @@ impl Stage {
         }
         if !calls.is_empty() {
             self.call_all(calls);
+        }
+        if let Some(method) = request {
+            let params = if with.is_null() { json!({}) } else { with.clone() };
+            let client = self.client();
+            let id = client.request(&method, params);
+            let reply = client.finish(id);
+            let events = std::mem::take(&mut client.events);
+            self.picture.call(&method, &with, &events, &reply);
         }
         if let Some(raw) = raw {
             self.client().process().write(format!("{raw}\n").as_bytes());

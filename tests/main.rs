@@ -10,6 +10,7 @@ mod commands;
 mod documents;
 mod front;
 mod isolation;
+mod offers;
 mod paths;
 mod plugins;
 mod processes;

@@ -94,7 +94,10 @@ impl Picture {
 
     fn error(&mut self, error: &Value) {
         let message = error["message"].as_str().unwrap_or_default();
-        self.line(&format!("< error {}: {message}", error["code"]));
+        // What was -32002 up to 2025-11-25 is -32602 now.
+        let missing = error["code"] == -32002 || message == "there is no such resource";
+        let code = if missing { "of a missing resource".into() } else { error["code"].to_string() };
+        self.line(&format!("< error {code}: {message}"));
         if let Some(data) = error.get("data") {
             self.line(&format!("  data {}", json(data)));
         }
@@ -104,6 +107,8 @@ impl Picture {
     fn result(&mut self, result: &Value) {
         let mut result = result.as_object().cloned().unwrap_or_default();
         let kind = result.remove("resultType");
+        result.remove("ttlMs");
+        result.remove("cacheScope");
         if kind.as_ref().is_some_and(|kind| kind == "input_required") {
             self.line("< (the tool waits for an answer)");
             return;

@@ -120,9 +120,8 @@ impl Server {
                 Answer::Background(state) => {
                     exchange.keep(state);
                     if caller.supports(tasks::FEATURE) {
-                        let what = asked.what.clone();
-                        let task =
-                            tasks::Work { loaded: loaded.clone(), what, roots, caller, exchange };
+                        let (loaded, what) = (loaded.clone(), asked.what);
+                        let task = tasks::Work { loaded, what, roots, caller, exchange };
                         return Ok(Served::Task(task.begin(self)?));
                     }
                     at_once = true;

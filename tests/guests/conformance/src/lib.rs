@@ -47,6 +47,7 @@ plugin! {
         input::Streaming,
         input::ToolsChange,
         input::PromptsChange,
+        resources::Touch,
         tasks::Greet,
         tasks::SlowCompute,
         tasks::FailingJob,

@@ -3,6 +3,23 @@
 use crate::PNG;
 use portcullis_plugin::prelude::*;
 
+/// Says that a resource has changed.
+#[arguments]
+pub struct Touch {
+    uri: String,
+}
+
+impl Tool for Touch {
+    const NAME: &'static str = "touch";
+    type Output = &'static str;
+
+    fn call(self, request: &Request) -> Result<&'static str, Failure> {
+        request.resource_updated(&self.uri);
+        Ok("Said.")
+    }
+}
+
+/// All of them.
 pub struct Fixtures;
 
 impl Resources for Fixtures {
