@@ -24,6 +24,18 @@ docs:
 clients: build
     cd tests/clients && npm ci && npm test
 
+# Run the conformance suite of MCP against the built binary (needs npm)
+conformance: build
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
+    cd tests/conformance
+    npm ci
+    export PORTCULLIS="$target/debug/portcullis"
+    export CONFORMANCE_PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm"
+    npm test
+
 # Build, lint and run what the UI5 tools make, and check the code in the guides (needs npm and chromium)
 ui5: build
     cd tests/ui5-guides && npm ci --ignore-scripts && npm test
@@ -42,4 +54,4 @@ install:
     cargo install --path host --locked
 
 # Every check there is
-ci: lint test docs clients ui5
+ci: lint test docs clients conformance ui5

@@ -53,6 +53,9 @@ pub struct Exchange {
     answered: BTreeMap<String, (Kind, Value)>,
     /// The plugin's own state, in base64.
     state: Option<String>,
+    /// Answers that came with a first request, before anything was asked.
+    #[serde(skip)]
+    offered: InputResponses,
 }
 
 /// What a sealed state belongs to: it is worth nothing for another call.
@@ -108,7 +111,9 @@ impl Seal {
         sealed: Option<&str>,
         responses: Option<InputResponses>,
     ) -> Result<Exchange, &'static str> {
-        let Some(sealed) = sealed else { return Ok(Exchange::default()) };
+        let Some(sealed) = sealed else {
+            return Ok(Exchange { offered: responses.unwrap_or_default(), ..Exchange::default() });
+        };
         let bytes = binding.bytes();
         let mut exchange: Exchange = self
             .0
@@ -147,12 +152,14 @@ impl Default for Exchange {
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
             state: None,
+            offered: InputResponses::new(),
         }
     }
 }
 
 impl Exchange {
-    /// Notes what a plugin asks, as the client is to be asked.
+    /// Notes what a plugin asks, as the client is to be asked. Nothing, where the client has answered
+    /// all of it beforehand.
     ///
     /// # Errors
     ///
@@ -163,6 +170,9 @@ impl Exchange {
             return Err(Failure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
         }
         self.keep(need.state);
+        if need.asks.is_empty() {
+            return Err(Failure::BrokenPromise("it needs input and asks nothing".into()));
+        }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
             let (kind, feature, request) = request(&ask)?;
@@ -171,11 +181,15 @@ impl Exchange {
                     "it has to ask the client for `{feature}`, in which this client takes no part"
                 )));
             }
-            self.asked.insert(key.clone(), kind);
-            requests.insert(key, request);
-        }
-        if requests.is_empty() {
-            return Err(Failure::BrokenPromise("it needs input and asks nothing".into()));
+            match self.offered.remove(&key).filter(|value| answer(kind, value).is_some()) {
+                Some(value) => {
+                    self.answered.insert(key, (kind, value));
+                }
+                None => {
+                    self.asked.insert(key.clone(), kind);
+                    requests.insert(key, request);
+                }
+            }
         }
         Ok(requests)
     }

@@ -76,19 +76,19 @@ impl Server {
         let seal = &self.host.seal;
         let mut exchange =
             seal.open(&binding, asked.state, asked.responses).map_err(Refused::State)?;
-        let roots = if asked.paths || loaded.wants_roots() {
-            match self.session.roots(&self.host.roots, &caller, cx, &exchange).await {
-                Some(roots) => roots,
-                // Neither lists nor completions can ask.
-                None if !asked.what.may_ask() => self.host.roots.clone(),
-                None => {
-                    let asks = exchange.ask_roots();
-                    let questions = seal.ask(&binding, &exchange, asks);
-                    return questions.map(Served::Questions).map_err(Refused::Host);
-                }
+        let known = match asked.paths || loaded.wants_roots() {
+            true => self.session.roots(&self.host.roots, &caller, cx, &exchange).await,
+            false => Some(Roots::default()),
+        };
+        let roots = match known {
+            Some(roots) => roots,
+            // Neither lists nor completions can ask.
+            None if !asked.what.may_ask() => self.host.roots.clone(),
+            None => {
+                let asks = exchange.ask_roots();
+                let questions = seal.ask(&binding, &exchange, asks);
+                return questions.map(Served::Questions).map_err(Refused::Host);
             }
-        } else {
-            Roots::default()
         };
         // Whether it said that it takes long, to a client that knows no tasks.
         let mut at_once = false;
@@ -107,7 +107,7 @@ impl Server {
             match session::run(loaded, call, least, &self.host.shutdown, &caller, cx).await? {
                 Answer::NeedInput(need) => {
                     let asks = exchange.ask(need, &caller)?;
-                    if caller.modern {
+                    if caller.modern && !asks.is_empty() {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
