@@ -112,6 +112,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("portcullis_lines", &["transport/stdio"]),
+    ("portcullis_plain", &["sandbox"]),
     (
         "portcullis_records",
         &["audit", "cache", "capabilities", "engine", "mcp", "plugins", "sandbox"],

@@ -263,7 +263,14 @@ async fn load(
     let Some(manifest) = manifest.filter(|_| missing.is_empty()) else {
         return Err(refuse(lacking(name, &missing)));
     };
-    let (wants, unusable) = Grants::wanted(&manifest.wants, &settings);
+    let (mut wants, unusable) = Grants::wanted(&manifest.wants, &settings);
+    if !features.contains(&Feature::Manifest) {
+        // It cannot say what it wants: what counts is what it is granted.
+        wants = grants.clone();
+        if manifest.tools.is_empty() {
+            return Err(refuse("it exports no function that could be a tool".into()));
+        }
+    }
     let mut remarks: Vec<String> = unusable
         .iter()
         .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))

@@ -6,6 +6,7 @@ mod known;
 mod limiter;
 mod offer;
 mod output;
+mod plain;
 mod state;
 
 use std::collections::BTreeMap;
@@ -214,7 +215,13 @@ impl Plugin {
         let engine = self.sandbox.engine()?;
         let imports = known::imports(engine, &component);
         let mut known = Known { imports, features: Feature::of(&component), manifest: None };
-        if !missing(&known) {
+        if !known.features.contains(&Feature::Manifest) {
+            let bytes = match &self.code {
+                Code::Foreign(bytes) => &**bytes,
+                Code::Bundled(_) => &[],
+            };
+            known.manifest = Some(plain::describe(engine, &component, &self.name, bytes));
+        } else if !missing(&known) {
             known.manifest = Some(self.describe().await?);
         }
         let text = serde_json::to_vec(&known).map_err(|error| Failure::Host(error.to_string()))?;

@@ -3,6 +3,7 @@
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};
 
+use super::plain;
 use super::state::{Request, State};
 use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{
@@ -14,7 +15,7 @@ use crate::bindings::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
-    /// What it is; every plugin has this one.
+    /// What it is; only plain components are without.
     Manifest,
     /// Tools.
     Tools,
@@ -105,7 +106,7 @@ pub enum Outcome {
 #[derive(Clone)]
 pub struct Offer {
     pre: InstancePre<State>,
-    manifest: manifest::GuestIndices,
+    manifest: Option<manifest::GuestIndices>,
     tools: Option<tools::GuestIndices>,
     resources: Option<resources::GuestIndices>,
     prompts: Option<prompts::GuestIndices>,
@@ -122,7 +123,9 @@ impl Offer {
         let features = Feature::of(pre.component());
         let has = |feature| features.contains(&feature);
         Ok(Self {
-            manifest: manifest::GuestIndices::new(&pre)?,
+            manifest: has(Feature::Manifest)
+                .then(|| manifest::GuestIndices::new(&pre))
+                .transpose()?,
             tools: has(Feature::Tools).then(|| tools::GuestIndices::new(&pre)).transpose()?,
             resources: has(Feature::Resources)
                 .then(|| resources::GuestIndices::new(&pre))
@@ -150,7 +153,8 @@ impl Offer {
     ///
     /// Where the guest fails.
     pub async fn describe(&self, store: &mut Store<State>, one: &Instance) -> Result<Manifest> {
-        self.manifest.load(&mut *store, one)?.call_describe(store).await
+        let Some(manifest) = &self.manifest else { bail!("it does not describe itself") };
+        manifest.load(&mut *store, one)?.call_describe(store).await
     }
 
     /// Has an instance do some work.
@@ -164,6 +168,9 @@ impl Offer {
         one: &Instance,
         work: Work,
     ) -> Result<Result<Outcome, ProtocolError>> {
+        if self.manifest.is_none() {
+            return plain::work(store, one, self.pre.component(), work).await;
+        }
         let request: Resource<Request> = store.data_mut().table.push(Request)?;
         Ok(match work {
             Work::Tool { name, arguments } => {

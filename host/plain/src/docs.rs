@@ -1,0 +1,75 @@
+//! What a component's own documentation says of its functions, where it carries any: the custom section
+//! `package-docs`, as wit-component writes it (a version byte, then JSON).
+
+use serde_json::Value;
+use wasmparser::{Parser, Payload};
+
+/// The name of the section.
+const SECTION: &str = "package-docs";
+
+/// Documentation of packages.
+#[derive(Debug, Default)]
+pub struct Docs(Vec<Value>);
+
+impl Docs {
+    /// What the bytes of a component carry. None of it, where they are not read to their end: this is
+    /// a help to readers and decides nothing.
+    pub fn of_component(bytes: &[u8]) -> Self {
+        let mut all = Vec::new();
+        for payload in Parser::new(0).parse_all(bytes) {
+            let Ok(payload) = payload else { break };
+            if let Payload::CustomSection(section) = payload
+                && section.name() == SECTION
+                && let Some((_version, json)) = section.data().split_first()
+                && let Ok(docs) = serde_json::from_slice(json)
+            {
+                all.push(docs);
+            }
+        }
+        Self(all)
+    }
+
+    /// What is said of a function of an interface (by its full name), or of the component itself.
+    pub fn of(&self, interface: Option<&str>, function: &str) -> Option<String> {
+        let short = interface.map(|name| {
+            let plain = name.split('@').next().unwrap_or(name);
+            plain.rsplit('/').next().unwrap_or(plain)
+        });
+        self.0.iter().find_map(|package| match short {
+            Some(interface) => said(&package["interfaces"][interface]["funcs"][function]),
+            None => {
+                let worlds = package["worlds"].as_object()?;
+                worlds.values().find_map(|world| said(&world["func_exports"][function]))
+            }
+        })
+    }
+}
+
+/// Older documentation is the text alone, newer an object that has it as `docs`.
+fn said(entry: &Value) -> Option<String> {
+    let text = entry.as_str().or_else(|| entry["docs"].as_str())?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_forms_are_read() {
+        let docs = Docs(vec![json!({
+            "worlds": { "tool": { "func_exports": { "fetch": "Fetches." } } },
+            "interfaces": { "time": { "funcs": { "now": { "docs": "The time.\n" }, "mute": {} } } },
+        })]);
+        assert_eq!(docs.of(None, "fetch").as_deref(), Some("Fetches."));
+        assert_eq!(docs.of(Some("a:b/time@1.0.0"), "now").as_deref(), Some("The time."));
+        assert_eq!(docs.of(Some("a:b/time@1.0.0"), "mute"), None);
+        assert_eq!(docs.of(None, "other"), None);
+    }
+
+    #[test]
+    fn what_is_no_component_says_nothing() {
+        assert!(Docs::of_component(b"nonsense").0.is_empty());
+    }
+}

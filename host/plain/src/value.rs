@@ -1,0 +1,274 @@
+//! JSON as values of WIT types, and back; in the form that [`schema`](crate::schema) describes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use wasmtime::component::Val;
+use wasmtime::component::types::Type;
+
+/// Reads a value.
+///
+/// # Errors
+///
+/// Where it is not of that type: what was expected, and where.
+pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
+    let expected = |what: &str| format!("{what} is expected, and this is {}", kind(value));
+    macro_rules! integer {
+        ($case:ident, $of:ty) => {
+            Val::$case(
+                integer(value)
+                    .and_then(|n| <$of>::try_from(n).ok())
+                    .ok_or_else(|| expected(concat!("an integer of type ", stringify!($of))))?,
+            )
+        };
+    }
+    Ok(match ty {
+        Type::Bool => Val::Bool(value.as_bool().ok_or_else(|| expected("true or false"))?),
+        Type::S8 => integer!(S8, i8),
+        Type::U8 => integer!(U8, u8),
+        Type::S16 => integer!(S16, i16),
+        Type::U16 => integer!(U16, u16),
+        Type::S32 => integer!(S32, i32),
+        Type::U32 => integer!(U32, u32),
+        Type::S64 => integer!(S64, i64),
+        Type::U64 => integer!(U64, u64),
+        #[expect(clippy::cast_possible_truncation, reason = "that is what a float32 is")]
+        Type::Float32 => Val::Float32(value.as_f64().ok_or_else(|| expected("a number"))? as f32),
+        Type::Float64 => Val::Float64(value.as_f64().ok_or_else(|| expected("a number"))?),
+        Type::Char => {
+            let mut chars = value.as_str().unwrap_or_default().chars();
+            match (chars.next(), chars.next()) {
+                (Some(one), None) => Val::Char(one),
+                (Some(_) | None, _) => return Err(expected("a single character")),
+            }
+        }
+        Type::String => Val::String(text(value).ok_or_else(|| expected("a string"))?.to_owned()),
+        Type::List(list) if list.ty() == Type::U8 => {
+            let bytes = text(value).and_then(|text| STANDARD.decode(text).ok());
+            let bytes = bytes.ok_or_else(|| expected("base64"))?;
+            Val::List(bytes.into_iter().map(Val::U8).collect())
+        }
+        Type::List(list) => Val::List(items(value, &list.ty())?),
+        Type::FixedLengthList(list) => {
+            let all = items(value, &list.ty())?;
+            if all.len() != list.len() as usize {
+                return Err(expected(&format!("a list of {}", list.len())));
+            }
+            Val::FixedLengthList(all)
+        }
+        Type::Map(map) => {
+            let pairs = value.as_array().ok_or_else(|| expected("a list of pairs"))?;
+            let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
+                Some([key, value]) => Ok((read(&map.key(), key)?, read(&map.value(), value)?)),
+                Some(_) | None => Err(expected("a list of pairs")),
+            };
+            Val::Map(pairs.iter().map(pair).collect::<Result<_, String>>()?)
+        }
+        Type::Record(record) => {
+            let object = value.as_object().ok_or_else(|| expected("an object"))?;
+            let field = |name: &str, ty: &Type| {
+                let value = read(ty, object.get(name).unwrap_or(&Value::Null));
+                value.map(|value| (name.to_owned(), value)).map_err(|why| format!("{name}: {why}"))
+            };
+            Val::Record(record.fields().map(|f| field(f.name, &f.ty)).collect::<Result<_, _>>()?)
+        }
+        Type::Tuple(tuple) => {
+            let list = value.as_array().filter(|list| list.len() == tuple.types().len());
+            let list = list.ok_or_else(|| expected("a list of as many as there are types"))?;
+            let pairs = tuple.types().zip(list);
+            Val::Tuple(pairs.map(|(ty, value)| read(&ty, value)).collect::<Result<_, _>>()?)
+        }
+        Type::Variant(variant) => {
+            let (name, payload) = case(value).ok_or_else(|| expected("a case"))?;
+            let found = variant.cases().find(|case| case.name == name);
+            match (found.map(|case| case.ty), payload) {
+                (Some(None), None) => Val::Variant(name.to_owned(), None),
+                (Some(Some(ty)), Some(payload)) => {
+                    Val::Variant(name.to_owned(), Some(Box::new(read(&ty, payload)?)))
+                }
+                (Some(_) | None, _) => return Err(expected("a case")),
+            }
+        }
+        Type::Enum(names) => {
+            let name = text(value).filter(|name| names.names().any(|known| known == *name));
+            Val::Enum(name.ok_or_else(|| expected("one of the names"))?.to_owned())
+        }
+        Type::Option(_) if value.is_null() => Val::Option(None),
+        Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
+        Type::Result(result) => match case(value) {
+            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
+            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
+            Some(_) | None => return Err(expected("`ok` or `err`")),
+        },
+        Type::Flags(flags) => {
+            let names = value.as_array().ok_or_else(|| expected("a list of names"))?;
+            let known = |name: &Value| {
+                let name = name.as_str().filter(|name| flags.names().any(|flag| flag == *name));
+                name.map(str::to_owned).ok_or_else(|| expected("a list of names"))
+            };
+            Val::Flags(names.iter().map(known).collect::<Result<_, _>>()?)
+        }
+        Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
+            return Err("this cannot be said in JSON".into());
+        }
+    })
+}
+
+/// Any integer; one with a point that is whole as well, as some programs write them.
+fn integer(value: &Value) -> Option<i128> {
+    let whole = |number: f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "it is whole and within these bounds")]
+        (number.fract() == 0.0 && number.abs() < 9.0e15).then_some(number as i128)
+    };
+    value
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| value.as_u64().map(i128::from))
+        .or_else(|| value.as_f64().and_then(whole))
+}
+
+fn text(value: &Value) -> Option<&str> {
+    value.as_str()
+}
+
+fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, String> {
+    let list =
+        value.as_array().ok_or_else(|| format!("a list is expected, not {}", kind(value)))?;
+    list.iter().map(|item| read(ty, item)).collect()
+}
+
+fn held(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, String> {
+    ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
+}
+
+/// A case by its name alone, or an object whose only member is named after it.
+fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
+    match value {
+        Value::String(name) => Some((name, None)),
+        Value::Object(object) if object.len() == 1 => {
+            object.iter().next().map(|(name, value)| (name.as_str(), Some(value)))
+        }
+        _ => None,
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "another number",
+        Value::String(_) => "another string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Writes a value of that type. A number that JSON does not have becomes `null`.
+pub fn write(ty: &Type, value: &Val) -> Value {
+    match (ty, value) {
+        (Type::List(list), Val::List(items)) if list.ty() == Type::U8 => {
+            let byte = |value: &Val| match value {
+                Val::U8(byte) => *byte,
+                _ => unreachable!("wasmtime has checked its type"),
+            };
+            STANDARD.encode(items.iter().map(byte).collect::<Vec<_>>()).into()
+        }
+        (Type::List(list), Val::List(items)) => all(&list.ty(), items),
+        (Type::FixedLengthList(list), Val::FixedLengthList(items)) => all(&list.ty(), items),
+        (Type::Map(map), Val::Map(pairs)) => pairs
+            .iter()
+            .map(|(key, value)| json!([write(&map.key(), key), write(&map.value(), value)]))
+            .collect(),
+        (Type::Record(record), Val::Record(values)) => {
+            let fields = record.fields().zip(values);
+            let field =
+                fields.map(|(field, (name, value))| (name.clone(), write(&field.ty, value)));
+            Value::Object(field.collect::<Map<_, _>>())
+        }
+        (Type::Tuple(tuple), Val::Tuple(values)) => {
+            tuple.types().zip(values).map(|(ty, value)| write(&ty, value)).collect()
+        }
+        (Type::Variant(variant), Val::Variant(name, held)) => {
+            let case = variant.cases().find(|case| case.name == name);
+            match (case.and_then(|case| case.ty), held) {
+                (Some(ty), Some(value)) => json!({ name: write(&ty, value) }),
+                (Some(_) | None, _) => name.as_str().into(),
+            }
+        }
+        (Type::Option(option), Val::Option(value)) => {
+            value.as_ref().map_or(Value::Null, |value| write(&option.ty(), value))
+        }
+        (Type::Result(result), Val::Result(Ok(value))) => {
+            json!({ "ok": payload(result.ok(), value.as_deref()) })
+        }
+        (Type::Result(result), Val::Result(Err(value))) => {
+            json!({ "err": payload(result.err(), value.as_deref()) })
+        }
+        (_, Val::Bool(value)) => (*value).into(),
+        (_, Val::S8(value)) => (*value).into(),
+        (_, Val::U8(value)) => (*value).into(),
+        (_, Val::S16(value)) => (*value).into(),
+        (_, Val::U16(value)) => (*value).into(),
+        (_, Val::S32(value)) => (*value).into(),
+        (_, Val::U32(value)) => (*value).into(),
+        (_, Val::S64(value)) => (*value).into(),
+        (_, Val::U64(value)) => (*value).into(),
+        (_, Val::Float32(value)) => json!(value),
+        (_, Val::Float64(value)) => json!(value),
+        (_, Val::Char(value)) => value.to_string().into(),
+        (_, Val::String(value) | Val::Enum(value)) => value.as_str().into(),
+        (_, Val::Flags(names)) => names.iter().map(String::as_str).collect(),
+        // What the schema says cannot be said, no tool answers with.
+        _ => Value::Null,
+    }
+}
+
+fn all(ty: &Type, items: &[Val]) -> Value {
+    items.iter().map(|item| write(ty, item)).collect()
+}
+
+/// What a `result` holds; `null`, where that is nothing.
+pub fn payload(ty: Option<Type>, value: Option<&Val>) -> Value {
+    match (ty, value) {
+        (Some(ty), Some(value)) => write(&ty, value),
+        (Some(_) | None, _) => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_integers_however_they_are_written() {
+        assert_eq!(integer(&json!(7)), Some(7));
+        assert_eq!(integer(&json!(7.0)), Some(7));
+        assert_eq!(integer(&json!(u64::MAX)), Some(u64::MAX.into()));
+        assert_eq!(integer(&json!(i64::MIN)), Some(i64::MIN.into()));
+        for other in [json!(7.5), json!("7"), json!(1e300), json!(null)] {
+            assert_eq!(integer(&other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_case_is_a_name_or_an_object_of_one_member() {
+        assert_eq!(case(&json!("none")), Some(("none", None)));
+        assert_eq!(case(&json!({ "some": 1 })), Some(("some", Some(&json!(1)))));
+        assert_eq!(case(&json!({ "some": 1, "more": 2 })), None);
+        assert_eq!(case(&json!(1)), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_with_what_would() {
+        let why = |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit");
+        assert_eq!(
+            why(&Type::U8, json!(256)),
+            "an integer of type u8 is expected, and this is another number"
+        );
+        assert_eq!(
+            why(&Type::Char, json!("ab")),
+            "a single character is expected, and this is another string"
+        );
+        assert_eq!(why(&Type::Bool, json!(null)), "true or false is expected, and this is null");
+    }
+}

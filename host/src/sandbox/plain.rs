@@ -1,0 +1,91 @@
+//! Plain components: they export nothing of the contract but functions, and each of these is a tool.
+
+use portcullis_plain::{Answer, Docs, Tool as Function};
+use serde_json::{Map, Value, json};
+use wasmtime::component::{Component, Instance};
+use wasmtime::{Result, Store, bail};
+
+use super::offer::{Outcome, Work};
+use super::state::State;
+use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
+use crate::bindings::{Manifest, Tool, ToolHints, ToolOutcome, ToolResult};
+use crate::engine::Engine;
+
+/// What can be said of a plain component without running it.
+pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]) -> Manifest {
+    let docs = Docs::of_component(bytes);
+    let (functions, others) = portcullis_plain::tools(engine.wasmtime(), component, &docs);
+    for other in others {
+        tracing::info!("`{name}`: no tool: {}", crate::text::line(&other, 300));
+    }
+    let tool = |function: Function| Tool {
+        description: Some(function.description.unwrap_or_else(|| {
+            let whose = function.interface.as_deref().unwrap_or(name);
+            format!("The function `{}` of {whose}.", function.function)
+        })),
+        name: function.name,
+        title: None,
+        input_schema: function.input.to_string(),
+        output_schema: function.output.map(|schema| schema.to_string()),
+        paths: Vec::new(),
+        hints: ToolHints { read_only: None, destructive: None, idempotent: None, open_world: None },
+        icons: Vec::new(),
+        extra: None,
+    };
+    Manifest {
+        name: name.to_owned(),
+        title: None,
+        version: String::new(),
+        description: None,
+        website: None,
+        instructions: None,
+        icons: Vec::new(),
+        tools: functions.into_iter().map(tool).collect(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        templates: Vec::new(),
+        wants: Vec::new(),
+        extra: None,
+    }
+}
+
+/// Calls a function.
+///
+/// # Errors
+///
+/// Where the guest fails. Arguments that do not fit its types are an answer that says so.
+pub async fn work(
+    store: &mut Store<State>,
+    one: &Instance,
+    component: &Component,
+    work: Work,
+) -> Result<Result<Outcome, ProtocolError>> {
+    let Work::Tool { name, arguments } = work else { bail!("it has tools alone") };
+    let arguments: Map<String, Value> = serde_json::from_str(&arguments)?;
+    let engine = store.engine().clone();
+    let (functions, _) = portcullis_plain::tools(&engine, component, &Docs::default());
+    let Some(function) = functions.iter().find(|function| function.name == name) else {
+        bail!("it has no function for {name}");
+    };
+    let answer = portcullis_plain::call(store, one, function, &arguments).await?;
+    Ok(answer
+        .map(|answer| Outcome::Tool(ToolOutcome::Done(result(answer))))
+        .map_err(|message| ProtocolError { code: -32602, message, data: None }))
+}
+
+fn result(answer: Answer) -> ToolResult {
+    let (value, is_error) = match answer {
+        Answer::Done(value) => (value, false),
+        Answer::Failed(value) => (Some(value.unwrap_or_else(|| "it failed".into())), true),
+    };
+    let text = match &value {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => "done".into(),
+    };
+    let structured =
+        value.filter(|_| !is_error).map(|value| json!({ "result": value }).to_string());
+    let body = ContentBody::Text(text);
+    let content = vec![Content { body, annotations: None, extra: None }];
+    ToolResult { content, structured, is_error, extra: None }
+}
