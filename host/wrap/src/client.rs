@@ -1,0 +1,113 @@
+//! The client of a request: what it can be asked, and asking it.
+
+use portcullis_upstream::{Object, RpcError};
+use rmcp::RoleServer;
+use rmcp::model::{InputRequest, LoggingLevel};
+use rmcp::service::{Peer, RequestContext, ServiceError};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::ANSWER_TIME;
+
+/// Who makes a request.
+pub struct Caller<'a> {
+    /// The request.
+    pub cx: &'a RequestContext<RoleServer>,
+    /// Whether it speaks 2026-07-28 or later: it is asked in answers.
+    pub modern: bool,
+    /// What it takes part in: `elicitation`, `sampling`, `roots`.
+    pub features: Vec<&'static str>,
+    /// The least level of log records that it wants; `None`: none.
+    pub logs: Option<LoggingLevel>,
+    /// URIs of the roots that it is said to have, where it takes no part in roots.
+    pub roots: Vec<String>,
+    /// Fires when the host ends.
+    pub shutdown: &'a CancellationToken,
+}
+
+impl Caller<'_> {
+    pub(crate) fn peer(&self) -> &Peer<RoleServer> {
+        &self.cx.peer
+    }
+
+    pub(crate) async fn given_up(&self) {
+        tokio::select! {
+            () = self.cx.ct.cancelled() => {}
+            () = self.shutdown.cancelled() => {}
+        }
+    }
+
+    pub(crate) fn wants_log(&self, level: LoggingLevel) -> bool {
+        self.logs.is_some_and(|least| rank(level) >= rank(least))
+    }
+
+    /// Whether this question is one for the client itself.
+    pub(crate) fn is_asked(&self, method: &str) -> bool {
+        let feature = method.split('/').next().unwrap_or_default();
+        self.features.contains(&feature)
+    }
+
+    /// Asks one question of a client of the era with `initialize`, or answers it for the client.
+    pub(crate) async fn ask(&self, method: &str, params: Object) -> Result<Value, RpcError> {
+        if !self.is_asked(method) {
+            if method == "roots/list" {
+                let roots: Vec<_> = self.roots.iter().map(|uri| json!({ "uri": uri })).collect();
+                return Ok(json!({ "roots": roots }));
+            }
+            return Err(internal(format!("this client takes no part in {method}")));
+        }
+        let request = json!({ "method": method, "params": params });
+        let request = serde_json::from_value(request)
+            .map_err(|error| internal(format!("this is no question of MCP: {error}")))?;
+        let asking = async {
+            match request {
+                InputRequest::Elicitation(request) => {
+                    self.peer().create_elicitation(request.params).await.map(|a| json!(a))
+                }
+                InputRequest::CreateMessage(request) => {
+                    self.peer().create_message(request.params).await.map(|answer| json!(answer))
+                }
+                InputRequest::ListRoots(_) => {
+                    self.peer().list_roots().await.map(|answer| json!(answer))
+                }
+                _ => Err(ServiceError::UnexpectedResponse),
+            }
+        };
+        tokio::select! {
+            answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => Err(internal(format!("asking the client: {error}"))),
+                Err(_) => Err(internal("the client did not answer".to_owned())),
+            },
+            () = self.given_up() => Err(internal("the client gave up".to_owned())),
+        }
+    }
+
+    /// Asks every question of a round.
+    pub(crate) async fn ask_all(&self, requests: Object) -> Result<Object, RpcError> {
+        let mut answers = Object::new();
+        for (key, request) in requests {
+            let method = request["method"].as_str().unwrap_or_default();
+            let params = request["params"].as_object().cloned().unwrap_or_default();
+            answers.insert(key, self.ask(method, params).await?);
+        }
+        Ok(answers)
+    }
+}
+
+fn internal(message: String) -> RpcError {
+    RpcError::new(RpcError::INTERNAL, &message)
+}
+
+fn rank(level: LoggingLevel) -> u8 {
+    match level {
+        LoggingLevel::Debug => 0,
+        LoggingLevel::Info => 1,
+        LoggingLevel::Notice => 2,
+        LoggingLevel::Warning => 3,
+        LoggingLevel::Error => 4,
+        LoggingLevel::Critical => 5,
+        LoggingLevel::Alert => 6,
+        LoggingLevel::Emergency => 7,
+    }
+}
