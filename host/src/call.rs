@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use portcullis_roots::Roots;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,6 @@ use crate::bindings::types::{Error as ProtocolError, Need};
 use crate::bindings::{Completion, Page, PromptResult, ReadResult, Subject, ToolResult};
 use crate::gate::{Denied, Gate};
 use crate::plugins::{Loaded, Tool};
-use crate::roots::Roots;
 use crate::sandbox::{self, Context, Job, Work};
 
 /// How long a guest has to tidy up once its caller has given up.

@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
+use portcullis_outgoing::Origin;
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
-use crate::capabilities::http::Origin;
 use crate::engine::{Limits, SomeLimits};
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what

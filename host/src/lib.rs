@@ -17,7 +17,6 @@ pub mod engine;
 pub mod gate;
 pub mod mcp;
 pub mod plugins;
-pub mod roots;
 pub mod sandbox;
 pub mod schema;
 pub mod text;

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
+use portcullis_roots::Roots;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -37,7 +38,6 @@ pub use session::Principal;
 
 use crate::catalog::Catalog;
 use crate::plugins::Plugins;
-use crate::roots::Roots;
 use crate::sandbox::{Feature, News};
 use requests::internal;
 use session::Session;

@@ -2,14 +2,14 @@
 
 use std::io::ErrorKind;
 
+use portcullis_roots::{Intent, Kind, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::Failure;
-use crate::bindings::{PathAccess, PathArgument};
+use crate::bindings::{PathAccess, PathArgument, PathKind};
 use crate::capabilities::files::{Access, FileAsk, Origin, Preopen, Scope};
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
-use crate::roots::{Refusal, Roots};
 
 /// Opens what the arguments name, and what the grant names beside them.
 pub(super) fn designate(
@@ -22,7 +22,7 @@ pub(super) fn designate(
     let mut designated = Vec::new();
     for (path, text) in widest(&tool.definition.paths, arguments) {
         let argument = path.pointer.trim_start_matches('/');
-        let opened = roots.designate(text, path.kind, path.access, &path.nearest);
+        let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
         match opened {
             Ok(opened) => {
                 pass(gate, text, path.access)?;
@@ -44,6 +44,22 @@ fn pass(gate: &Gate, text: &str, access: PathAccess) -> Result<(), Failure> {
     Ok(())
 }
 
+fn kind(kind: PathKind) -> Kind {
+    match kind {
+        PathKind::File => Kind::File,
+        PathKind::Directory => Kind::Directory,
+        PathKind::FileInDirectory => Kind::FileInDirectory,
+    }
+}
+
+fn intent(access: PathAccess) -> Intent {
+    match access {
+        PathAccess::Read => Intent::Read,
+        PathAccess::Write => Intent::Write,
+        PathAccess::Create => Intent::Create,
+    }
+}
+
 fn access_of(access: PathAccess) -> Access {
     match access {
         PathAccess::Read => Access::Read,
@@ -58,7 +74,8 @@ fn refuse(
     access: PathAccess,
     refusal: &Refusal,
 ) -> Failure {
-    let message = format!("`{argument}`: {refusal}: {}", crate::text::line(text, 300));
+    let remedy = remedy(refusal);
+    let message = format!("`{argument}`: {refusal}{remedy}: {}", crate::text::line(text, 300));
     if !refusal.is_denial() {
         return Failure::InvalidArguments(message);
     }
@@ -78,6 +95,25 @@ fn refuse(
     }
     tracing::warn!("{message}");
     Failure::Denied(message)
+}
+
+/// What would help, where it is not the path that is at fault.
+fn remedy(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoRoots => {
+            ": start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
+             folder in the client"
+        }
+        Refusal::Moved(_) => ": restart portcullis",
+        Refusal::NotAbsolute
+        | Refusal::Malformed(_)
+        | Refusal::Outside(_)
+        | Refusal::LeadsOut
+        | Refusal::Missing
+        | Refusal::NotAFile
+        | Refusal::NotADirectory
+        | Refusal::System(_) => "",
+    }
 }
 
 /// The path arguments of a call, each with the widest access that applies to it.
@@ -131,7 +167,7 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Fa
         }
     }
     for (directory, access) in grant.beside_the_roots().map_err(host)? {
-        let root = match crate::roots::Root::open(directory) {
+        let root = match Root::open(directory) {
             // What is only read need not be there yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
             root => root.map_err(host)?,
@@ -145,7 +181,6 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Fa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::PathKind;
     use serde_json::json;
 
     fn path(pointer: &str, access: PathAccess, when: Option<&str>) -> PathArgument {

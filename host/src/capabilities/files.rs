@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use portcullis_roots::{Designated, Reach as Designation};
 use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
@@ -20,7 +21,6 @@ pub use quota::Quota;
 
 use crate::capabilities::{Capability, Grants};
 use crate::gate::{Ask, Gate};
-use crate::roots::{Designated, Reach as Designation};
 
 /// To read, or to write as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

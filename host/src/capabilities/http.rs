@@ -1,21 +1,18 @@
 //! The capability `http`: requests to hosts that the operator names.
 
-mod address;
-mod origin;
-mod send;
-
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::time::Duration;
 
+use http_body_util::BodyExt;
 use ipnet::IpNet;
+use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secret};
 use serde::Deserialize;
-
-pub use origin::Origin;
-pub use send::Http;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use crate::capabilities::{Capability, Grants};
-use crate::gate::Ask;
+use crate::engine::{Limits, size};
+use crate::gate::{Ask, Gate};
 
 /// Which requests a plugin may make.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -94,35 +91,6 @@ impl fmt::Display for HttpGrant {
     }
 }
 
-/// Where the value of a secret header comes from. It is read when it is needed and kept nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Secret {
-    /// An environment variable of the host.
-    Env(String),
-    /// A file; white space around its text is left out.
-    File(std::path::PathBuf),
-}
-
-impl Secret {
-    /// The value.
-    ///
-    /// # Errors
-    ///
-    /// In words for the operator, without the value.
-    #[expect(clippy::disallowed_methods, reason = "secrets come from the environment or a file")]
-    pub fn read(&self) -> Result<String, String> {
-        match self {
-            Self::Env(name) => {
-                std::env::var(name).map_err(|_| format!("the environment has no {name}"))
-            }
-            Self::File(path) => std::fs::read_to_string(path)
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| format!("cannot read {}: {error}", path.display())),
-        }
-    }
-}
-
 /// Adds a want to what is wanted so far.
 pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> Result<(), String> {
     // A setting may hold a directory or an address; the former is no matter of requests.
@@ -141,18 +109,7 @@ pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> R
     Ok(())
 }
 
-/// One request.
-#[derive(Debug, Clone)]
-pub struct HttpAsk {
-    /// Where to.
-    pub origin: Origin,
-    /// With which method.
-    pub method: String,
-    /// To which path, without the query: that may hold what is nobody's business.
-    pub path: String,
-}
-
-impl Ask for HttpAsk {
+impl Ask for Request {
     type Grant = HttpGrant;
     const CAPABILITY: Capability = Capability::Http;
 
@@ -174,16 +131,7 @@ impl Ask for HttpAsk {
     }
 }
 
-/// A connection to one address that a granted host's name led to.
-#[derive(Debug, Clone)]
-pub struct AddressAsk {
-    /// The host's name, or the address itself where the request names it.
-    pub host: String,
-    /// Where the connection would go.
-    pub address: IpAddr,
-}
-
-impl Ask for AddressAsk {
+impl Ask for Connection {
     type Grant = HttpGrant;
     const CAPABILITY: Capability = Capability::Http;
 
@@ -199,7 +147,7 @@ impl Ask for AddressAsk {
             (name_is_address || name_is_loopback)
                 && grant.hosts.iter().any(|origin| origin.host() == self.host)
         };
-        address::is_public(address)
+        portcullis_outgoing::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
             || named()
     }
@@ -215,6 +163,73 @@ impl Ask for AddressAsk {
 
     fn remedy(&self) -> String {
         format!("addresses = [\"{}\"]", IpNet::from(self.address))
+    }
+}
+
+/// The requests of one call. One client for each: no connection is shared between calls.
+pub struct Http(Client);
+
+impl Http {
+    /// A whole allowance.
+    pub fn new(gate: Gate, limits: &Limits) -> Self {
+        let caps = Caps {
+            requests: limits.http_requests.get(),
+            body_bytes: size(limits.http_body_bytes),
+            time: Duration::from_millis(limits.http_ms.get()),
+        };
+        Self(Client::new(gate, caps, concat!("portcullis/", env!("CARGO_PKG_VERSION"))))
+    }
+}
+
+impl Policy for Gate {
+    fn allows(&self, request: Request) -> bool {
+        self.pass(request).is_ok()
+    }
+
+    fn allows_connection(&self, connection: Connection) -> bool {
+        self.pass(connection).is_ok()
+    }
+
+    fn secrets(&self, origin: &Origin) -> Option<&BTreeMap<String, Secret>> {
+        self.grants().http.as_ref()?.headers.get(origin)
+    }
+}
+
+type Sent = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send>;
+type Ended = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl WasiHttpHooks for Http {
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _response_processed: Ended,
+    ) -> Sent {
+        let time = options.and_then(|options| options.first_byte_timeout);
+        let sent = self.0.send(request, time);
+        Box::new(async move {
+            let response = sent.await.map_err(told)?;
+            let ended: Ended = Box::new(async { Ok(()) });
+            Ok((response.map(|body| body.map_err(told).boxed_unsync()), ended))
+        })
+    }
+}
+
+/// What the guest may learn of a request that failed: a code, no address.
+fn told(fault: Fault) -> Error {
+    match fault {
+        Fault::TooMany => Error::ConnectionLimitReached,
+        Fault::BadAddress => Error::HttpRequestUriInvalid,
+        Fault::Denied => Error::HttpRequestDenied,
+        Fault::AddressDenied => Error::DestinationIpProhibited,
+        Fault::Misconfigured => Error::ConfigurationError,
+        Fault::ConnectionRefused => Error::ConnectionRefused,
+        Fault::Unreachable => Error::DestinationUnavailable,
+        Fault::Certificate => Error::TlsCertificateError,
+        Fault::TimedOut => Error::HttpResponseTimeout,
+        Fault::Protocol => Error::HttpProtocolError,
+        Fault::TooLong => Error::HttpResponseBodySize(None),
+        Fault::Incomplete => Error::HttpResponseIncomplete,
     }
 }
 
@@ -242,7 +257,7 @@ mod tests {
             ("http://b.example:81", "GET", true),
             ("https://b.example:81", "GET", false),
         ] {
-            let ask = HttpAsk {
+            let ask = Request {
                 origin: origin.parse().unwrap(),
                 method: method.into(),
                 path: "/".into(),
@@ -268,7 +283,7 @@ mod tests {
             (&ranges, "a.example", "10.1.2.3", true),
             (&ranges, "a.example", "10.2.2.3", false),
         ] {
-            let ask = AddressAsk { host: host.into(), address: address.parse().unwrap() };
+            let ask = Connection { host: host.into(), address: address.parse().unwrap() };
             assert_eq!(ask.is_within(grant), expected, "{host} {address}");
         }
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
+use portcullis_roots::{Root, Roots};
 use tracing_subscriber::EnvFilter;
 
 use super::{Command, Common, End, Plugin};
@@ -11,7 +12,6 @@ use crate::audit::Audit;
 use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
 use crate::plugins::Plugins;
-use crate::roots::{Root, Roots};
 use crate::sandbox::Sandbox;
 
 /// Everything a command works with.

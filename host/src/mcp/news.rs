@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -14,7 +15,6 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Host, Server};
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::call::{Answer, Call, What};
-use crate::roots::Roots;
 use crate::sandbox::{Context, News};
 
 /// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.

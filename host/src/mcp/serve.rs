@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{CreateTaskResult, InputRequiredResult, InputResponses, JsonObject};
 use rmcp::service::RequestContext;
@@ -13,7 +14,6 @@ use super::session::{self, Caller};
 use super::{Server, tasks};
 use crate::call::{Answer, Call, Failure, What};
 use crate::plugins::Loaded;
-use crate::roots::Roots;
 
 /// A request, and whose it is.
 pub struct Asked<'a> {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_roots::{Roots, path_of_uri};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
@@ -20,7 +21,6 @@ use super::input::Exchange;
 use super::news::Watch;
 use crate::call::{Answer, Call, Failure};
 use crate::plugins::Loaded;
-use crate::roots::{Roots, path_of_uri};
 use crate::sandbox::{Context, Notice};
 
 /// How long a client may take to say what its roots are.

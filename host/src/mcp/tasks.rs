@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use portcullis_roots::Roots;
 use rmcp::model::{CallToolResult, CreateTaskResult, InputResponses};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
 use tokio::sync::mpsc::unbounded_channel;
@@ -14,7 +15,6 @@ use super::session::Caller;
 use super::{Server, convert};
 use crate::call::{Answer, Call, Failure, What};
 use crate::plugins::Loaded;
-use crate::roots::Roots;
 use crate::sandbox::Notice;
 
 /// The extension, by the contract's name for it.

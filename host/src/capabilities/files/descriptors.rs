@@ -1,6 +1,7 @@
 //! `wasi:filesystem` as a guest of ours sees it: each operation that takes a path, writes, or
 //! makes something is judged first and then done by wasmtime-wasi on the same handles.
 
+use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{
     Descriptor, Dir as DirDescriptor, File as FileDescriptor, FsPerms, OpenMode,
@@ -15,7 +16,6 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
 use super::judge::{FilesView, Reached, perms};
-use crate::roots::{OpenHow, Opened};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use portcullis_roots::{OpenHow, Opened, open_beneath};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -12,7 +13,6 @@ use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 use super::quota::Metered;
 use super::{Access, FileAsk, Files, Node, Origin, Reach, What};
-use crate::roots::{OpenHow, Opened, open_beneath};
 
 /// How the linker finds the files of a call.
 pub struct FilesData;

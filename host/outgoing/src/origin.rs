@@ -17,7 +17,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of an address that a plugin asks for.
+    /// The origin of an address that is asked for.
     ///
     /// # Errors
     ///

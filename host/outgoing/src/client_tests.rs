@@ -1,0 +1,201 @@
+//! What leaves the machine, and what does not: requests to a server on loopback.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use http_body_util::{Empty, Full};
+
+use super::*;
+use crate::Secret;
+
+/// Nothing here takes this long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const CAPS: Caps = Caps { requests: 3, body_bytes: 1000, time: PATIENCE };
+
+/// A server that remembers what it was asked, and the port it listens at.
+struct Web {
+    port: u16,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Web {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heads = Arc::<Mutex<Vec<String>>>::default();
+        let known = heads.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                answer(stream.unwrap(), &known);
+            }
+        });
+        Self { port, heads }
+    }
+}
+
+fn answer(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read > 0) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let (line, body) = match head.split(' ').nth(1) {
+        Some("/moved") => ("302 Found\r\nlocation: /elsewhere", String::new()),
+        Some("/long") => ("200 OK", "x".repeat(1001)),
+        Some(_) | None => ("200 OK", "as it should be".to_owned()),
+    };
+    heads.lock().push(head);
+    let length = body.len();
+    let text =
+        format!("HTTP/1.1 {line}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+    // A client that has seen enough may be gone.
+    let _gone = stream.write_all(text.as_bytes());
+}
+
+/// What a policy was asked, as text.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+#[derive(Clone, Default)]
+struct Answers {
+    requests: bool,
+    connections: bool,
+    secrets: BTreeMap<String, Secret>,
+    asked: Asked,
+}
+
+impl Policy for Answers {
+    fn allows(&self, request: Request) -> bool {
+        let Request { origin, method, path } = request;
+        self.asked.lock().push(format!("{method} {}{path}", origin.url()));
+        self.requests
+    }
+
+    fn allows_connection(&self, connection: Connection) -> bool {
+        self.asked.lock().push(format!("{} at {}", connection.host, connection.address));
+        self.connections
+    }
+
+    fn secrets(&self, _: &Origin) -> Option<&BTreeMap<String, Secret>> {
+        Some(&self.secrets)
+    }
+}
+
+fn everything() -> Answers {
+    Answers { requests: true, connections: true, ..Answers::default() }
+}
+
+/// A client that uses no proxy, whatever the environment of the tests says.
+fn client(policy: Answers) -> Client {
+    let mut client = Client::new(policy, CAPS, "tests");
+    client.client = Some(client.builder().unwrap().no_proxy().build().unwrap());
+    client
+}
+
+fn get(address: &str) -> http::Request<Empty<Bytes>> {
+    http::Request::get(address).body(Empty::new()).unwrap()
+}
+
+async fn status(client: &mut Client, address: &str) -> Result<u16, Fault> {
+    Ok(client.send(get(address), None).await?.status().as_u16())
+}
+
+#[tokio::test]
+async fn what_is_allowed_goes_out_with_what_is_added_to_it() {
+    let web = Web::start();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().write_all(b"token").unwrap();
+    let secrets = [("x-key".to_owned(), Secret::File(file.path().to_owned()))].into();
+    let policy = Answers { secrets, ..everything() };
+    let address = format!("http://127.0.0.1:{}", web.port);
+    let mut request = get(&format!("{address}/page?q=1"));
+    request.headers_mut().insert("x-key", "made up".parse().unwrap());
+    request.headers_mut().insert("host", "elsewhere.example".parse().unwrap());
+    let response = client(policy.clone()).send(request, None).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "as it should be");
+    assert_eq!(
+        *policy.asked.lock(),
+        [format!("GET {address}/page"), "127.0.0.1 at 127.0.0.1".into()]
+    );
+    let heads = web.heads.lock();
+    let [head] = &heads[..] else { panic!("one request: {heads:?}") };
+    assert!(head.starts_with("GET /page?q=1 HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("user-agent: tests\r\n") && head.contains("x-key: token\r\n"), "{head}");
+    assert!(!head.contains("made up") && !head.contains("elsewhere"), "{head}");
+}
+
+#[tokio::test]
+async fn what_is_refused_does_not_leave() {
+    let web = Web::start();
+    let (address, name) =
+        (format!("http://127.0.0.1:{}/", web.port), format!("http://localhost:{}/", web.port));
+    let no_address = Answers { connections: false, ..everything() };
+    for (policy, address, expected) in [
+        (Answers { requests: false, ..everything() }, &address, Fault::Denied),
+        (no_address.clone(), &address, Fault::AddressDenied),
+        (no_address.clone(), &name, Fault::AddressDenied),
+    ] {
+        assert_eq!(status(&mut client(policy), address).await.unwrap_err(), expected, "{address}");
+    }
+    let asked = no_address.asked.lock();
+    assert!(asked.iter().any(|asked| asked.starts_with("localhost at ")), "{asked:?}");
+    assert!(web.heads.lock().is_empty());
+}
+
+#[tokio::test]
+async fn an_address_that_a_name_leads_to_is_asked_for_and_used() {
+    let web = Web::start();
+    let policy = everything();
+    let address = format!("http://localhost:{}/", web.port);
+    assert_eq!(status(&mut client(policy.clone()), &address).await, Ok(200));
+    let asked = policy.asked.lock();
+    assert!(asked.contains(&"localhost at 127.0.0.1".to_owned()), "{asked:?}");
+}
+
+#[tokio::test]
+async fn redirects_are_answers_and_the_number_of_requests_has_an_end() {
+    let web = Web::start();
+    let address = format!("http://127.0.0.1:{}/moved", web.port);
+    let mut client = client(everything());
+    for _ in 0..CAPS.requests {
+        assert_eq!(status(&mut client, &address).await, Ok(302));
+    }
+    assert_eq!(status(&mut client, &address).await, Err(Fault::TooMany));
+    let heads = web.heads.lock();
+    assert_eq!(heads.len(), 3);
+    assert!(heads.iter().all(|head| head.starts_with("GET /moved ")), "{heads:?}");
+}
+
+#[tokio::test]
+async fn bodies_have_an_end() {
+    let web = Web::start();
+    let address = format!("http://127.0.0.1:{}", web.port);
+    let mut client = client(everything());
+    let response = client.send(get(&format!("{address}/long")), None).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap_err(), Fault::TooLong);
+    let body = Full::new(Bytes::from("x".repeat(CAPS.body_bytes + 1)));
+    let request = http::Request::post(format!("{address}/post")).body(body).unwrap();
+    assert_eq!(client.send(request, None).await.unwrap_err(), Fault::Protocol);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_is_told_apart() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut client = client(everything());
+    assert_eq!(
+        status(&mut client, &format!("http://{free}/")).await,
+        Err(Fault::ConnectionRefused)
+    );
+    let user = "http://user@127.0.0.1/";
+    assert_eq!(status(&mut client, user).await, Err(Fault::BadAddress));
+    // A listener that accepts nobody: the connection stands, and no answer comes.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/", silent.local_addr().unwrap());
+    let soon = Some(Duration::from_millis(50));
+    assert_eq!(client.send(get(&address), soon).await.unwrap_err(), Fault::TimedOut);
+}

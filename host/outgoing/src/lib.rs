@@ -1,0 +1,67 @@
+//! HTTP requests that reach no origin and no address they should not.
+//!
+//! Whoever makes requests gives a [`Policy`], which is asked before anything leaves: for each
+//! request, and for each address that a host's name led to. No redirect is followed, and bodies,
+//! time and number have their ends. A proxy that the environment prescribes is used; it resolves
+//! the names of what it is asked for, so that their addresses are its matter.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
+
+mod address;
+mod client;
+mod fault;
+mod origin;
+mod secret;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+pub use address::is_public;
+pub use client::{Client, ResponseBody};
+pub use fault::Fault;
+pub use origin::Origin;
+pub use secret::Secret;
+
+/// Says what may be reached. It is asked anew each time, and may keep a record of that.
+pub trait Policy: Send + Sync + 'static {
+    /// Whether this request may be made.
+    fn allows(&self, request: Request) -> bool;
+
+    /// Whether a connection for a request that was allowed may be made.
+    fn allows_connection(&self, connection: Connection) -> bool;
+
+    /// Headers that every request to an origin gets, whatever it holds itself, by their names.
+    fn secrets(&self, origin: &Origin) -> Option<&BTreeMap<String, Secret>>;
+}
+
+/// One request, as far as a policy is asked about it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Where to.
+    pub origin: Origin,
+    /// With which method.
+    pub method: String,
+    /// To which path, without the query: that may hold what is nobody's business.
+    pub path: String,
+}
+
+/// A connection to one address that the host's name of a request led to.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// The host's name, or the address itself where the request names it.
+    pub host: String,
+    /// Where the connection would go.
+    pub address: IpAddr,
+}
+
+/// The ends of one [`Client`].
+#[derive(Debug, Clone, Copy)]
+pub struct Caps {
+    /// Requests in all.
+    pub requests: u32,
+    /// Bytes of one body, of a request or of an answer.
+    pub body_bytes: usize,
+    /// How long one request may take with its answer.
+    pub time: Duration,
+}

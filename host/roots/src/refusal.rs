@@ -1,0 +1,82 @@
+//! Why a path was not opened.
+
+use std::fmt;
+use std::io;
+
+/// Why a path argument was not opened, in words for whoever made the call.
+#[derive(Debug, PartialEq)]
+pub enum Refusal {
+    /// The session has no roots.
+    NoRoots,
+    /// The path is relative.
+    NotAbsolute,
+    /// The path cannot be meant.
+    Malformed(&'static str),
+    /// The path lies beneath none of these roots.
+    Outside(String),
+    /// A link on the way leads out of the root.
+    LeadsOut,
+    /// This root is no longer the directory that was opened.
+    Moved(String),
+    /// There is nothing there.
+    Missing,
+    /// It is not a regular file.
+    NotAFile,
+    /// It is not a directory.
+    NotADirectory,
+    /// The system refused.
+    System(io::ErrorKind),
+}
+
+impl Refusal {
+    pub(super) fn of(error: &io::Error) -> Self {
+        use io::ErrorKind::{CrossesDevices, NotADirectory, NotFound, PermissionDenied};
+        let kind = error.kind();
+        if kind == NotFound {
+            Self::Missing
+        } else if kind == NotADirectory {
+            Self::NotADirectory
+        // `openat2` (EXDEV) and cap-std say so of a way out.
+        } else if kind == CrossesDevices
+            || (kind == PermissionDenied && error.raw_os_error().is_none())
+        {
+            Self::LeadsOut
+        } else {
+            Self::System(kind)
+        }
+    }
+
+    /// Whether the path was refused, and not merely wrong.
+    pub fn is_denial(&self) -> bool {
+        match self {
+            Self::NoRoots | Self::Outside(_) | Self::LeadsOut | Self::Moved(_) => true,
+            Self::NotAbsolute
+            | Self::Malformed(_)
+            | Self::Missing
+            | Self::NotAFile
+            | Self::NotADirectory
+            | Self::System(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoots => f.write_str("this session has no roots, so no path can be opened"),
+            Self::NotAbsolute => f.write_str("the path is not absolute"),
+            Self::Malformed(why) => write!(f, "the path cannot be used: {why}"),
+            Self::Outside(roots) => {
+                write!(f, "the path is outside the roots of this session ({roots})")
+            }
+            Self::LeadsOut => f.write_str("a link in the path leads out of its root"),
+            Self::Moved(root) => {
+                write!(f, "the root {root} is no longer the directory that was opened")
+            }
+            Self::Missing => f.write_str("there is no such file or directory"),
+            Self::NotAFile => f.write_str("it is not a regular file"),
+            Self::NotADirectory => f.write_str("it is not a directory"),
+            Self::System(kind) => write!(f, "the system refused to open it: {kind}"),
+        }
+    }
+}
