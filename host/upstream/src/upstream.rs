@@ -278,7 +278,7 @@ impl Inner {
             Err(trouble) => {
                 // It may be another one by now.
                 link.known = Known::default();
-                let pause = PAUSE.saturating_mul(1 << link.failures.min(5)).min(LONGEST_PAUSE);
+                let pause = pause_after(link.failures);
                 link.failures = link.failures.saturating_add(1);
                 link.now = Now::Resting(Instant::now() + pause, trouble.clone());
                 tracing::warn!("upstream `{}`: {trouble}", self.settings.name);
@@ -343,5 +343,22 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.end.cancel();
+    }
+}
+
+/// How long nothing is tried after a failure to connect that comes after so many others.
+fn pause_after(failures: u32) -> Duration {
+    PAUSE.saturating_mul(1 << failures.min(5)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_left_alone_for_longer_each_time() {
+        let pauses =
+            [0, 1, 2, 3, 4, 5, 6, u32::MAX].map(|failures| pause_after(failures).as_secs());
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
     }
 }
