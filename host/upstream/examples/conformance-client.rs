@@ -1,0 +1,145 @@
+//! A client for the conformance suite of MCP: uses all that the server at the URL which is its last
+//! argument offers, and answers all that it asks.
+//!
+//! `node …/conformance/dist/index.js client --command target/debug/examples/conformance-client
+//! --scenario NAME --spec-version 2025-11-25`
+
+use std::error::Error;
+use std::time::Duration;
+
+use portcullis_upstream::{
+    Client, Definition, Event, Object, Outcome, Request, RpcError, Upstream,
+};
+use serde_json::{Value, json};
+
+/// How often a request is sent again with what the server needed.
+const ROUNDS: usize = 10;
+
+/// How long the suite wants to see what we do when nothing is asked of us.
+const IDLE: Duration = Duration::from_millis(3500);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = std::env::args().next_back().ok_or("the URL is missing")?;
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let scenario = variable("MCP_CONFORMANCE_SCENARIO");
+    let context: Value =
+        serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
+    let protocol = match variable("MCP_CONFORMANCE_PROTOCOL_VERSION").as_str() {
+        "2026-07-28" => "auto",
+        _ => "legacy",
+    };
+    let definition: Definition =
+        serde_json::from_value(json!({"url": url, "transport": "http", "protocol": protocol}))?;
+    let upstream = Upstream::new("conformance", definition, Client::new("portcullis", "0.1.0"))?;
+    let listing = upstream.listing().await?;
+    for warning in &listing.warnings {
+        eprintln!("{warning}");
+    }
+    match context.get("toolCalls").and_then(Value::as_array) {
+        Some(calls) => {
+            for call in calls {
+                converse(&upstream, "tools/call", object(call.clone())).await?;
+            }
+        }
+        None => {
+            for tool in &listing.tools {
+                let arguments = match tool.name.as_str() {
+                    // It is shown what has become of the schema of another.
+                    "json_schema_echo" => {
+                        json!({"schema": listing.tools[0].definition["inputSchema"]})
+                    }
+                    _ => arguments(&tool.definition["inputSchema"]),
+                };
+                let params = json!({"name": tool.wire_name, "arguments": arguments});
+                converse(&upstream, "tools/call", object(params)).await?;
+            }
+        }
+    }
+    for resource in &listing.resources {
+        converse(&upstream, "resources/read", object(json!({"uri": resource["uri"]}))).await?;
+    }
+    for prompt in &listing.prompts {
+        let params = json!({"name": prompt.wire_name, "arguments": {}});
+        converse(&upstream, "prompts/get", object(params)).await?;
+    }
+    if scenario == "sse-retry" {
+        tokio::time::sleep(IDLE).await;
+    }
+    upstream.close().await;
+    Ok(())
+}
+
+fn object(value: Value) -> Object {
+    let Value::Object(object) = value else { return Object::new() };
+    object
+}
+
+/// Asks until it is answered.
+async fn converse(upstream: &Upstream, method: &str, params: Object) -> Result<(), Box<dyn Error>> {
+    let mut request = Request::new(method, params, "conformance");
+    for _ in 0..ROUNDS {
+        let mut call = upstream.request(request.clone());
+        while let Some(event) = call.next().await {
+            match event {
+                Event::Ask { key, method, params } => {
+                    call.answer(key, answer(&method, &params)).await?;
+                }
+                Event::Done(Ok(Outcome::NeedInput { requests, state })) => {
+                    let answers = requests.iter().filter_map(|(key, asked)| {
+                        let params = asked.get("params").cloned().map(object).unwrap_or_default();
+                        let answer = answer(asked.get("method")?.as_str()?, &params).ok()?;
+                        Some((key.clone(), answer))
+                    });
+                    request = request.with_input(answers.collect(), state);
+                    break;
+                }
+                Event::Done(done) => {
+                    eprintln!("{method}: {done:?}");
+                    return Ok(());
+                }
+                Event::Progress(_)
+                | Event::Log(_)
+                | Event::Updated(_)
+                | Event::Other { .. }
+                | Event::Withdrawn(_) => {}
+            }
+        }
+    }
+    Err(format!("{method}: it always needs something more").into())
+}
+
+/// What a user would say who agrees to everything.
+fn answer(method: &str, params: &Object) -> Result<Value, RpcError> {
+    match method {
+        "elicitation/create" => {
+            let content = params.get("requestedSchema").map(arguments).unwrap_or_default();
+            Ok(json!({"action": "accept", "content": content}))
+        }
+        "sampling/createMessage" => Ok(json!({
+            "role": "assistant",
+            "model": "none",
+            "content": {"type": "text", "text": "Paris"},
+        })),
+        "roots/list" => Ok(json!({"roots": []})),
+        _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "not known")),
+    }
+}
+
+/// Something for each property of a schema.
+fn arguments(schema: &Value) -> Value {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let filled = properties.into_iter().flatten().map(|(name, schema)| {
+        let value = schema.get("default").cloned().unwrap_or_else(|| {
+            match schema.get("type").and_then(Value::as_str) {
+                Some("number" | "integer") => json!(5),
+                Some("boolean") => json!(true),
+                Some("array") => json!([]),
+                Some("object") => arguments(schema),
+                _ => schema.pointer("/enum/0").cloned().unwrap_or_else(|| json!("text")),
+            }
+        });
+        (name.clone(), value)
+    });
+    Value::Object(filled.collect())
+}

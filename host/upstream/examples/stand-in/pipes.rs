@@ -1,0 +1,61 @@
+//! The server over stdin and stdout.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+
+use crate::script::Server;
+
+pub async fn serve(server: Arc<Server>) {
+    let (out, mut outgoing) = mpsc::unbounded_channel::<Value>();
+    server.listeners.lock().push((Value::Null, out.clone()));
+    let writing = tokio::spawn(async move {
+        let mut stdout = tokio::io::stdout();
+        while let Some(message) = outgoing.recv().await {
+            let line = match message["method"].as_str() {
+                Some("garbage") => message["params"].as_str().unwrap_or_default().to_owned(),
+                Some("interrupt") => continue,
+                _ => message.to_string(),
+            };
+            let written = stdout.write_all(format!("{line}\n").as_bytes()).await;
+            if written.is_err() || stdout.flush().await.is_err() {
+                return;
+            }
+        }
+    });
+    if server.is("daemon") {
+        leave_somebody_behind();
+    }
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let Ok(message) = serde_json::from_str(&line) else { continue };
+        let (server, out) = (server.clone(), out.clone());
+        tokio::spawn(async move { server.take(message, out).await });
+    }
+    if server.is("stubborn") {
+        ignore_requests_to_end().await;
+    }
+    writing.abort();
+}
+
+/// A process of the same group that does not end with its stdin. Says which on stderr.
+fn leave_somebody_behind() {
+    let mut sleep = std::process::Command::new("sleep");
+    sleep.arg("600").stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    if let Ok(child) = sleep.spawn() {
+        eprintln!("left behind: {}", child.id());
+    }
+}
+
+async fn ignore_requests_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut asked) = signal(SignalKind::terminate()) {
+            while asked.recv().await.is_some() {}
+        }
+    }
+    std::future::pending::<()>().await;
+}

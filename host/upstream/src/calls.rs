@@ -1,0 +1,374 @@
+//! The requests on their way to one upstream, and whom each message from it is for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+
+use crate::fault::Trouble;
+use crate::message::{self, Message, Object, RpcError};
+use crate::scan::Scan;
+use crate::text::{self, Valve};
+
+/// Most requests that wait for one upstream.
+pub(crate) const MOST_CALLS: usize = 1024;
+
+/// Most happenings of one request that wait to be looked at, and the largest of them that is kept,
+/// in bytes. Of a caller who does not look, the rest is lost.
+const MOST_HAPPENINGS: usize = 64;
+const HAPPENING_BYTES: usize = 64 * 1024;
+
+/// Most questions of an upstream that one request waits for at once.
+const MOST_ASKS: usize = 16;
+
+/// What an upstream says to nobody in particular: a notification that belongs to no request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// Such as `notifications/resources/updated`.
+    pub method: String,
+    /// As it came.
+    pub params: Object,
+}
+
+/// Which question of an upstream an answer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AskKey(u64);
+
+/// What happens while a request is on its way.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    Notification { method: String, params: Object },
+    Ask { key: AskKey, method: String, params: Object },
+    Withdrawn(AskKey),
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// Answered, in a message of so many bytes.
+    Answer(Result<Value, RpcError>, usize),
+    Trouble(Trouble),
+    /// It was not looked at: the upstream has forgotten the session.
+    SessionGone,
+}
+
+/// Where a message came from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// The reply to this request.
+    Request(u64),
+    /// A channel that all requests share.
+    Shared,
+}
+
+/// The requests on their way.
+pub(crate) struct Calls {
+    pub(crate) upstream: Arc<str>,
+    open: Mutex<Open>,
+    next: AtomicU64,
+    notices: broadcast::Sender<Notice>,
+    /// Told when the upstream says that its tools, resources or prompts are others now.
+    changed: Arc<Notify>,
+    valve: Mutex<Valve>,
+}
+
+#[derive(Default)]
+struct Open {
+    calls: BTreeMap<u64, Call>,
+    /// Why there can be no more.
+    ended: Option<Trouble>,
+}
+
+struct Call {
+    whose: Whose,
+    happenings: mpsc::Sender<Happening>,
+    done: oneshot::Sender<Done>,
+    /// The questions that wait for an answer, by their ids at the upstream.
+    asks: Vec<(AskKey, Value)>,
+}
+
+/// For whom a request is made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Whose {
+    /// The caller's session. `None`: for ourselves, and nobody can be asked anything.
+    pub(crate) session: Option<Arc<str>>,
+    /// Whether it is answered by notifications until somebody ends it, which may be the upstream.
+    pub(crate) subscribes: bool,
+}
+
+/// A request that has been entered.
+pub(crate) struct Entered {
+    pub(crate) id: u64,
+    pub(crate) happenings: mpsc::Receiver<Happening>,
+    pub(crate) done: oneshot::Receiver<Done>,
+}
+
+impl Calls {
+    pub(crate) fn new(
+        upstream: Arc<str>,
+        notices: broadcast::Sender<Notice>,
+        changed: Arc<Notify>,
+    ) -> Self {
+        let valve = Mutex::new(Valve::new());
+        Self { upstream, open: Mutex::default(), next: AtomicU64::new(1), notices, changed, valve }
+    }
+
+    /// Enters a request.
+    pub(crate) fn enter(&self, whose: Whose) -> Result<Entered, Trouble> {
+        let mut open = self.open.lock();
+        if let Some(trouble) = &open.ended {
+            return Err(trouble.clone());
+        }
+        if open.calls.len() >= MOST_CALLS {
+            return Err(Trouble::Busy(MOST_CALLS));
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (happenings, heard) = mpsc::channel(MOST_HAPPENINGS);
+        let (done, ended) = oneshot::channel();
+        open.calls.insert(id, Call { whose, happenings, done, asks: Vec::new() });
+        Ok(Entered { id, happenings: heard, done: ended })
+    }
+
+    /// Whether a request still waits.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        self.open.lock().calls.contains_key(&id)
+    }
+
+    /// Whether new requests can be entered.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.open.lock().ended.is_some()
+    }
+
+    /// Takes no more requests. Those that wait may still be answered.
+    pub(crate) fn retire(&self, trouble: Trouble) {
+        self.open.lock().ended.get_or_insert(trouble);
+    }
+
+    /// Takes no more requests, and ends those that wait.
+    pub(crate) fn end(&self, trouble: &Trouble) {
+        let calls = {
+            let mut open = self.open.lock();
+            open.ended.get_or_insert_with(|| trouble.clone());
+            std::mem::take(&mut open.calls)
+        };
+        for call in calls.into_values() {
+            let _gone = call.done.send(Done::Trouble(trouble.clone()));
+        }
+    }
+
+    /// Ends one request. What the upstream has to be told because of it is returned.
+    pub(crate) fn finish(&self, id: u64, done: Done) -> Vec<Vec<u8>> {
+        let Some(call) = self.open.lock().calls.remove(&id) else { return Vec::new() };
+        // Whoever asked may have gone.
+        let _gone = call.done.send(done);
+        refusals(&call.asks)
+    }
+
+    /// Takes a request out that nobody waits for any more. `None`: it had ended.
+    pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
+        let call = self.open.lock().calls.remove(&id)?;
+        Some(refusals(&call.asks))
+    }
+
+    /// The id at the upstream of a question that is to be answered. `None`: it has been.
+    pub(crate) fn take_ask(&self, id: u64, key: AskKey) -> Option<Value> {
+        let mut open = self.open.lock();
+        let asks = &mut open.calls.get_mut(&id)?.asks;
+        let place = asks.iter().position(|(asked, _)| *asked == key)?;
+        Some(asks.swap_remove(place).1)
+    }
+
+    /// A message was longer than `most` bytes. It was an answer to `id`, as far as this is known.
+    pub(crate) fn too_large(&self, id: Option<u64>, most: usize) -> Vec<Vec<u8>> {
+        let only = || {
+            let open = self.open.lock();
+            let mut ids = open.calls.keys().copied();
+            ids.next().filter(|_| ids.next().is_none())
+        };
+        self.warn(&format!("a message of more than {most} bytes was not read"));
+        match id.or_else(only) {
+            Some(id) => self.finish(id, Done::Trouble(Trouble::TooLarge(most))),
+            None => Vec::new(),
+        }
+    }
+
+    /// Gives a message to whom it is for. What has to be said in return is returned.
+    pub(crate) fn receive(&self, bytes: &[u8], origin: Origin) -> Vec<Vec<u8>> {
+        let bytes = bytes.trim_ascii();
+        if bytes.is_empty() {
+            return Vec::new();
+        }
+        let messages = match message::read(bytes) {
+            Ok(messages) => messages,
+            Err(error) => {
+                self.warn(&format!("{error}: {}", String::from_utf8_lossy(bytes)));
+                let mut scan = Scan::default();
+                scan.feed(bytes);
+                let because = format!("its answer is {error}");
+                let id = match origin {
+                    Origin::Request(id) => Some(id),
+                    Origin::Shared => scan.id(),
+                };
+                let end = |id| self.finish(id, Done::Trouble(Trouble::protocol(because)));
+                return id.map(end).unwrap_or_default();
+            }
+        };
+        let size = bytes.len();
+        messages.into_iter().flat_map(|message| self.route(message, origin, size)).collect()
+    }
+
+    fn route(&self, message: Message, origin: Origin, size: usize) -> Vec<Vec<u8>> {
+        match message {
+            Message::Answer { id, answer } => self.finish(id, Done::Answer(answer, size)),
+            Message::Complaint(error) => match origin {
+                Origin::Request(id) => self.finish(id, Done::Answer(Err(error), size)),
+                Origin::Shared => {
+                    self.warn(&format!("an error without an id: {} {}", error.code, error.message));
+                    Vec::new()
+                }
+            },
+            Message::Notification { method, params } => {
+                self.notified(method, params, origin, size);
+                Vec::new()
+            }
+            Message::Request { id, method, params } => {
+                let answer = match method.as_str() {
+                    "ping" => Ok(json!({})),
+                    "sampling/createMessage" | "elicitation/create" | "roots/list" => {
+                        match self.ask(&id, method, params, origin) {
+                            Ok(()) => return Vec::new(),
+                            Err(why) => Err(RpcError::new(RpcError::INTERNAL, why)),
+                        }
+                    }
+                    _ => {
+                        let what = format!("{} is not known here", text::line(&method, 100));
+                        Err(RpcError::new(RpcError::METHOD_NOT_FOUND, what))
+                    }
+                };
+                vec![message::answer(&id, &answer)]
+            }
+        }
+    }
+
+    /// Hands a question of the upstream to the request that it belongs to.
+    fn ask(
+        &self,
+        id: &Value,
+        method: String,
+        params: Object,
+        origin: Origin,
+    ) -> Result<(), &'static str> {
+        let mut open = self.open.lock();
+        let call = open.whose(origin).ok_or(
+            "nobody can be asked: no request is on its way that this belongs to for certain",
+        )?;
+        if call.asks.len() >= MOST_ASKS || call.asks.iter().any(|(_, asked)| asked == id) {
+            return Err("too many questions wait for their answers, or this one is there twice");
+        }
+        let key = AskKey(self.next.fetch_add(1, Ordering::Relaxed));
+        let ask = Happening::Ask { key, method, params };
+        call.happenings.try_send(ask).map_err(|_| "nobody listens")?;
+        call.asks.push((key, id.clone()));
+        Ok(())
+    }
+
+    fn notified(&self, method: String, params: Object, origin: Origin, size: usize) {
+        if method.ends_with("/list_changed") {
+            self.changed.notify_one();
+        }
+        let mut open = self.open.lock();
+        let call = match method.as_str() {
+            "notifications/cancelled" => {
+                if let Some(id) = params.get("requestId") {
+                    open.withdraw(id);
+                }
+                return;
+            }
+            "notifications/progress" => {
+                let token = params.get("progressToken").and_then(Value::as_u64);
+                match token.and_then(|id| open.calls.get_mut(&id)) {
+                    Some(call) => Some(call),
+                    None => return,
+                }
+            }
+            "notifications/message" => open.whose(origin),
+            _ => {
+                let subscription = params
+                    .get("_meta")
+                    .and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"))
+                    .and_then(Value::as_u64);
+                let id = match origin {
+                    Origin::Request(id) => Some(id),
+                    Origin::Shared => subscription,
+                };
+                id.and_then(|id| open.calls.get_mut(&id))
+            }
+        };
+        if size > HAPPENING_BYTES {
+            drop(open);
+            self.warn(&format!("{method} of {size} bytes is not passed on"));
+            return;
+        }
+        match call {
+            // Whoever does not look in time misses it.
+            Some(call) => {
+                drop(call.happenings.try_send(Happening::Notification { method, params }))
+            }
+            None => drop(self.notices.send(Notice { method, params })),
+        }
+    }
+
+    /// Logs what is wrong with an upstream, but not without end.
+    pub(crate) fn warn(&self, what: &str) {
+        if let Some(held) = self.valve.lock().pass() {
+            let held = if held > 0 { format!(" ({held} more like it)") } else { String::new() };
+            tracing::warn!("upstream `{}`: {}{held}", self.upstream, text::line(what, 300));
+        }
+    }
+}
+
+impl Open {
+    /// The request that a message belongs to. On a shared channel this cannot be seen: it is sure
+    /// only as long as all requests are of one session, whose newest it is then.
+    fn whose(&mut self, origin: Origin) -> Option<&mut Call> {
+        let id = match origin {
+            Origin::Request(id) => id,
+            Origin::Shared => {
+                let mut sessions = self
+                    .calls
+                    .iter()
+                    .rev()
+                    .filter_map(|(id, call)| Some((*id, call.whose.session.as_ref()?)));
+                let (newest, session) = sessions.next()?;
+                sessions.all(|(_, other)| other == session).then_some(newest)?
+            }
+        };
+        self.calls.get_mut(&id).filter(|call| call.whose.session.is_some())
+    }
+
+    /// The upstream no longer wants an answer to its question, or has ended a subscription.
+    fn withdraw(&mut self, id: &Value) {
+        for call in self.calls.values_mut() {
+            if let Some(place) = call.asks.iter().position(|(_, asked)| asked == id) {
+                let (key, _) = call.asks.swap_remove(place);
+                let _full = call.happenings.try_send(Happening::Withdrawn(key));
+                return;
+            }
+        }
+        // Its ids and ours are different things: of ours, it may only end subscriptions.
+        let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
+        if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
+            let ended = Trouble::lost("it has ended this request by itself");
+            let _gone = call.done.send(Done::Trouble(ended));
+        }
+    }
+}
+
+fn refusals(asks: &[(AskKey, Value)]) -> Vec<Vec<u8>> {
+    let ended = "the request that this belonged to has ended";
+    let error = Err(RpcError::new(RpcError::INTERNAL, ended));
+    asks.iter().map(|(_, id)| message::answer(id, &error)).collect()
+}

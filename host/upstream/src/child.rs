@@ -1,0 +1,223 @@
+//! A child process: what it is started with, what it says beside the protocol, and its certain end.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use crate::definition::Command;
+use crate::fault::Trouble;
+use crate::launch;
+use crate::lines::{Line, Lines};
+use crate::text::{self, Valve};
+
+/// How long a child has to end by itself once its stdin is closed, and then once it was asked to.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Longest line of stderr that is read, in bytes; and how much of one is shown, in characters.
+const SAID_BYTES: usize = 64 * 1024;
+const SAID_SHOWN: usize = 1000;
+
+/// How many of the last lines of stderr are kept, to say why a child ended.
+const SAID_LINES: usize = 3;
+
+/// Variables of the host's environment that every child gets.
+#[cfg(not(windows))]
+const INHERITED: &[&str] = &["HOME", "LANG", "PATH", "TMPDIR"];
+#[cfg(windows)]
+const INHERITED: &[&str] = &[
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LANG",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "ProgramData",
+    "ProgramFiles",
+    "SystemDrive",
+    "SystemRoot",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// A running child. Dropped, it is killed, with all of its process group.
+pub(crate) struct Child {
+    process: tokio::process::Child,
+    group: Group,
+    said: Said,
+}
+
+/// The ends of a child's pipes that are ours.
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+}
+
+/// The last lines that a child wrote to stderr.
+type Said = Arc<Mutex<VecDeque<String>>>;
+
+impl Child {
+    /// Starts a command, by way of the program at `launcher` where there is one (see
+    /// [`launch::main`]).
+    pub(crate) fn start(
+        command: &Command,
+        launcher: Option<&Path>,
+        upstream: &Arc<str>,
+    ) -> Result<(Self, Pipes), Trouble> {
+        let mut process = match launcher {
+            Some(launcher) => {
+                let mut process = tokio::process::Command::new(launcher);
+                let this = std::process::id().to_string();
+                process.arg(launch::SUBCOMMAND).arg(this).arg(&command.program);
+                process
+            }
+            None => tokio::process::Command::new(&command.program),
+        };
+        process
+            .args(&command.args)
+            .env_clear()
+            .envs(inherited())
+            .envs(command.env.iter().map(|(name, value)| (name, value.reveal())))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(cwd) = &command.cwd {
+            process.current_dir(cwd);
+        }
+        #[cfg(unix)]
+        process.process_group(0);
+        let mut process = process.spawn().map_err(|error| {
+            let program = command.program.display();
+            Trouble::NotRunning(
+                format!("starting {program}: {error}; see that `command` and `cwd` are there")
+                    .into(),
+            )
+        })?;
+        let pipes = Pipes {
+            stdin: process.stdin.take().expect("piped above"),
+            stdout: process.stdout.take().expect("piped above"),
+        };
+        let said = Said::default();
+        let stderr = process.stderr.take().expect("piped above");
+        tokio::spawn(listen(stderr, said.clone(), upstream.clone()));
+        let group = Group(process.id());
+        Ok((Self { process, group, said }, pipes))
+    }
+
+    /// Its process id; `None` once it has ended.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Waits until it ends by itself, and ends whom it leaves behind.
+    pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
+        let status = self.process.wait().await.ok();
+        self.group.kill();
+        status
+    }
+
+    /// As [`Self::ended`], but not for longer than `most`.
+    pub(crate) async fn ended_within(&mut self, most: Duration) -> Option<ExitStatus> {
+        timeout(most, self.ended()).await.ok().flatten()
+    }
+
+    /// Ends it. Its stdin has been closed, which should be enough; if not, it is asked, and then
+    /// killed.
+    pub(crate) async fn end(mut self) {
+        if self.ended_within(PATIENCE).await.is_some() {
+            return;
+        }
+        self.group.ask_to_end();
+        if self.ended_within(PATIENCE).await.is_some() {
+            return;
+        }
+        self.group.kill();
+        let _killed = self.process.start_kill();
+        let _reaped = self.process.wait().await;
+    }
+
+    /// Why it ended, with the last of what it said.
+    pub(crate) fn epitaph(&self, why: &str) -> String {
+        let mut text = why.to_owned();
+        let said = self.said.lock();
+        if !said.is_empty() {
+            let last: Vec<&str> = said.iter().map(String::as_str).collect();
+            text += &format!("; it said last: {}", text::line(&last.join(" | "), 500));
+        }
+        text
+    }
+}
+
+fn inherited() -> Vec<(&'static str, OsString)> {
+    INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect()
+}
+
+/// Reads stderr to its end, so that no child waits for somebody to read it.
+async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
+    let mut lines = Lines::new(stderr, SAID_BYTES);
+    let mut valve = Valve::new();
+    while let Ok(Some(line)) = lines.next().await {
+        let line = match line {
+            Line::Text(line) => text::line(&String::from_utf8_lossy(line), SAID_SHOWN),
+            Line::TooLong(_) => format!("(a line of more than {SAID_BYTES} bytes)"),
+        };
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(held) = valve.pass() {
+            if held > 0 {
+                tracing::info!("upstream `{upstream}`: stderr: ({held} lines left out)");
+            }
+            tracing::info!("upstream `{upstream}`: stderr: {line}");
+        }
+        let mut said = said.lock();
+        if said.len() == SAID_LINES {
+            said.pop_front();
+        }
+        said.push_back(line);
+    }
+}
+
+/// A process group, which ends with this value.
+struct Group(Option<u32>);
+
+impl Group {
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(group) = self.0
+            && let Some(group) = rustix::process::Pid::from_raw(group.cast_signed())
+        {
+            // There may be nobody left in it.
+            let _gone = rustix::process::kill_process_group(group, signal);
+        }
+    }
+
+    fn ask_to_end(&self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::KILL);
+        // Its number may soon be that of another.
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

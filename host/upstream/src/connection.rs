@@ -1,0 +1,216 @@
+//! A connection to an upstream of which it is known what it speaks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::calls::{Done, Whose};
+use crate::fault::Trouble;
+use crate::headers::{self, HeaderParam};
+use crate::message::{self, Object, RpcError, object};
+use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
+
+/// The revision that needs no handshake.
+pub(crate) const MODERN: &str = "2026-07-28";
+
+/// Those that do, the newest first.
+pub(crate) const LEGACY: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+const META: &str = "_meta";
+const PROGRESS: &str = "progressToken";
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// What upstreams are told about us, and how children are started.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// `name`, `version`, and what else MCP has for an implementation.
+    pub info: Object,
+    /// What we can be asked: sampling, elicitation by form and URL, and roots that may change, unless
+    /// it is changed.
+    pub capabilities: Object,
+    /// The program by way of which children are started, so that on Linux they end when this process
+    /// does, even where it is killed. It has to answer the first argument
+    /// [`SUBCOMMAND`](crate::SUBCOMMAND) with [`become_upstream`](crate::become_upstream): mostly it
+    /// is this program itself.
+    pub launcher: Option<PathBuf>,
+}
+
+impl Client {
+    /// One with this name and version.
+    pub fn new(name: &str, version: &str) -> Self {
+        Self {
+            info: object(json!({"name": name, "version": version})),
+            capabilities: object(json!({
+                "elicitation": {"form": {}, "url": {}},
+                "roots": {"listChanged": true},
+                "sampling": {},
+            })),
+            launcher: None,
+        }
+    }
+}
+
+/// What an upstream says about itself. None of it is proven.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Peer {
+    /// Which kind of MCP it speaks.
+    pub era: Era,
+    /// Which revision, such as `2025-11-25`.
+    pub version: String,
+    /// Its `name`, `version` and so on, fit to be shown.
+    pub info: Object,
+    /// What it offers, as it came.
+    pub capabilities: Object,
+    /// How it wants to be used, fit to be shown.
+    pub instructions: Option<String>,
+}
+
+impl Peer {
+    /// Whether it offers this.
+    pub fn offers(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    }
+
+    /// Whether it says when a list has changed.
+    pub(crate) fn tells_changes_of(&self, capability: &str) -> bool {
+        let told = self.capabilities.get(capability).and_then(|value| value.get("listChanged"));
+        told.and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// A request that is to be sent.
+pub(crate) struct Sending<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: &'a mut Object,
+    /// Whether progress is to be told.
+    pub(crate) progress: bool,
+    /// What we can be asked because of it, if not what we can be asked in general.
+    pub(crate) capabilities: Option<&'a Object>,
+    /// What of its arguments goes into headers too.
+    pub(crate) header_params: &'a [HeaderParam],
+}
+
+impl Sending<'_> {
+    /// The request as it goes out. `modern`: to an upstream that wants to know about us each time.
+    pub(crate) fn make(self, id: u64, modern: Option<&Client>) -> Outgoing {
+        if modern.is_some() || self.progress {
+            let meta = self.params.entry(META).or_insert_with(|| Object::new().into());
+            if !meta.is_object() {
+                *meta = Object::new().into();
+            }
+            let meta = meta.as_object_mut().expect("made one above");
+            if self.progress {
+                meta.insert(PROGRESS.to_owned(), id.into());
+            }
+            if let Some(client) = modern {
+                let capabilities = self.capabilities.unwrap_or(&client.capabilities);
+                meta.insert(VERSION_KEY.to_owned(), MODERN.into());
+                meta.insert(CLIENT_KEY.to_owned(), client.info.clone().into());
+                meta.insert(CAPABILITIES_KEY.to_owned(), capabilities.clone().into());
+            }
+        }
+        let params = (!self.params.is_empty()).then_some(&*self.params);
+        let body = message::request(id, self.method, params);
+        let mut headers = HeaderMap::new();
+        if modern.is_some() {
+            headers = headers::standard(self.method, self.params, self.header_params);
+            headers.insert("mcp-protocol-version", HeaderValue::from_static(MODERN));
+        }
+        let era = if modern.is_some() { Era::Modern } else { Era::Legacy };
+        Outgoing { body, headers, era }
+    }
+}
+
+/// Takes the token out by which a caller wants to be told of progress.
+pub(crate) fn take_progress_token(params: &mut Object) -> Option<Value> {
+    let meta = params.get_mut(META)?.as_object_mut()?;
+    let token = meta.remove(PROGRESS);
+    if meta.is_empty() {
+        params.remove(META);
+    }
+    token
+}
+
+/// Why a request of ourselves brought nothing.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Refused(RpcError),
+    Trouble(Trouble),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(error) => Self::protocol(format!(
+                "it refuses: {} (code {})",
+                crate::text::line(&error.message, 200),
+                error.code
+            )),
+            Failure::Trouble(trouble) => trouble,
+        }
+    }
+}
+
+/// A connection that is ready for requests.
+pub(crate) struct Connection {
+    pub(crate) channel: Channel,
+    pub(crate) peer: Peer,
+}
+
+impl Connection {
+    /// Whether it takes no more requests.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.channel.calls.has_ended()
+    }
+
+    /// Whether requests have headers.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.peer.era == Era::Modern && matches!(*self.channel.wire, Wire::Http(_))
+    }
+
+    /// Sends a request. Dropped before it comes back, nothing has been sent.
+    pub(crate) async fn begin(
+        &self,
+        client: &Client,
+        whose: Whose,
+        sending: Sending<'_>,
+    ) -> Result<Ticket, Trouble> {
+        let modern = (self.peer.era == Era::Modern).then_some(client);
+        self.channel.begin(whose, |id| sending.make(id, modern)).await
+    }
+
+    /// Asks something for ourselves: the result, and the size of its message.
+    pub(crate) async fn ask(
+        &self,
+        client: &Client,
+        method: &str,
+        mut params: Object,
+        most: Duration,
+    ) -> Result<(Value, usize), Failure> {
+        let sending = Sending {
+            method,
+            params: &mut params,
+            progress: false,
+            capabilities: None,
+            header_params: &[],
+        };
+        let asking = async {
+            let ticket = self.begin(client, Whose::default(), sending).await;
+            Ok::<_, Trouble>(ticket?.done().await)
+        };
+        match timeout(most, asking).await {
+            Ok(Ok(Done::Answer(Ok(result), size))) => Ok((result, size)),
+            Ok(Ok(Done::Answer(Err(error), _))) => Err(Failure::Refused(error)),
+            Ok(Ok(Done::Trouble(trouble)) | Err(trouble)) => Err(Failure::Trouble(trouble)),
+            Ok(Ok(Done::SessionGone)) => {
+                Err(Failure::Trouble(Trouble::lost("it has forgotten the session")))
+            }
+            Err(_) => Err(Failure::Trouble(Trouble::TimedOut(most))),
+        }
+    }
+}

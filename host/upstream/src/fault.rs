@@ -1,0 +1,110 @@
+//! Why a request to an upstream brought no answer, in words for whoever has to do something about it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why there is no answer. Its text says what was being done, to which upstream, whose fault it is,
+/// and what to do.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// The upstream's name, as the operator wrote it.
+    pub upstream: Arc<str>,
+    /// What was being done: mostly the method.
+    pub doing: Box<str>,
+    /// What happened.
+    pub trouble: Trouble,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// It could not be started or reached.
+    NotRunning(Box<str>),
+    /// It could not be started or reached before, and it is not tried again yet.
+    Connecting {
+        /// When it is tried again.
+        again: Duration,
+        /// Why it failed.
+        because: Box<str>,
+    },
+    /// It did not answer in time.
+    TimedOut(Duration),
+    /// It sent more than the so many bytes that its definition allows.
+    TooLarge(usize),
+    /// The connection ended while the request was on its way.
+    Lost(Box<str>),
+    /// It said what is no MCP.
+    Protocol(Box<str>),
+    /// It answered with this status of HTTP.
+    Refused(u16, Box<str>),
+    /// So many requests are waiting for it already.
+    Busy(usize),
+    /// This side has closed it.
+    Closed,
+}
+
+impl Trouble {
+    pub(crate) fn lost(because: impl Into<Box<str>>) -> Self {
+        Self::Lost(because.into())
+    }
+
+    pub(crate) fn protocol(because: impl Into<Box<str>>) -> Self {
+        Self::Protocol(because.into())
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunning(because) => write!(f, "it is not running: {because}"),
+            Self::Connecting { again, because } => write!(
+                f,
+                "it is not running: {because}; it is tried again in {} s",
+                again.as_secs_f32().ceil()
+            ),
+            Self::TimedOut(after) => write!(
+                f,
+                "it did not answer within {} s; where that is too short, raise its \
+                 `timeout-seconds` (or `start-seconds`, if it is slow to start)",
+                after.as_secs_f32()
+            ),
+            Self::TooLarge(most) => write!(
+                f,
+                "its answer has more than {most} bytes; ask it for less, or raise its \
+                 `answer-bytes`"
+            ),
+            Self::Lost(because) => write!(
+                f,
+                "the connection was lost before it answered: {because}; whether it did what was \
+                 asked is not known; the next request connects anew"
+            ),
+            Self::Protocol(because) => {
+                write!(f, "it does not keep to the protocol: {because}; tell its authors")
+            }
+            Self::Refused(status @ (401 | 403), text) => write!(
+                f,
+                "it refuses us with HTTP status {status}{}{text}; give it what it wants in \
+                 `headers`, such as `Authorization`",
+                if text.is_empty() { "" } else { ": " }
+            ),
+            Self::Refused(status, text) => write!(
+                f,
+                "it answered with HTTP status {status}{}{text}; see that its `url` is right",
+                if text.is_empty() { "" } else { ": " }
+            ),
+            Self::Busy(most) => {
+                write!(f, "{most} requests wait for it already; let some of them finish first")
+            }
+            Self::Closed => f.write_str("it has been closed by us"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at the upstream `{}`: {}", self.doing, self.upstream, self.trouble)
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,234 @@
+//! Finding out which MCP an upstream speaks, and beginning to speak it.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::calls::{Done, Whose};
+use crate::connection::{Client, Failure, LEGACY, MODERN, Peer, Sending};
+use crate::fault::Trouble;
+use crate::message::{self, Object, RpcError, object};
+use crate::text;
+use crate::wire::{Channel, Era, Ticket, Wire};
+
+/// How long an upstream may be silent when it is asked for the modern protocol, before the handshake
+/// of the legacy one is tried too.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Longest texts that an upstream says about itself, in characters.
+const NAME: usize = 200;
+const INSTRUCTIONS: usize = 16_000;
+
+/// What came of asking for the modern protocol.
+pub(crate) enum Probe {
+    /// It is settled what is spoken.
+    Settled(Peer),
+    /// It speaks the modern one not, for this reason.
+    NotModern(String),
+}
+
+/// Asks for the modern protocol; and where there is silence, for the legacy one too.
+pub(crate) async fn probe(channel: &Channel, client: &Client) -> Result<Probe, Trouble> {
+    let mut again = true;
+    loop {
+        let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
+        let Ok(done) = timeout(SILENCE, discover.done()).await else {
+            return both(channel, client, discover).await.map(Probe::Settled);
+        };
+        match judge(done)? {
+            Verdict::Modern(peer) => return Ok(Probe::Settled(peer)),
+            Verdict::Again if std::mem::take(&mut again) => {}
+            Verdict::Again => {
+                let why = "it refuses the revision that it says it speaks";
+                return Ok(Probe::NotModern(why.to_owned()));
+            }
+            Verdict::NotModern(why) => return Ok(Probe::NotModern(why)),
+        }
+    }
+}
+
+/// Asks for the modern protocol and for no other.
+pub(crate) async fn discover(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
+    for _ in 0..2 {
+        let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
+        match judge(discover.done().await)? {
+            Verdict::Modern(peer) => return Ok(peer),
+            Verdict::Again => {}
+            Verdict::NotModern(why) => {
+                let because = format!("it does not speak {MODERN}: {why}; leave `protocol` out");
+                return Err(Trouble::protocol(because));
+            }
+        }
+    }
+    Err(Trouble::protocol("it refuses the revision that it says it speaks"))
+}
+
+/// Does the handshake of the legacy protocol.
+pub(crate) async fn initialize(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
+    let mut initialize = begin_initialize(channel, client).await?;
+    let peer = welcomed(initialize.done().await)?;
+    initialized(channel, peer).await
+}
+
+/// An upstream that starts slowly, or keeps silent about what it does not know: it has been asked for
+/// the modern protocol, and is asked for the legacy one too. What it says to the latter decides, as
+/// a server for both is in a session then.
+async fn both(channel: &Channel, client: &Client, mut discover: Ticket) -> Result<Peer, Trouble> {
+    let mut initialize = begin_initialize(channel, client).await?;
+    let (discovered, welcome) = tokio::select! {
+        done = initialize.done() => (None, Some(done)),
+        done = discover.done() => {
+            let verdict = judge(done)?;
+            let welcome = match verdict {
+                Verdict::Modern(_) => timeout(SILENCE, initialize.done()).await.ok(),
+                Verdict::Again | Verdict::NotModern(_) => Some(initialize.done().await),
+            };
+            (Some(verdict), welcome)
+        }
+    };
+    let refused = match welcome.map(welcomed) {
+        Some(Ok(peer)) => return initialized(channel, peer).await,
+        Some(Err(trouble)) => trouble,
+        None => Trouble::protocol("it does not answer `initialize`"),
+    };
+    let discovered = match discovered {
+        Some(verdict) => verdict,
+        None => judge(discover.done().await)?,
+    };
+    match discovered {
+        Verdict::Modern(peer) => Ok(peer),
+        Verdict::Again | Verdict::NotModern(_) => Err(refused),
+    }
+}
+
+async fn begin_initialize(channel: &Channel, client: &Client) -> Result<Ticket, Trouble> {
+    let mut params = Object::new();
+    params.insert("protocolVersion".to_owned(), LEGACY[0].into());
+    params.insert("capabilities".to_owned(), client.capabilities.clone().into());
+    params.insert("clientInfo".to_owned(), client.info.clone().into());
+    begin(channel, client, "initialize", params, false).await
+}
+
+async fn begin(
+    channel: &Channel,
+    client: &Client,
+    method: &str,
+    mut params: Object,
+    modern: bool,
+) -> Result<Ticket, Trouble> {
+    let sending = Sending {
+        method,
+        params: &mut params,
+        progress: false,
+        capabilities: None,
+        header_params: &[],
+    };
+    let make = |id| sending.make(id, modern.then_some(client));
+    let mut ticket = channel.begin(Whose::default(), make).await?;
+    ticket.is_handshake = true;
+    Ok(ticket)
+}
+
+enum Verdict {
+    Modern(Peer),
+    /// It does speak our revision, but did not want to: to be asked once more.
+    Again,
+    NotModern(String),
+}
+
+fn judge(done: Done) -> Result<Verdict, Trouble> {
+    let result = match done {
+        Done::Answer(Ok(result), _) => result,
+        Done::Answer(Err(error), _) => {
+            let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+            if error.code == RpcError::UNSUPPORTED_VERSION && names_modern(supported) {
+                return Ok(Verdict::Again);
+            }
+            return Ok(Verdict::NotModern(Trouble::from(Failure::Refused(error)).to_string()));
+        }
+        // These it would also be with the legacy protocol.
+        Done::Trouble(
+            trouble @ (Trouble::NotRunning(_)
+            | Trouble::Lost(_)
+            | Trouble::Closed
+            | Trouble::Busy(_)
+            | Trouble::Refused(401 | 403, _)),
+        ) => return Err(trouble),
+        Done::Trouble(trouble) => return Ok(Verdict::NotModern(trouble.to_string())),
+        Done::SessionGone => return Err(Trouble::protocol("it ends a session that there is not")),
+    };
+    if !names_modern(result.get("supportedVersions")) {
+        return Ok(Verdict::NotModern("it does not name it".to_owned()));
+    }
+    let Value::Object(mut result) = result else {
+        return Ok(Verdict::NotModern("it does not name it".to_owned()));
+    };
+    let named = result
+        .get_mut("_meta")
+        .and_then(|meta| meta.get_mut("io.modelcontextprotocol/serverInfo"))
+        .map(Value::take);
+    let info = named.or_else(|| result.remove("serverInfo"));
+    Ok(Verdict::Modern(peer(Era::Modern, MODERN, info, result)))
+}
+
+fn names_modern(versions: Option<&Value>) -> bool {
+    let versions = versions.and_then(Value::as_array);
+    versions.is_some_and(|versions| versions.iter().any(|version| version == MODERN))
+}
+
+fn welcomed(done: Done) -> Result<Peer, Trouble> {
+    let result = match done {
+        Done::Answer(Ok(Value::Object(result)), _) => result,
+        Done::Answer(Ok(_), _) => {
+            return Err(Trouble::protocol("its answer to `initialize` is no object"));
+        }
+        Done::Answer(Err(error), _) => return Err(Failure::Refused(error).into()),
+        Done::Trouble(trouble) => return Err(trouble),
+        Done::SessionGone => return Err(Trouble::protocol("it ends a session that there is not")),
+    };
+    let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+    let Some(version) = LEGACY.iter().find(|known| **known == version) else {
+        let because = format!(
+            "it wants to speak {:?}, which is none of {}",
+            text::line(version, 40),
+            LEGACY.join(", ")
+        );
+        return Err(Trouble::protocol(because));
+    };
+    let mut result = result;
+    let info = result.remove("serverInfo");
+    Ok(peer(Era::Legacy, version, info, result))
+}
+
+fn peer(era: Era, version: &str, info: Option<Value>, mut said: Object) -> Peer {
+    let mut info = info.map(object).unwrap_or_default();
+    for key in ["name", "title", "version", "description", "websiteUrl"] {
+        if let Some(value) = info.get_mut(key) {
+            *value = text::line(value.as_str().unwrap_or_default(), NAME).into();
+        }
+    }
+    let instructions = said.get("instructions").and_then(Value::as_str);
+    Peer {
+        era,
+        version: version.to_owned(),
+        info,
+        instructions: instructions.map(|text| text::block(text, INSTRUCTIONS)),
+        capabilities: said.remove("capabilities").map(object).unwrap_or_default(),
+    }
+}
+
+/// Tells a legacy upstream that it may begin.
+async fn initialized(channel: &Channel, peer: Peer) -> Result<Peer, Trouble> {
+    if let Wire::Http(http) = &*channel.wire {
+        let version = HeaderValue::try_from(&peer.version);
+        http.agree(version.expect("one of the versions that we know"));
+    }
+    let told = message::notification("notifications/initialized", json!({}).as_object());
+    channel.wire.send(told).await?;
+    if let Wire::Http(http) = &*channel.wire {
+        http.listen();
+    }
+    Ok(peer)
+}

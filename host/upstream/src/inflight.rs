@@ -1,0 +1,353 @@
+//! A request on its way, and all that happens until it is answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::calls::{AskKey, Done, Happening, Whose};
+use crate::connection::{Sending, take_progress_token};
+use crate::fault::{Fault, Trouble};
+use crate::message::{Object, RpcError, object};
+use crate::upstream::Inner;
+use crate::wire::{Era, Ticket, ended};
+
+/// Longest time that a request takes, however much progress it makes.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+
+/// What is asked of an upstream.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Such as `tools/call`.
+    pub method: String,
+    /// Its parameters. A progress token in `_meta` is the caller's: the upstream gets another.
+    /// Tools and prompts are named as their upstream names them.
+    pub params: Object,
+    /// For whom it is: what an upstream asks in return must not reach another session.
+    pub session: Arc<str>,
+    /// What a modern upstream may ask because of this request; what it may ask in general, if
+    /// `None`.
+    pub capabilities: Option<Object>,
+}
+
+impl Request {
+    /// A request of this session.
+    pub fn new(method: &str, params: Object, session: &str) -> Self {
+        Self { method: method.to_owned(), params, session: session.into(), capabilities: None }
+    }
+
+    /// The same request once more, with what the upstream needed: the answers by the keys of its
+    /// questions, and its state exactly as it came.
+    #[must_use]
+    pub fn with_input(mut self, answers: Object, state: Option<String>) -> Self {
+        for key in ["inputResponses", "requestState"] {
+            self.params.remove(key);
+        }
+        if !answers.is_empty() {
+            self.params.insert("inputResponses".to_owned(), answers.into());
+        }
+        if let Some(state) = state {
+            self.params.insert("requestState".to_owned(), state.into());
+        }
+        self
+    }
+}
+
+/// What happens while a request is on its way.
+#[derive(Debug)]
+pub enum Event {
+    /// `notifications/progress`, with the caller's token.
+    Progress(Object),
+    /// `notifications/message`.
+    Log(Object),
+    /// `notifications/resources/updated`, on a subscription.
+    Updated(Object),
+    /// Any other notification that belongs to this request.
+    Other {
+        /// Which.
+        method: String,
+        /// As it came.
+        params: Object,
+    },
+    /// The upstream asks something: `sampling/createMessage`, `elicitation/create` or `roots/list`.
+    Ask {
+        /// What an answer is for.
+        key: AskKey,
+        /// Which of the three.
+        method: String,
+        /// As it came.
+        params: Object,
+    },
+    /// The upstream no longer wants an answer to this.
+    Withdrawn(AskKey),
+    /// It has ended. Nothing comes after this.
+    Done(Result<Outcome, Fault>),
+}
+
+/// What an upstream answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The result, as it came.
+    Complete(Value),
+    /// A modern upstream needs to know something first: see [`Request::with_input`].
+    NeedInput {
+        /// Its questions, by its keys for them, as they came.
+        requests: Object,
+        /// To be given back as it is.
+        state: Option<String>,
+    },
+    /// An error of the upstream, as it came.
+    Error(RpcError),
+}
+
+/// A request on its way. Dropped before its end, it is cancelled at the upstream.
+pub struct InFlight {
+    upstream: Arc<Inner>,
+    request: Request,
+    /// By which the caller wants to be told of progress.
+    token: Option<Value>,
+    ticket: Option<Ticket>,
+    era: Era,
+    /// When it will have taken too long: as it is, and whatever happens. Set when it is first sent.
+    deadline: Option<Instant>,
+    last_deadline: Instant,
+    /// The questions that the caller has not answered.
+    asks: Vec<AskKey>,
+    /// Whether it may be sent once more, where the upstream has not looked at it.
+    again: bool,
+    /// Whether it is to be looked at before what its headers must be.
+    refresh: bool,
+    over: bool,
+}
+
+impl InFlight {
+    pub(crate) fn new(upstream: Arc<Inner>, mut request: Request) -> Self {
+        let token = take_progress_token(&mut request.params);
+        Self {
+            upstream,
+            request,
+            token,
+            ticket: None,
+            era: Era::Legacy,
+            deadline: None,
+            last_deadline: Instant::now() + LONGEST,
+            asks: Vec::new(),
+            again: true,
+            refresh: false,
+            over: false,
+        }
+    }
+
+    /// What happens next. `None`: nothing, as it has ended. Nothing is lost when this is dropped
+    /// while it waits.
+    pub async fn next(&mut self) -> Option<Event> {
+        while !self.over {
+            if self.ticket.is_none()
+                && let Err(trouble) = self.begin().await
+            {
+                return Some(self.end(Err(trouble)));
+            }
+            let until = self.until();
+            let ticket = self.ticket.as_mut().expect("begun above");
+            let timed_out = async {
+                match until {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let event = tokio::select! {
+                biased;
+                Some(happening) = ticket.happenings.recv() => self.happened(happening),
+                done = &mut ticket.done => self.done(ended(done)),
+                () = timed_out => Some(self.timed_out()),
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+        None
+    }
+
+    /// Waits for the end. What the upstream asks is refused, and what it tells is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer.
+    pub async fn outcome(mut self) -> Result<Outcome, Fault> {
+        loop {
+            match self.next().await {
+                Some(Event::Done(done)) => return done,
+                Some(Event::Ask { key, .. }) => {
+                    let nobody = RpcError::new(RpcError::INTERNAL, "nobody can be asked");
+                    self.answer(key, Err(nobody)).await?;
+                }
+                Some(
+                    Event::Progress(_)
+                    | Event::Log(_)
+                    | Event::Updated(_)
+                    | Event::Other { .. }
+                    | Event::Withdrawn(_),
+                ) => {}
+                None => return Err(self.upstream.fault(&self.request.method, Trouble::Closed)),
+            }
+        }
+    }
+
+    /// Answers what the upstream asked. An answer to what it no longer wants to know is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Where it could not be sent.
+    pub async fn answer(
+        &mut self,
+        key: AskKey,
+        answer: Result<Value, RpcError>,
+    ) -> Result<(), Fault> {
+        self.asks.retain(|asked| *asked != key);
+        self.extend();
+        let Some(ticket) = &self.ticket else { return Ok(()) };
+        let answered = ticket.answer(key, &answer).await;
+        answered.map_err(|trouble| self.upstream.fault("answering a question", trouble))
+    }
+
+    /// Sends it. Dropped while it waits, nothing has been sent.
+    async fn begin(&mut self) -> Result<(), Trouble> {
+        let mut connection = self.upstream.connection().await?;
+        let calls_a_tool = self.request.method == "tools/call";
+        if connection.has_headers()
+            && calls_a_tool
+            && (self.refresh || self.upstream.known().is_none())
+        {
+            // What it cannot be known to want in its headers, it will ask for.
+            let _listed = self.upstream.refresh().await;
+            self.refresh = false;
+            connection = self.upstream.connection().await?;
+        }
+        let known = self.upstream.known();
+        let wire_name = self.request.params.get("name").and_then(Value::as_str);
+        let tool = known
+            .iter()
+            .flat_map(|known| &known.tools)
+            .find(|tool| calls_a_tool && Some(tool.wire_name.as_str()) == wire_name);
+        if self.deadline.is_none() {
+            self.last_deadline = Instant::now() + LONGEST.max(self.upstream.settings.plan.timeout);
+            self.extend();
+        }
+        let sending = Sending {
+            method: &self.request.method,
+            params: &mut self.request.params,
+            // Of a tool we want it for ourselves: it shows that there is something to wait for.
+            progress: self.token.is_some() || calls_a_tool,
+            capabilities: self.request.capabilities.as_ref(),
+            header_params: tool.map(|tool| tool.header_params.as_slice()).unwrap_or_default(),
+        };
+        let subscribes = self.request.method == "subscriptions/listen";
+        let whose = Whose { session: Some(self.request.session.clone()), subscribes };
+        let beginning = connection.begin(&self.upstream.settings.client, whose, sending);
+        let until = self.deadline.unwrap_or(self.last_deadline);
+        let timed_out = Trouble::TimedOut(self.upstream.settings.plan.timeout);
+        let ticket = timeout_at(until, beginning).await.map_err(|_| timed_out)?;
+        self.ticket = Some(match ticket {
+            // It went just now, and nothing was sent.
+            Err(_) if connection.has_ended() && self.again => {
+                self.again = false;
+                return Box::pin(self.begin()).await;
+            }
+            ticket => ticket?,
+        });
+        self.era = connection.peer.era;
+        Ok(())
+    }
+
+    /// When it will have taken too long. `None`: never, as it is a subscription.
+    fn until(&self) -> Option<Instant> {
+        if self.request.method == "subscriptions/listen" {
+            return None;
+        }
+        // For as long as the caller has to think, the upstream cannot be too slow.
+        let waits_for_us = !self.asks.is_empty();
+        Some(self.deadline.filter(|_| !waits_for_us).unwrap_or(self.last_deadline))
+    }
+
+    fn timed_out(&mut self) -> Event {
+        let allowed = self.upstream.settings.plan.timeout;
+        let at_last = Instant::now() >= self.last_deadline;
+        let most = if at_last { LONGEST.max(allowed) } else { allowed };
+        self.end(Err(Trouble::TimedOut(most)))
+    }
+
+    fn extend(&mut self) {
+        let until = Instant::now() + self.upstream.settings.plan.timeout;
+        self.deadline = Some(until.min(self.last_deadline));
+    }
+
+    fn happened(&mut self, happening: Happening) -> Option<Event> {
+        match happening {
+            Happening::Notification { method, mut params } => Some(match method.as_str() {
+                "notifications/progress" => {
+                    self.extend();
+                    let token = self.token.clone()?;
+                    params.insert("progressToken".to_owned(), token);
+                    Event::Progress(params)
+                }
+                "notifications/message" => Event::Log(params),
+                "notifications/resources/updated" => Event::Updated(params),
+                _ => Event::Other { method, params },
+            }),
+            Happening::Ask { key, method, params } => {
+                self.asks.push(key);
+                Some(Event::Ask { key, method, params })
+            }
+            Happening::Withdrawn(key) => {
+                self.asks.retain(|asked| *asked != key);
+                Some(Event::Withdrawn(key))
+            }
+        }
+    }
+
+    /// `None`: it is sent once more.
+    fn done(&mut self, done: Done) -> Option<Event> {
+        let outcome = match done {
+            Done::Answer(Ok(result), _) => Ok(judge(result, self.era)),
+            Done::Answer(Err(error), _)
+                if error.code == RpcError::HEADER_MISMATCH
+                    && self.era == Era::Modern
+                    && self.again =>
+            {
+                self.refresh = true;
+                return self.once_more();
+            }
+            Done::Answer(Err(error), _) => Ok(Outcome::Error(error)),
+            Done::SessionGone if self.again => return self.once_more(),
+            Done::SessionGone => Err(Trouble::lost("it forgets each session at once")),
+            Done::Trouble(trouble) => Err(trouble),
+        };
+        Some(self.end(outcome))
+    }
+
+    fn once_more(&mut self) -> Option<Event> {
+        self.again = false;
+        self.ticket = None;
+        self.asks.clear();
+        None
+    }
+
+    fn end(&mut self, outcome: Result<Outcome, Trouble>) -> Event {
+        self.over = true;
+        self.ticket = None;
+        let fault = |trouble| self.upstream.fault(&self.request.method, trouble);
+        Event::Done(outcome.map_err(fault))
+    }
+}
+
+/// What a result means. Kinds of result that we do not know are for the caller to judge.
+fn judge(mut result: Value, era: Era) -> Outcome {
+    let kind = result.get("resultType").and_then(Value::as_str);
+    if era == Era::Legacy || kind != Some("input_required") {
+        return Outcome::Complete(result);
+    }
+    let requests = result.get_mut("inputRequests").map(Value::take).map(object);
+    let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
+    Outcome::NeedInput { requests: requests.unwrap_or_default(), state }
+}

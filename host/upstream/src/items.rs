@@ -1,0 +1,301 @@
+//! What an upstream lists, made fit to be listed by us: its texts are written by somebody we do not
+//! know, and read by models and people.
+
+use serde_json::Value;
+
+use crate::digest::digest;
+use crate::headers::{self, HeaderParam};
+use crate::message::Object;
+use crate::names::{Names, is_legal};
+use crate::text;
+
+/// Longest texts, in characters.
+const NAME: usize = 128;
+const TITLE: usize = 200;
+const DESCRIPTION: usize = 4000;
+
+/// Longest name by which something is called at its upstream, in bytes.
+const WIRE_NAME: usize = 1024;
+
+/// Largest schema, in bytes of JSON, and the deepest.
+const SCHEMA_BYTES: usize = 64 * 1024;
+const SCHEMA_DEPTH: usize = 64;
+
+/// A tool of an upstream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// `[A-Za-z0-9_.-]{1,64}`, and no other tool of this upstream has it.
+    pub name: String,
+    /// What its upstream calls it: the `name` of `tools/call`.
+    pub wire_name: String,
+    /// Its definition with [`Self::name`], with texts that are fit to be shown. What nobody here
+    /// knows is as it came.
+    pub definition: Object,
+    /// SHA-256 of its definition as it came: of name, title, description, schemas and annotations.
+    pub digest: String,
+    /// What of its arguments goes into headers too.
+    pub(crate) header_params: Vec<HeaderParam>,
+}
+
+/// A prompt of an upstream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// As [`Tool::name`].
+    pub name: String,
+    /// What its upstream calls it: the `name` of `prompts/get`.
+    pub wire_name: String,
+    /// As [`Tool::definition`].
+    pub definition: Object,
+}
+
+/// Tools as they can be listed, and what is wrong with those that cannot. `headers`: whether their
+/// arguments may have to go into headers.
+pub(crate) fn tools(raw: Vec<Value>, headers: bool, warnings: &mut Vec<String>) -> Vec<Tool> {
+    named(raw, "tool", warnings, |mut definition, wire_name, name| {
+        let digest = digest(&definition);
+        if !definition.contains_key("inputSchema") {
+            return Err("it has no `inputSchema`".to_owned());
+        }
+        let mut header_params = Vec::new();
+        for key in ["inputSchema", "outputSchema"] {
+            let Some(schema) = definition.get_mut(key) else { continue };
+            let Value::Object(schema) = schema else {
+                return Err(format!("its `{key}` is no object"));
+            };
+            check_schema(key, schema)?;
+            if headers && key == "inputSchema" {
+                header_params = headers::params_of(schema)?;
+            }
+            clean_schema(schema);
+        }
+        if let Some(Value::Object(annotations)) = definition.get_mut("annotations") {
+            clean(annotations, "title", |title| text::line(title, TITLE));
+        }
+        clean_texts(&mut definition);
+        definition.insert("name".to_owned(), name.clone().into());
+        Ok(Tool { name, wire_name, definition, digest, header_params })
+    })
+}
+
+/// Prompts as they can be listed, and what is wrong with those that cannot.
+pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Prompt> {
+    named(raw, "prompt", warnings, |mut definition, wire_name, name| {
+        if let Some(Value::Array(arguments)) = definition.get_mut("arguments") {
+            for argument in arguments {
+                let Some(argument) = argument.as_object_mut() else {
+                    return Err("one of its arguments is no object".to_owned());
+                };
+                if !argument.get("name").and_then(Value::as_str).is_some_and(text::is_plain) {
+                    return Err("the name of one of its arguments is no plain text".to_owned());
+                }
+                clean_texts(argument);
+            }
+        }
+        clean_texts(&mut definition);
+        definition.insert("name".to_owned(), name.clone().into());
+        Ok(Prompt { name, wire_name, definition })
+    })
+}
+
+/// Resources, or templates of them, as they can be listed, and what is wrong with those that cannot.
+/// `key`: what holds their address, `uri` or `uriTemplate`.
+pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) -> Vec<Object> {
+    let mut resources = Vec::new();
+    for value in raw {
+        let Value::Object(mut resource) = value else {
+            warnings.push("a resource is left out: it is no object".to_owned());
+            continue;
+        };
+        let address = resource.get(key).and_then(Value::as_str);
+        if !address.is_some_and(|address| !address.is_empty() && text::is_plain(address)) {
+            let shown = text::line(address.unwrap_or_default(), NAME);
+            warnings.push(format!("the resource {shown:?} is left out: its `{key}` is none"));
+            continue;
+        }
+        clean(&mut resource, "name", |name| text::line(name, NAME));
+        clean_texts(&mut resource);
+        resources.push(resource);
+    }
+    resources
+}
+
+/// Makes things of objects with names.
+fn named<T>(
+    raw: Vec<Value>,
+    what: &str,
+    warnings: &mut Vec<String>,
+    make: impl Fn(Object, String, String) -> Result<T, String>,
+) -> Vec<T> {
+    let name_of = |value: &Value| value.get("name").and_then(Value::as_str).map(str::to_owned);
+    let originals: Vec<_> = raw.iter().filter_map(name_of).collect();
+    let mut names = Names::new(originals.iter().map(String::as_str));
+    let mut seen = std::collections::HashSet::new();
+    let mut things = Vec::new();
+    for value in raw {
+        let original = name_of(&value).unwrap_or_default();
+        let made = (|| {
+            let Value::Object(definition) = value else { return Err("it is no object".to_owned()) };
+            if original.is_empty() || original.len() > WIRE_NAME {
+                return Err(format!("its name is empty, or longer than {WIRE_NAME} bytes"));
+            }
+            if !seen.insert(original.clone()) {
+                return Err("there is another with its name".to_owned());
+            }
+            let name = match is_legal(&original) {
+                true => original.clone(),
+                false => names.instead_of(&original).ok_or("its name is made to be another's")?,
+            };
+            make(definition, original.clone(), name)
+        })();
+        match made {
+            Ok(thing) => things.push(thing),
+            Err(why) => {
+                let shown = text::line(&original, NAME);
+                warnings.push(format!("the {what} {shown:?} is left out: {why}"));
+            }
+        }
+    }
+    things
+}
+
+fn check_schema(key: &str, schema: &Object) -> Result<(), String> {
+    let size = serde_json::to_string(schema).expect("JSON values have JSON for them").len();
+    if size > SCHEMA_BYTES {
+        return Err(format!("its `{key}` has more than {SCHEMA_BYTES} bytes"));
+    }
+    if schema.values().map(depth).max().unwrap_or_default() >= SCHEMA_DEPTH {
+        return Err(format!("its `{key}` is deeper than {SCHEMA_DEPTH} levels"));
+    }
+    Ok(())
+}
+
+/// How many arrays and objects are around what is innermost. What was parsed is at most 128 deep.
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Object(members) => members.values().map(depth).max(),
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    1 + inner.unwrap_or_default()
+}
+
+/// Cleans what a schema says to its readers, and nothing that is data.
+fn clean_schema(schema: &mut Object) {
+    clean_texts(schema);
+    for (key, value) in schema {
+        match (key.as_str(), value) {
+            ("const" | "default" | "enum" | "examples", _) => {}
+            // Here, names are no keywords: anything may be called `examples`.
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                Value::Object(schemas),
+            ) => schemas.values_mut().for_each(clean_within),
+            (_, value) => clean_within(value),
+        }
+    }
+}
+
+fn clean_within(value: &mut Value) {
+    match value {
+        Value::Object(schema) => clean_schema(schema),
+        Value::Array(items) => items.iter_mut().for_each(clean_within),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn clean_texts(object: &mut Object) {
+    clean(object, "title", |title| text::line(title, TITLE));
+    clean(object, "description", |description| text::block(description, DESCRIPTION));
+}
+
+/// Cleans one text, where it is one.
+fn clean(object: &mut Object, key: &str, cleaned: impl Fn(&str) -> String) {
+    if let Some(Value::String(text)) = object.get_mut(key) {
+        *text = cleaned(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn one(definition: Value) -> Result<Tool, Vec<String>> {
+        let mut warnings = Vec::new();
+        tools(vec![definition], true, &mut warnings).pop().ok_or(warnings)
+    }
+
+    #[test]
+    fn what_is_shown_is_clean_and_the_rest_as_it_came() {
+        let tool = one(json!({
+            "name": "run\u{e0041} it", "title": "\u{1b}[31mRun\n", "description": "x".repeat(5000),
+            "inputSchema": {"type": "object", "x-odd": {"description": "a\u{202e}b"}, "properties": {
+                "examples": {"description": "i\u{200b}j"},
+                "description": {"type": "string", "description": "c\u{200b}d", "default": "e\u{200b}f",
+                    "examples": [{"description": "g\u{200b}h"}]}}},
+            "hologram": [1, null, {"title": 7}],
+        }))
+        .unwrap();
+        assert!(tool.name.starts_with("run__it-"), "{}", tool.name);
+        assert_eq!(tool.wire_name, "run\u{e0041} it");
+        let shown = &tool.definition;
+        assert_eq!((&shown["name"], &shown["title"]), (&json!(tool.name), &json!("Run")));
+        assert_eq!(shown["description"].as_str().unwrap().chars().count(), 4001);
+        assert_eq!(shown["hologram"], json!([1, null, {"title": 7}]));
+        let schema = &shown["inputSchema"];
+        assert_eq!(schema["x-odd"]["description"], "ab");
+        assert_eq!(schema["properties"]["examples"]["description"], "ij");
+        assert_eq!(
+            schema["properties"]["description"],
+            json!({"type": "string", "description": "cd", "default": "e\u{200b}f",
+                "examples": [{"description": "g\u{200b}h"}]})
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_listed_is_left_out_with_why() {
+        let nested = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
+        for (definition, why) in [
+            (json!(7), "no object"),
+            (json!({"name": "", "inputSchema": {}}), "empty"),
+            (json!({"name": "a"}), "`inputSchema`"),
+            (json!({"name": "a", "inputSchema": true}), "`inputSchema` is no object"),
+            (json!({"name": "a", "inputSchema": {}, "outputSchema": []}), "`outputSchema`"),
+            (json!({"name": "a", "inputSchema": nested}), "deeper"),
+            (json!({"name": "a", "inputSchema": {"x": "y".repeat(70_000)}}), "more than 65536"),
+            (json!({"name": "a", "inputSchema": {"x-mcp-header": "A"}}), "x-mcp-header"),
+        ] {
+            let warnings = one(definition).unwrap_err();
+            assert!(warnings[0].contains(why), "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_with_one_name_there_is_one() {
+        let mut warnings = Vec::new();
+        let twin = |title| json!({"name": "a", "title": title, "inputSchema": {}});
+        let both = tools(vec![twin("first"), twin("second")], false, &mut warnings);
+        assert_eq!((both.len(), warnings.len()), (1, 1));
+        assert_eq!(both[0].definition["title"], "first");
+    }
+
+    #[test]
+    fn resources_keep_their_address() {
+        let mut warnings = Vec::new();
+        let raw = vec![
+            json!({"uri": "x://a b", "name": "a\u{200b}\nb", "odd": {}}),
+            json!({"uri": "x://\u{202e}"}),
+            json!({"name": "none"}),
+        ];
+        let listed = resources(raw, "uri", &mut warnings);
+        assert_eq!(listed.len(), 1);
+        assert_eq!(
+            Value::from(listed[0].clone()),
+            json!({"uri": "x://a b", "name": "a b", "odd": {}})
+        );
+        assert_eq!(warnings.len(), 2);
+        let prompt = json!({"name": "p", "arguments": [{"name": "a\u{200b}"}]});
+        assert!(prompts(vec![prompt], &mut warnings).is_empty());
+    }
+}

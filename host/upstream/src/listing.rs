@@ -1,0 +1,189 @@
+//! All that an upstream offers, page by page.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::connection::{Client, Connection, Failure, Peer};
+use crate::fault::Trouble;
+use crate::items::{self, Prompt, Tool};
+use crate::message::{Object, RpcError};
+use crate::text;
+
+/// Most pages of one list, and most things of each kind.
+const PAGES: usize = 100;
+const TOOLS: usize = 1000;
+const PROMPTS: usize = 1000;
+const RESOURCES: usize = 10_000;
+
+/// Most warnings about one upstream.
+const WARNINGS: usize = 100;
+
+/// Longest cursor, in bytes.
+const CURSOR_BYTES: usize = 16 * 1024;
+
+/// What an upstream offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// Who it is.
+    pub peer: Peer,
+    /// Its tools, in its order.
+    pub tools: Vec<Tool>,
+    /// Its prompts.
+    pub prompts: Vec<Prompt>,
+    /// Its resources: raw, with texts that are fit to be shown.
+    pub resources: Vec<Object>,
+    /// Its templates of resources, likewise.
+    pub templates: Vec<Object>,
+    /// What was left out, and why.
+    pub warnings: Vec<String>,
+}
+
+/// What is different between two listings, by the names of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New ones.
+    pub added: Vec<String>,
+    /// Those that are no longer there.
+    pub removed: Vec<String>,
+    /// Those that say something else about themselves now.
+    pub changed: Vec<String>,
+}
+
+impl Listing {
+    /// The tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// What has happened to tools since an earlier listing.
+    pub fn changes_since(&self, earlier: &Self) -> Changes {
+        let mut changes = Changes::default();
+        for tool in &self.tools {
+            match earlier.tool(&tool.name) {
+                None => changes.added.push(tool.name.clone()),
+                Some(old) if old.digest != tool.digest => changes.changed.push(tool.name.clone()),
+                Some(_) => {}
+            }
+        }
+        let gone = earlier.tools.iter().filter(|old| self.tool(&old.name).is_none());
+        changes.removed.extend(gone.map(|old| old.name.clone()));
+        changes
+    }
+}
+
+/// A listing, and how long it holds according to its upstream.
+pub(crate) struct Fetched {
+    pub(crate) listing: Listing,
+    pub(crate) fresh_for: Option<Duration>,
+}
+
+/// Asks for all that an upstream offers. A page has at most `most` bytes, and may take `time`.
+pub(crate) async fn fetch(
+    connection: &Connection,
+    client: &Client,
+    most: usize,
+    time: Duration,
+) -> Result<Fetched, Trouble> {
+    let mut pages = Pages { connection, client, most, time, fresh_for: None, warnings: Vec::new() };
+    let peer = &connection.peer;
+    let mut tools = Vec::new();
+    let mut prompts = Vec::new();
+    let mut resources = Vec::new();
+    let mut templates = Vec::new();
+    if peer.offers("tools") {
+        tools = pages.all("tools/list", "tools", TOOLS).await?;
+    }
+    if peer.offers("prompts") {
+        prompts = pages.all("prompts/list", "prompts", PROMPTS).await?;
+    }
+    if peer.offers("resources") {
+        resources = pages.all("resources/list", "resources", RESOURCES).await?;
+        let method = "resources/templates/list";
+        templates = pages.all(method, "resourceTemplates", RESOURCES).await?;
+    }
+    let mut warnings = pages.warnings;
+    let listing = Listing {
+        peer: peer.clone(),
+        tools: items::tools(tools, connection.has_headers(), &mut warnings),
+        prompts: items::prompts(prompts, &mut warnings),
+        resources: items::resources(resources, "uri", &mut warnings),
+        templates: items::resources(templates, "uriTemplate", &mut warnings),
+        warnings: Vec::new(),
+    };
+    if warnings.len() > WARNINGS {
+        let more = warnings.len() - WARNINGS;
+        warnings.truncate(WARNINGS);
+        warnings.push(format!("and {more} more"));
+    }
+    Ok(Fetched { listing: Listing { warnings, ..listing }, fresh_for: pages.fresh_for })
+}
+
+struct Pages<'a> {
+    connection: &'a Connection,
+    client: &'a Client,
+    most: usize,
+    time: Duration,
+    /// The shortest time that any page holds.
+    fresh_for: Option<Duration>,
+    warnings: Vec<String>,
+}
+
+impl Pages<'_> {
+    /// All of one list, up to `most` things.
+    async fn all(&mut self, method: &str, key: &str, most: usize) -> Result<Vec<Value>, Trouble> {
+        let mut things = Vec::new();
+        let mut cursors = HashSet::new();
+        let mut cursor: Option<String> = None;
+        let mut bytes = 0;
+        for _ in 0..PAGES {
+            let mut params = Object::new();
+            if let Some(cursor) = cursor.take() {
+                params.insert("cursor".to_owned(), cursor.into());
+            }
+            let asked = self.connection.ask(self.client, method, params, self.time).await;
+            let (mut page, size) = match asked {
+                Ok((Value::Object(page), size)) => (page, size),
+                Ok(_) => return Err(Trouble::protocol(format!("{method} answers no object"))),
+                Err(Failure::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
+                    self.warnings.push(format!("{method} is not known there"));
+                    return Ok(things);
+                }
+                Err(failure) => return Err(failure.into()),
+            };
+            bytes += size;
+            if bytes > self.most {
+                return Err(Trouble::TooLarge(self.most));
+            }
+            self.note_freshness(&page);
+            let Some(Value::Array(more)) = page.remove(key) else {
+                return Err(Trouble::protocol(format!("{method} answers no list of {key}")));
+            };
+            things.extend(more);
+            if things.len() > most {
+                self.warnings.push(format!("{method}: only the first {most} are listed"));
+                things.truncate(most);
+                return Ok(things);
+            }
+            match page.get("nextCursor").and_then(Value::as_str) {
+                None | Some("") => return Ok(things),
+                Some(next) if next.len() > CURSOR_BYTES || !cursors.insert(next.to_owned()) => {
+                    let shown = text::line(next, 40);
+                    self.warnings.push(format!("{method}: it goes round in circles at {shown:?}"));
+                    return Ok(things);
+                }
+                Some(next) => cursor = Some(next.to_owned()),
+            }
+        }
+        self.warnings.push(format!("{method}: only the first {PAGES} pages are listed"));
+        Ok(things)
+    }
+
+    fn note_freshness(&mut self, page: &Object) {
+        if let Some(ttl) = page.get("ttlMs").and_then(Value::as_u64) {
+            let ttl = Duration::from_millis(ttl);
+            self.fresh_for = Some(self.fresh_for.map_or(ttl, |other| other.min(ttl)));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! JSON-RPC as MCP uses it, without types for what is inside: nothing is lost that nobody here knows.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A JSON object as it was sent, in its order.
+pub type Object = Map<String, Value>;
+
+/// An error that one side answers a request of the other with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// What kind it is. Those of JSON-RPC and MCP are from -32768 to -32000.
+    pub code: i64,
+    /// In words.
+    #[serde(default)]
+    pub message: String,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// It cannot be done now, or at all.
+    pub const INTERNAL: i64 = -32603;
+    /// MCP 2026-07-28: the headers of a request do not fit its body.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// MCP 2026-07-28: the other side does not speak this revision.
+    pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+    /// An error with nothing more about it.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+}
+
+/// A message of the other side.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Request {
+        id: Value,
+        method: String,
+        params: Object,
+    },
+    Notification {
+        method: String,
+        params: Object,
+    },
+    /// The answer to a request of ours, by its number.
+    Answer {
+        id: u64,
+        answer: Result<Value, RpcError>,
+    },
+    /// An error that does not say which request it is about.
+    Complaint(RpcError),
+}
+
+/// Reads one message, or a batch of them (which 2025-03-26 allows).
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, String> {
+    match serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))? {
+        Value::Object(object) => Ok(vec![one(object)?]),
+        Value::Array(batch) => batch.into_iter().map(|value| one(object(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Err("JSON, but no message".to_owned())
+        }
+    }
+}
+
+/// An object, or an empty one in the place of what is none.
+pub(crate) fn object(value: Value) -> Object {
+    let Value::Object(object) = value else { return Object::new() };
+    object
+}
+
+fn one(mut object: Object) -> Result<Message, String> {
+    let id = object.remove("id").filter(|id| !id.is_null());
+    if let Some(method) = object.remove("method") {
+        let Value::String(method) = method else {
+            return Err("a `method` that is no text".to_owned());
+        };
+        let params = object.remove("params").map(self::object).unwrap_or_default();
+        return Ok(match id {
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
+        });
+    }
+    let answer = match (object.remove("result"), object.remove("error")) {
+        (Some(result), None) => Ok(result),
+        (_, Some(error)) => Err(serde_json::from_value(error)
+            .map_err(|error| format!("an error that is none of JSON-RPC: {error}"))?),
+        (None, None) => return Err("neither a request nor an answer".to_owned()),
+    };
+    match (id, answer) {
+        (None, Err(error)) => Ok(Message::Complaint(error)),
+        (None, Ok(_)) => Err("an answer without an id".to_owned()),
+        (Some(id), answer) => match id.as_u64() {
+            Some(id) => Ok(Message::Answer { id, answer }),
+            None => Err("an answer with an id that we never gave".to_owned()),
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, I: Serialize> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<I>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a Object>,
+}
+
+fn bytes(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("JSON values have JSON for them")
+}
+
+/// A request, as bytes.
+pub(crate) fn request(id: u64, method: &str, params: Option<&Object>) -> Vec<u8> {
+    bytes(&Outgoing { jsonrpc: "2.0", id: Some(id), method, params })
+}
+
+/// A notification, as bytes.
+pub(crate) fn notification(method: &str, params: Option<&Object>) -> Vec<u8> {
+    bytes(&Outgoing::<u64> { jsonrpc: "2.0", id: None, method, params })
+}
+
+/// That a request of ours is no longer wanted, as bytes.
+pub(crate) fn cancelled(id: u64) -> Vec<u8> {
+    let params = json!({"requestId": id, "reason": "no longer wanted"});
+    notification("notifications/cancelled", params.as_object())
+}
+
+/// An answer to a request of the other side, as bytes.
+pub(crate) fn answer(id: &Value, answer: &Result<Value, RpcError>) -> Vec<u8> {
+    bytes(&match answer {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_told_apart_and_nothing_is_lost() {
+        let text =
+            r#"{"jsonrpc":"2.0","id":7,"result":{"z":1,"content":[{"type":"hologram"}],"a":2}}"#;
+        let mut read_one = read(text.as_bytes()).unwrap();
+        let Some(Message::Answer { id: 7, answer: Ok(result) }) = read_one.pop() else {
+            panic!("an answer to 7")
+        };
+        assert_eq!(result.to_string(), r#"{"z":1,"content":[{"type":"hologram"}],"a":2}"#);
+        let batch = br#"[{"id":"a","method":"ping"},{"method":"x","params":[1]},
+            {"id":null,"error":{"code":-32700}},{"id":3,"error":{"code":1,"message":"m","data":[]}}]"#;
+        let kinds = read(batch).unwrap();
+        assert!(matches!(&kinds[0], Message::Request { id, .. } if id == "a"));
+        assert!(matches!(&kinds[1], Message::Notification { params, .. } if params.is_empty()));
+        assert!(matches!(&kinds[2], Message::Complaint(error) if error.code == -32700));
+        assert!(matches!(&kinds[3], Message::Answer { id: 3, answer: Err(e) } if e.data.is_some()));
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for text in ["", "{", "7", "null", "[1]", "{}", r#"{"id":1}"#, r#"{"method":1}"#] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        for text in [r#"{"id":-1,"result":{}}"#, r#"{"id":"1","result":{}}"#, r#"{"result":{}}"#] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read("[".repeat(100_000).as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! Names that every client takes, for things whose own name not every client would.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+/// Longest name, in characters.
+const LONGEST: usize = 64;
+
+/// Whether every client takes this name.
+pub(crate) fn is_legal(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+}
+
+/// Names that are given to things, each to one of them.
+pub(crate) struct Names {
+    taken: HashSet<String>,
+}
+
+impl Names {
+    /// For things with these names, of which the legal ones are kept.
+    pub(crate) fn new<'a>(originals: impl Iterator<Item = &'a str>) -> Self {
+        Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
+    }
+
+    /// A name that is made from an illegal one, and is the same each time: what is legal of it, and a
+    /// digest of all of it. `None`: somebody made another's name on purpose.
+    pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
+        let digest = hex(&Sha256::digest(original));
+        [8, 16, 32].into_iter().find_map(|length| {
+            let legal =
+                |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
+            let readable: String = original.chars().take(LONGEST - 1 - length).map(legal).collect();
+            let name = format!("{readable}-{}", &digest[..length]);
+            self.taken.insert(name.clone()).then_some(name)
+        })
+    }
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes all");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn illegal_names_become_legal_ones_that_stay_the_same() {
+        for legal in ["a", "get_it", "a.b-c", &"x".repeat(64)] {
+            assert!(is_legal(legal), "{legal}");
+        }
+        let long = "x".repeat(500);
+        let originals = ["", "a b", "a/b", "näme", "a\u{202e}b", "../x", &long, "a\nb"];
+        let mut names = Names::new(originals.into_iter());
+        let given: Vec<_> = originals.iter().map(|name| names.instead_of(name).unwrap()).collect();
+        assert!(given.iter().all(|name| is_legal(name)), "{given:?}");
+        assert_eq!(given.iter().collect::<HashSet<_>>().len(), given.len());
+        let mut alone = Names::new(["a/b"].into_iter());
+        assert_eq!(alone.instead_of("a/b").as_ref(), Some(&given[2]));
+        assert!(given[2].starts_with("a_b-"));
+    }
+
+    #[test]
+    fn a_name_made_to_be_taken_for_another_does_not_get_it() {
+        let made = Names::new(["a b"].into_iter()).instead_of("a b").unwrap();
+        let mut names = Names::new(["a b", &made].into_iter());
+        assert_ne!(names.instead_of("a b").unwrap(), made);
+    }
+}

@@ -1,0 +1,197 @@
+//! How messages get to an upstream and back: over a child's pipes, or over HTTP in two forms.
+
+mod http;
+mod requests;
+mod sse;
+mod stdio;
+
+use std::sync::Arc;
+
+use reqwest::header::HeaderMap;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::calls::{AskKey, Calls, Done, Entered, Happening, Whose};
+use crate::fault::Trouble;
+use crate::message;
+
+pub(crate) use http::Http;
+pub(crate) use sse::Sse;
+pub(crate) use stdio::Stdio;
+
+/// Which kind of MCP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// With a handshake and sessions: 2024-11-05 to 2025-11-25.
+    Legacy,
+    /// Without: 2026-07-28.
+    Modern,
+}
+
+/// A request as it is sent.
+pub(crate) struct Outgoing {
+    pub(crate) body: Vec<u8>,
+    /// Only HTTP has them.
+    pub(crate) headers: HeaderMap,
+    pub(crate) era: Era,
+}
+
+/// A way to an upstream.
+pub(crate) enum Wire {
+    Stdio(Stdio),
+    Http(Http),
+    Sse(Sse),
+}
+
+/// A place for one message on its way out.
+enum Place<'a> {
+    Queue(mpsc::Permit<'a, Vec<u8>>),
+    Http(&'a Http),
+    Sse(&'a Sse),
+}
+
+impl Wire {
+    async fn place(&self) -> Result<Place<'_>, Trouble> {
+        Ok(match self {
+            Self::Stdio(stdio) => Place::Queue(stdio.place().await?),
+            Self::Http(http) => Place::Http(http),
+            Self::Sse(sse) => Place::Sse(sse),
+        })
+    }
+
+    /// Sends a notification or an answer.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+        match self {
+            Self::Stdio(stdio) => {
+                stdio.place().await?.send(message);
+                Ok(())
+            }
+            Self::Http(http) => http.send(message).await,
+            Self::Sse(sse) => sse.send(message).await,
+        }
+    }
+
+    /// Sends what nobody waits for.
+    fn send_soon(self: &Arc<Self>, messages: Vec<Vec<u8>>) {
+        if messages.is_empty() {
+            return;
+        }
+        match &**self {
+            Self::Stdio(stdio) => messages.into_iter().for_each(|message| stdio.send_soon(message)),
+            Self::Http(http) => http.send_soon(messages),
+            Self::Sse(sse) => sse.send_soon(messages),
+        }
+    }
+
+    /// Ends the connection properly, as far as that takes time.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Stdio(stdio) => stdio.close().await,
+            Self::Http(http) => http.close().await,
+            Self::Sse(sse) => sse.close(),
+        }
+    }
+
+    /// The child's process id.
+    pub(crate) fn process(&self) -> Option<u32> {
+        match self {
+            Self::Stdio(stdio) => stdio.process(),
+            Self::Http(_) | Self::Sse(_) => None,
+        }
+    }
+}
+
+/// A wire with the requests that are on it.
+#[derive(Clone)]
+pub(crate) struct Channel {
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl Channel {
+    /// Sends a request that is made for its number. Dropped while it waits for its turn, nothing has
+    /// been sent.
+    pub(crate) async fn begin(
+        &self,
+        whose: Whose,
+        make: impl FnOnce(u64) -> Outgoing,
+    ) -> Result<Ticket, Trouble> {
+        let place = self.wire.place().await?;
+        let Entered { id, happenings, done } = self.calls.enter(whose)?;
+        let outgoing = make(id);
+        let era = outgoing.era;
+        let exchange = match place {
+            Place::Queue(permit) => {
+                permit.send(outgoing.body);
+                None
+            }
+            Place::Http(http) => Some(http.begin(id, outgoing)),
+            Place::Sse(sse) => Some(sse.begin(id, outgoing.body)),
+        };
+        Ok(Ticket {
+            id,
+            happenings,
+            done,
+            channel: self.clone(),
+            exchange,
+            era,
+            is_handshake: false,
+        })
+    }
+}
+
+/// A request on its way. Dropped before its end, it is cancelled.
+pub(crate) struct Ticket {
+    pub(crate) id: u64,
+    pub(crate) happenings: mpsc::Receiver<Happening>,
+    pub(crate) done: tokio::sync::oneshot::Receiver<Done>,
+    channel: Channel,
+    /// What sends it over HTTP.
+    exchange: Option<AbortHandle>,
+    era: Era,
+    /// A handshake may be given up, but must not be cancelled.
+    pub(crate) is_handshake: bool,
+}
+
+impl Ticket {
+    /// Waits for its end and looks at nothing else.
+    pub(crate) async fn done(&mut self) -> Done {
+        ended((&mut self.done).await)
+    }
+
+    /// Answers a question of the upstream.
+    pub(crate) async fn answer(
+        &self,
+        key: AskKey,
+        answer: &Result<serde_json::Value, message::RpcError>,
+    ) -> Result<(), Trouble> {
+        match self.channel.calls.take_ask(self.id, key) {
+            Some(id) => self.channel.wire.send(message::answer(&id, answer)).await,
+            // It was withdrawn, or the request has ended.
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a request ended. What takes care of it always says; unless all of it is being torn down.
+pub(crate) fn ended(done: Result<Done, tokio::sync::oneshot::error::RecvError>) -> Done {
+    done.unwrap_or_else(|_| Done::Trouble(Trouble::Closed))
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let Some(mut messages) = self.channel.calls.forget(self.id) else { return };
+        if let Some(exchange) = &self.exchange {
+            exchange.abort();
+        }
+        // Over HTTP, the modern way to cancel is to close the response.
+        let by_message = match (&*self.channel.wire, self.era) {
+            (Wire::Http(_), Era::Modern) => false,
+            (Wire::Http(_), Era::Legacy) | (Wire::Stdio(_) | Wire::Sse(_), _) => true,
+        };
+        if by_message && !self.is_handshake {
+            messages.push(message::cancelled(self.id));
+        }
+        self.channel.wire.send_soon(messages);
+    }
+}

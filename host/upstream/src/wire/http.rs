@@ -1,0 +1,331 @@
+//! Streamable HTTP: every message of ours is a request, which is answered by JSON or by events.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, StatusCode};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::requests::{EVENTS, JSON, Requests, SEND, body, is};
+use super::{Era, Outgoing};
+use crate::calls::{Calls, Done, Origin};
+use crate::definition::Address;
+use crate::events::Events;
+use crate::fault::Trouble;
+use crate::message;
+
+pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Longest id of a session, in bytes.
+const SESSION_BYTES: usize = 1024;
+
+/// When a server does not say how long to wait before we come back to a stream, it is this long; and
+/// after failures up to that long.
+const RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// How often it is tried to go on with an answer whose stream was interrupted.
+const RESUMPTIONS: u32 = 5;
+
+/// After its answer, a stream is read to its end so that the connection can be used again: so many
+/// bytes, and for so long.
+const REST_BYTES: usize = 64 * 1024;
+const REST_TIME: Duration = Duration::from_millis(500);
+
+/// A way to a server.
+pub(crate) struct Http {
+    shared: Arc<Shared>,
+    runtime: Handle,
+    end: CancellationToken,
+    _ends_with_this: DropGuard,
+}
+
+struct Shared {
+    requests: Requests,
+    /// Of a legacy server: the session, where it has any.
+    session: Mutex<Option<HeaderValue>>,
+    /// Of a legacy server: what was agreed on.
+    version: OnceLock<HeaderValue>,
+}
+
+impl Http {
+    pub(crate) fn open(
+        address: &Address,
+        calls: &Arc<Calls>,
+        most: usize,
+        connect: Duration,
+    ) -> Result<Self, Trouble> {
+        let requests = Requests::new(address, calls, most, connect)?;
+        let shared = Shared { requests, session: Mutex::default(), version: OnceLock::new() };
+        let end = CancellationToken::new();
+        Ok(Self {
+            shared: Arc::new(shared),
+            runtime: Handle::current(),
+            _ends_with_this: end.clone().drop_guard(),
+            end,
+        })
+    }
+
+    /// Sends a request.
+    pub(crate) fn begin(&self, id: u64, outgoing: Outgoing) -> AbortHandle {
+        let shared = self.shared.clone();
+        let exchange = async move {
+            if let Err(done) = shared.exchange(id, outgoing).await {
+                shared.reply(shared.requests.calls.finish(id, done)).await;
+            }
+        };
+        self.runtime.spawn(exchange).abort_handle()
+    }
+
+    /// Sends a notification or an answer.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+        self.shared.send(message).await
+    }
+
+    /// Sends what nobody waits for.
+    pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
+        let shared = self.shared.clone();
+        self.runtime.spawn(async move { shared.reply(messages).await });
+    }
+
+    /// A legacy server has agreed on a version.
+    pub(crate) fn agree(&self, version: HeaderValue) {
+        // Agreed on once for each connection.
+        let _first = self.shared.version.set(version);
+    }
+
+    /// From now on, what a legacy server says by itself is listened to.
+    pub(crate) fn listen(&self) {
+        let (shared, end) = (self.shared.clone(), self.end.clone());
+        self.runtime.spawn(async move { end.run_until_cancelled(shared.listen()).await });
+    }
+
+    /// Ends the session.
+    pub(crate) async fn close(&self) {
+        self.end.cancel();
+        self.shared.requests.calls.end(&Trouble::Closed);
+        let Some(session) = self.shared.session.lock().take() else { return };
+        self.shared.clone().delete(session).await;
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        self.shared.requests.calls.end(&Trouble::Closed);
+        if let Some(session) = self.shared.session.lock().take() {
+            self.runtime.spawn(self.shared.clone().delete(session));
+        }
+    }
+}
+
+impl Shared {
+    /// What a legacy server wants to see with every request.
+    fn session_headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if let Some(session) = self.session.lock().clone() {
+            headers.insert(SESSION, session);
+        }
+        if let Some(version) = self.version.get() {
+            headers.insert(VERSION, version.clone());
+        }
+        headers
+    }
+
+    /// Sends a request and hands on what comes back, up to its answer.
+    ///
+    /// # Errors
+    ///
+    /// How it ended, where that was not by its answer.
+    async fn exchange(&self, id: u64, outgoing: Outgoing) -> Result<(), Done> {
+        let requests = &self.requests;
+        let mut headers = outgoing.headers;
+        if outgoing.era == Era::Legacy {
+            headers.extend(self.session_headers());
+        }
+        let in_session = headers.contains_key(SESSION);
+        let sent = requests.post(requests.url().clone(), headers, outgoing.body).send().await;
+        let mut response = sent.map_err(|error| Done::Trouble(requests.unanswered(error)))?;
+        if in_session && response.status() == StatusCode::NOT_FOUND {
+            requests.calls.retire(Trouble::lost("it has forgotten the session"));
+            return Err(Done::SessionGone);
+        }
+        if !response.status().is_success() {
+            return Err(requests.refusal(response).await);
+        }
+        if outgoing.era == Era::Legacy && !in_session {
+            self.keep_session(&response)?;
+        }
+        if is(&response, EVENTS) {
+            return self.follow(id, response, outgoing.era).await;
+        }
+        if !is(&response, JSON) {
+            let because = "it answers a request with neither JSON nor events; see that `url` is \
+                that of MCP";
+            return Err(Done::Trouble(Trouble::protocol(because)));
+        }
+        let read = body(&mut response, requests.most).await;
+        let read = read.map_err(|error| Done::Trouble(requests.unanswered(error)))?;
+        let body = read.ok_or(Done::Trouble(Trouble::TooLarge(requests.most)))?;
+        self.reply(requests.calls.receive(&body, Origin::Request(id))).await;
+        if requests.calls.is_open(id) {
+            return Err(Done::Trouble(Trouble::protocol(
+                "it answers something that was not asked",
+            )));
+        }
+        Ok(())
+    }
+
+    fn keep_session(&self, response: &Response) -> Result<(), Done> {
+        let Some(session) = response.headers().get(SESSION) else { return Ok(()) };
+        if session.len() > SESSION_BYTES || session.to_str().is_err() {
+            return Err(Done::Trouble(Trouble::protocol("the id of its session is none")));
+        }
+        *self.session.lock() = Some(session.clone());
+        Ok(())
+    }
+
+    /// Reads the events that a request is answered with. Where they are interrupted, a legacy server
+    /// may be able to go on.
+    async fn follow(&self, id: u64, mut response: Response, era: Era) -> Result<(), Done> {
+        let requests = &self.requests;
+        let mut events = Events::new(requests.most);
+        let mut resumptions = 0;
+        loop {
+            let because = loop {
+                let chunk = match response.chunk().await {
+                    Ok(Some(chunk)) => chunk,
+                    Ok(None) => break "it ended its events before the answer".to_owned(),
+                    Err(error) => break super::requests::describe(error),
+                };
+                for event in events.feed(&chunk) {
+                    self.reply(requests.receive(&event, Origin::Request(id))).await;
+                }
+                if !requests.calls.is_open(id) {
+                    read_rest(response).await;
+                    return Ok(());
+                }
+            };
+            let Some(last) = events.last_id.clone().filter(|_| era == Era::Legacy) else {
+                return Err(Done::Trouble(Trouble::lost(because)));
+            };
+            response = loop {
+                resumptions += 1;
+                if resumptions > RESUMPTIONS {
+                    return Err(Done::Trouble(Trouble::lost(because)));
+                }
+                sleep(events.retry.unwrap_or(RETRY)).await;
+                match self.stream(Some(&last)).await {
+                    Ok(response) if response.status().is_success() => break response,
+                    Ok(_) | Err(_) => {}
+                }
+            };
+        }
+    }
+
+    /// Asks for events: those that come by themselves, or those after `last`.
+    async fn stream(&self, last: Option<&str>) -> reqwest::Result<Response> {
+        let mut request = self
+            .requests
+            .request(Method::GET, self.requests.url().clone())
+            .headers(self.session_headers())
+            .header(header::ACCEPT, HeaderValue::from_static(EVENTS));
+        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+            request = request.header(LAST_EVENT, last);
+        }
+        request.send().await
+    }
+
+    /// Reads what a legacy server says by itself, for as long as it wants to be listened to.
+    async fn listen(&self) {
+        let mut failures = 0;
+        let mut last = None;
+        let mut retry = None;
+        loop {
+            match self.stream(last.as_deref()).await {
+                Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
+                    failures = 0;
+                    let mut events = Events::new(self.requests.most);
+                    self.overhear(response, &mut events).await;
+                    last = events.last_id.or(last);
+                    retry = events.retry.or(retry);
+                }
+                Ok(response) if response.status() == StatusCode::NOT_FOUND => {
+                    if self.session.lock().is_some() {
+                        let gone = Trouble::lost("it has forgotten the session");
+                        self.requests.calls.retire(gone);
+                    }
+                    return;
+                }
+                // It has nothing to say by itself.
+                Ok(response) if !response.status().is_server_error() => return,
+                Ok(_) | Err(_) => failures += 1,
+            }
+            let wait = retry.unwrap_or(RETRY);
+            sleep(wait.max(wait.saturating_mul(1 << failures.min(5)).min(LONGEST_RETRY))).await;
+        }
+    }
+
+    async fn overhear(&self, mut response: Response, events: &mut Events) {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            for event in events.feed(&chunk) {
+                self.reply(self.requests.receive(&event, Origin::Shared)).await;
+            }
+        }
+    }
+
+    async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+        let requests = &self.requests;
+        let sent = requests.post(requests.url().clone(), self.session_headers(), message).send();
+        let response = sent.await.map_err(|error| requests.unanswered(error))?;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        match requests.refusal(response).await {
+            Done::Answer(Err(message::RpcError { message, .. }), _) => {
+                Err(Trouble::protocol(format!("it refuses a notification: {message}")))
+            }
+            Done::Trouble(trouble) => Err(trouble),
+            Done::Answer(Ok(_), _) | Done::SessionGone => Ok(()),
+        }
+    }
+
+    /// Sends what nobody waits for, one after the other.
+    async fn reply(&self, messages: Vec<Vec<u8>>) {
+        for message in messages {
+            if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
+                self.requests.calls.warn(&format!("a message to it was not taken: {trouble}"));
+            }
+        }
+    }
+
+    async fn delete(self: Arc<Self>, session: HeaderValue) {
+        let url = self.requests.url().clone();
+        let mut request = self.requests.request(Method::DELETE, url).header(SESSION, session);
+        if let Some(version) = self.version.get() {
+            request = request.header(VERSION, version.clone());
+        }
+        // A server may not want sessions to be ended, or be gone.
+        let _ended = timeout(SEND, request.send()).await;
+    }
+}
+
+/// Reads on to the end of a response, if that is near.
+async fn read_rest(mut response: Response) {
+    let rest = async {
+        let mut left = REST_BYTES;
+        while let Ok(Some(chunk)) = response.chunk().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    let _near = timeout(REST_TIME, rest).await;
+}

@@ -1,0 +1,176 @@
+//! What both forms of HTTP need: a client that goes where it is told and nowhere else.
+
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use rustls_platform_verifier::ConfigVerifierExt;
+use url::Url;
+
+use crate::calls::{Calls, Done, Origin};
+use crate::definition::Address;
+use crate::events::Event;
+use crate::fault::Trouble;
+use crate::message;
+use crate::text;
+
+/// How long what nobody waits for may take to be sent.
+pub(crate) const SEND: Duration = Duration::from_secs(10);
+
+/// Of an answer that says that something is wrong, so many bytes are read.
+const REFUSAL_BYTES: usize = 64 * 1024;
+
+pub(crate) const EVENTS: &str = "text/event-stream";
+pub(crate) const JSON: &str = "application/json";
+
+/// Requests to one address.
+pub(crate) struct Requests {
+    client: reqwest::Client,
+    address: Address,
+    pub(crate) calls: Arc<Calls>,
+    /// Most bytes of a message.
+    pub(crate) most: usize,
+}
+
+impl Requests {
+    pub(crate) fn new(
+        address: &Address,
+        calls: &Arc<Calls>,
+        most: usize,
+        connect: Duration,
+    ) -> Result<Self, Trouble> {
+        let failed = |error: String| Trouble::NotRunning(error.into());
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls().map_err(failed)?)
+            // Another place was not meant, and must not learn the headers.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(connect)
+            .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| failed(describe(error)))?;
+        Ok(Self { client, address: address.clone(), calls: calls.clone(), most })
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.address.url
+    }
+
+    pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
+        self.client.request(method, url).headers(self.address.headers.clone())
+    }
+
+    /// A message to a URL.
+    pub(crate) fn post(&self, url: Url, headers: HeaderMap, body: Vec<u8>) -> RequestBuilder {
+        self.request(Method::POST, url)
+            .headers(headers)
+            .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
+            .header(header::CONTENT_TYPE, HeaderValue::from_static(JSON))
+            .body(body)
+    }
+
+    /// Why a request was not answered at all. Where nobody is there, the next one connects anew.
+    pub(crate) fn unanswered(&self, error: reqwest::Error) -> Trouble {
+        let nobody = error.is_connect();
+        let because = describe(error);
+        if !nobody {
+            return Trouble::lost(because);
+        }
+        let because = format!("{because}; see that it runs, and that its `url` is right");
+        let trouble = Trouble::NotRunning(because.into());
+        self.calls.retire(trouble.clone());
+        trouble
+    }
+
+    /// Hands an event to whom it is for. What has to be said in return is returned.
+    pub(crate) fn receive(&self, event: &Event, origin: Origin) -> Vec<Vec<u8>> {
+        match (event, origin) {
+            (Event::Whole { kind, data }, _) if kind == "message" => {
+                self.calls.receive(data, origin)
+            }
+            (Event::Whole { .. }, _) => Vec::new(),
+            (Event::TooLong(id), Origin::Request(own)) => {
+                self.calls.too_large(Some(id.unwrap_or(own)), self.most)
+            }
+            (Event::TooLong(id), Origin::Shared) => self.calls.too_large(*id, self.most),
+        }
+    }
+
+    /// What an answer with a status other than success says.
+    pub(crate) async fn refusal(&self, mut response: Response) -> Done {
+        let status = response.status();
+        let body = match body(&mut response, REFUSAL_BYTES).await {
+            Ok(Some(body)) => body,
+            Ok(None) | Err(_) => Vec::new(),
+        };
+        let told = message::read(&body).ok().and_then(|mut messages| messages.pop());
+        match told {
+            Some(
+                message::Message::Answer { answer: Err(error), .. }
+                | message::Message::Complaint(error),
+            ) if status != StatusCode::UNAUTHORIZED && status != StatusCode::FORBIDDEN => {
+                Done::Answer(Err(error), body.len())
+            }
+            _ => {
+                let said = text::line(&String::from_utf8_lossy(&body), 200);
+                Done::Trouble(Trouble::Refused(status.as_u16(), said.into()))
+            }
+        }
+    }
+}
+
+/// Reads a body. `None`: it has more than `most` bytes.
+pub(crate) async fn body(
+    response: &mut Response,
+    most: usize,
+) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    if response.content_length().is_some_and(|length| length > most as u64) {
+        return Ok(None);
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > most {
+            return Ok(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Some(body))
+}
+
+/// Whether an answer is of this type.
+pub(crate) fn is(response: &Response, expected: &str) -> bool {
+    let value = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(expected))
+}
+
+/// An error with its reasons, and without the URL, which may contain a secret.
+pub(crate) fn describe(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(reason) = source {
+        let more = reason.to_string();
+        if !text.contains(&more) {
+            text += ": ";
+            text += &more;
+        }
+        source = reason.source();
+    }
+    text::line(&text, 300)
+}
+
+/// The system's certificates, loaded once.
+fn tls() -> Result<rustls::ClientConfig, String> {
+    static TLS: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
+    TLS.get_or_init(|| {
+        // Where another part of the process was first, its provider is as good.
+        let _already = rustls::crypto::ring::default_provider().install_default();
+        rustls::ClientConfig::with_platform_verifier()
+            .map_err(|error| format!("the system's certificates: {error}"))
+    })
+    .clone()
+}

@@ -1,0 +1,183 @@
+//! HTTP with server-sent events, as of 2024-11-05: all that a server says comes as events of one
+//! response, of which the first says where our messages go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Method, Response};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use url::Url;
+
+use super::requests::{EVENTS, Requests, SEND, is};
+use crate::calls::{Calls, Done, Origin};
+use crate::definition::Address;
+use crate::events::{Event, Events};
+use crate::fault::Trouble;
+
+/// A way to a server.
+pub(crate) struct Sse {
+    shared: Arc<Shared>,
+    runtime: Handle,
+    end: CancellationToken,
+    _ends_with_this: DropGuard,
+}
+
+struct Shared {
+    requests: Requests,
+    /// Where our messages go.
+    endpoint: Url,
+}
+
+impl Sse {
+    /// Connects, and waits until the server says where our messages go.
+    pub(crate) async fn open(
+        address: &Address,
+        calls: &Arc<Calls>,
+        most: usize,
+        connect: Duration,
+    ) -> Result<Self, Trouble> {
+        let requests = Requests::new(address, calls, most, connect)?;
+        let response = requests
+            .request(Method::GET, requests.url().clone())
+            .header(header::ACCEPT, HeaderValue::from_static(EVENTS))
+            .send()
+            .await
+            .map_err(|error| requests.unanswered(error))?;
+        if !response.status().is_success() {
+            return Err(match requests.refusal(response).await {
+                Done::Trouble(trouble) => trouble,
+                Done::Answer(..) | Done::SessionGone => Trouble::protocol("it refuses events"),
+            });
+        }
+        if !is(&response, EVENTS) {
+            return Err(Trouble::protocol("it has no events at its `url`"));
+        }
+        let mut stream = Stream { response, events: Events::new(most), read: Vec::new() };
+        let endpoint = stream.endpoint(requests.url()).await?;
+        let shared = Arc::new(Shared { requests, endpoint });
+        let end = CancellationToken::new();
+        let reading = shared.clone().read(stream);
+        let until = end.clone();
+        let runtime = Handle::current();
+        runtime.spawn(async move { until.run_until_cancelled(reading).await });
+        Ok(Self { shared, runtime, _ends_with_this: end.clone().drop_guard(), end })
+    }
+
+    /// Sends a request. Its answer comes with the events.
+    pub(crate) fn begin(&self, id: u64, body: Vec<u8>) -> AbortHandle {
+        let shared = self.shared.clone();
+        let sending = async move {
+            if let Err(trouble) = shared.send(body).await {
+                shared.requests.calls.finish(id, Done::Trouble(trouble));
+            }
+        };
+        self.runtime.spawn(sending).abort_handle()
+    }
+
+    /// Sends a notification or an answer.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+        self.shared.send(message).await
+    }
+
+    /// Sends what nobody waits for.
+    pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
+        let shared = self.shared.clone();
+        self.runtime.spawn(async move { shared.reply(messages).await });
+    }
+
+    pub(crate) fn close(&self) {
+        self.end.cancel();
+        self.shared.requests.calls.end(&Trouble::Closed);
+    }
+}
+
+impl Drop for Sse {
+    fn drop(&mut self) {
+        self.shared.requests.calls.end(&Trouble::Closed);
+    }
+}
+
+impl Shared {
+    async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+        let sent = self.requests.post(self.endpoint.clone(), HeaderMap::new(), message).send();
+        let response = sent.await.map_err(|error| self.requests.unanswered(error))?;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        Err(match self.requests.refusal(response).await {
+            Done::Trouble(trouble) => trouble,
+            Done::Answer(Err(error), _) => {
+                Trouble::protocol(format!("it refuses a message: {} {}", error.code, error.message))
+            }
+            Done::Answer(Ok(_), _) | Done::SessionGone => Trouble::protocol("it refuses a message"),
+        })
+    }
+
+    async fn reply(&self, messages: Vec<Vec<u8>>) {
+        for message in messages {
+            if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
+                self.requests.calls.warn(&format!("a message to it was not taken: {trouble}"));
+            }
+        }
+    }
+
+    /// Hands on what the server says, until it says no more.
+    async fn read(self: Arc<Self>, mut stream: Stream) {
+        let because = loop {
+            match stream.next().await {
+                Ok(event) => {
+                    self.reply(self.requests.receive(&event, Origin::Shared)).await;
+                }
+                Err(trouble) => break trouble,
+            }
+        };
+        self.requests.calls.end(&because);
+    }
+}
+
+/// The events of a server.
+struct Stream {
+    response: Response,
+    events: Events,
+    /// Those that have been read, the next one last.
+    read: Vec<Event>,
+}
+
+impl Stream {
+    async fn next(&mut self) -> Result<Event, Trouble> {
+        loop {
+            if let Some(event) = self.read.pop() {
+                return Ok(event);
+            }
+            match self.response.chunk().await {
+                Ok(Some(chunk)) => {
+                    self.read = self.events.feed(&chunk);
+                    self.read.reverse();
+                }
+                Ok(None) => return Err(Trouble::lost("it ended its events")),
+                Err(error) => return Err(Trouble::lost(super::requests::describe(error))),
+            }
+        }
+    }
+
+    /// Where our messages go. It must be on the same server: our headers may contain secrets.
+    async fn endpoint(&mut self, url: &Url) -> Result<Url, Trouble> {
+        loop {
+            let Event::Whole { kind, data } = self.next().await? else { continue };
+            if kind != "endpoint" {
+                continue;
+            }
+            let endpoint =
+                std::str::from_utf8(&data).ok().and_then(|data| url.join(data.trim()).ok());
+            return match endpoint {
+                Some(endpoint) if endpoint.origin() == url.origin() => Ok(endpoint),
+                Some(_) => Err(Trouble::protocol("it sends our messages to another server")),
+                None => Err(Trouble::protocol("it does not say where our messages go")),
+            };
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Over stdin and stdout of a child process, a message a line.
+
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::calls::{Calls, Origin};
+use crate::child::Child;
+use crate::definition::Command;
+use crate::fault::Trouble;
+use crate::lines::{Line, Lines};
+
+/// How many messages wait for a child to read them, before those who send wait too.
+const QUEUED: usize = 64;
+
+/// How long a child that ends has to say why, and its last words to arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A child and the way to it.
+pub(crate) struct Stdio {
+    queue: mpsc::Sender<Vec<u8>>,
+    process: Option<u32>,
+    /// Brings the child to its end. Done when that has been reached.
+    supervisor: Mutex<Option<JoinHandle<()>>>,
+    end: CancellationToken,
+    _ends_with_this: DropGuard,
+}
+
+impl Stdio {
+    /// Starts a command. Messages from it have at most `most` bytes.
+    pub(crate) fn open(
+        command: &Command,
+        launcher: Option<&Path>,
+        calls: &Arc<Calls>,
+        most: usize,
+    ) -> Result<Self, Trouble> {
+        let (child, pipes) = Child::start(command, launcher, &calls.upstream)?;
+        let (queue, queued) = mpsc::channel(QUEUED);
+        let end = CancellationToken::new();
+        let writing = tokio::spawn(write(pipes.stdin, queued, end.clone()));
+        let reader = Reader { calls: calls.clone(), queue: queue.clone(), most };
+        let reading = tokio::spawn(reader.read(pipes.stdout));
+        let process = child.id();
+        let supervisor =
+            tokio::spawn(supervise(child, reading, writing, calls.clone(), end.clone()));
+        Ok(Self {
+            queue,
+            process,
+            supervisor: Mutex::new(Some(supervisor)),
+            _ends_with_this: end.clone().drop_guard(),
+            end,
+        })
+    }
+
+    pub(crate) async fn place(&self) -> Result<mpsc::Permit<'_, Vec<u8>>, Trouble> {
+        self.queue.reserve().await.map_err(|_| Trouble::lost("its process reads no more"))
+    }
+
+    /// Sends what nobody waits for.
+    pub(crate) fn send_soon(&self, message: Vec<u8>) {
+        if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(message) {
+            // There are no more of these tasks than requests on their way.
+            let queue = self.queue.clone();
+            tokio::spawn(async move { queue.send(message).await });
+        }
+    }
+
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.process
+    }
+
+    /// Ends the child and waits for that.
+    pub(crate) async fn close(&self) {
+        self.end.cancel();
+        let supervisor = self.supervisor.lock().take();
+        if let Some(supervisor) = supervisor {
+            let _ended = supervisor.await;
+        }
+    }
+}
+
+/// Writes what is queued, until the end.
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, end: CancellationToken) {
+    let writing = async {
+        while let Some(mut message) = queue.recv().await {
+            message.push(b'\n');
+            if stdin.write_all(&message).await.is_err() || stdin.flush().await.is_err() {
+                break;
+            }
+        }
+    };
+    let _ended = end.run_until_cancelled(writing).await;
+    // Dropped here, stdin is closed: the child is to end.
+}
+
+struct Reader {
+    calls: Arc<Calls>,
+    queue: mpsc::Sender<Vec<u8>>,
+    most: usize,
+}
+
+impl Reader {
+    /// Reads to the end of stdout.
+    async fn read(self, stdout: ChildStdout) {
+        let mut lines = Lines::new(stdout, self.most);
+        loop {
+            let replies = match lines.next().await {
+                Ok(Some(Line::Text(line))) => self.calls.receive(line, Origin::Shared),
+                Ok(Some(Line::TooLong(id))) => self.calls.too_large(id, self.most),
+                Ok(None) | Err(_) => return,
+            };
+            for reply in replies {
+                // Waiting for a child that does not read could be waiting for each other.
+                if self.queue.try_send(reply).is_err() {
+                    self.calls.warn("it does not read its stdin: an answer to it is dropped");
+                }
+            }
+        }
+    }
+}
+
+/// Waits until a child ends or is to end, and sees to it that it does.
+async fn supervise(
+    mut child: Child,
+    mut reading: JoinHandle<()>,
+    mut writing: JoinHandle<()>,
+    calls: Arc<Calls>,
+    end: CancellationToken,
+) {
+    let deaf_or_mute = tokio::select! {
+        biased;
+        () = end.cancelled() => {
+            calls.end(&Trouble::Closed);
+            child.end().await;
+            reading.abort();
+            return;
+        }
+        status = child.ended() => {
+            calls.retire(Trouble::lost("its process has ended"));
+            // What it said before its end is still in the pipe.
+            let _read = timeout(LAST_WORDS, &mut reading).await;
+            calls.end(&Trouble::lost(child.epitaph(&in_words(status))));
+            end.cancel();
+            reading.abort();
+            return;
+        }
+        _ = &mut reading => "it closed its stdout",
+        _ = &mut writing => "it closed its stdin",
+    };
+    calls.retire(Trouble::lost(deaf_or_mute));
+    // Mostly that is because it is about to end.
+    let status = child.ended_within(LAST_WORDS).await;
+    let why = if status.is_some() { in_words(status) } else { deaf_or_mute.to_owned() };
+    calls.end(&Trouble::lost(child.epitaph(&why)));
+    end.cancel();
+    child.end().await;
+    reading.abort();
+}
+
+fn in_words(status: Option<ExitStatus>) -> String {
+    match status {
+        Some(status) => format!("its process ended ({status})"),
+        None => "its process ended".to_owned(),
+    }
+}
