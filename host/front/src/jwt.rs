@@ -111,12 +111,16 @@ fn accepted(header: &Header) -> Result<(jsonwebtoken::Algorithm, Option<&str>), 
 }
 
 fn say(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::ExpiredSignature => "the token has expired",
-        ErrorKind::ImmatureSignature => "the token is not valid yet",
-        ErrorKind::InvalidAudience => "the token is for another server",
-        ErrorKind::MissingRequiredClaim(_) => "the token lacks one of exp, iss, aud and sub",
-        // There are many more, and none that tells a client what to do.
-        _ => "the token has claims that cannot be understood",
+    let kind = error.kind();
+    if *kind == ErrorKind::ExpiredSignature {
+        "the token has expired"
+    } else if *kind == ErrorKind::ImmatureSignature {
+        "the token is not valid yet"
+    } else if *kind == ErrorKind::InvalidAudience {
+        "the token is for another server"
+    } else if let ErrorKind::MissingRequiredClaim(_) = kind {
+        "the token lacks one of exp, iss, aud and sub"
+    } else {
+        "the token has claims that cannot be understood"
     }
 }

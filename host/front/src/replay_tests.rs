@@ -37,7 +37,7 @@ async fn an_answer_is_read_by_whoever_comes_back_for_it() {
     let again = streams.resume("0/0").unwrap();
     assert_eq!(read_all(again).await, pairs(&[("1/0", "b"), ("2/0", "c")]));
     let from_the_end = streams.resume("2/0").unwrap();
-    assert_eq!(read_all(from_the_end).await, []);
+    assert!(read_all(from_the_end).await.is_empty());
     for unknown in ["0/1", "0/x", "x/0", "", "-1/0", "18446744073709551615/0", "0/0/0"] {
         assert!(streams.resume(unknown).is_none(), "{unknown}");
     }
@@ -113,7 +113,7 @@ async fn streams_that_ended_are_forgotten_when_they_are_many_or_large_or_old() {
     }
     assert_eq!(open(), (2..18).collect::<Vec<_>>());
     ended(&"x".repeat(BYTES)).await;
-    assert_eq!(open(), []);
+    assert!(open().is_empty());
     ended("small").await;
     assert_eq!(open(), [19]);
     tokio::time::advance(KEPT + Duration::from_secs(1)).await;

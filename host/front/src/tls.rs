@@ -32,20 +32,22 @@ impl Tls {
                  -----BEGIN CERTIFICATE-----"
             ));
         }
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
-            PemError::NoItemsFound => format!(
-                "{key_file}: there is no private key in it; PEM is wanted, without a passphrase"
-            ),
-            error => format!("{key_file}: {}", say(&error)),
+        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| {
+            if matches!(error, PemError::NoItemsFound) {
+                let wanted = "PEM is wanted, without a passphrase";
+                format!("{key_file}: there is no private key in it; {wanted}")
+            } else {
+                format!("{key_file}: {}", say(&error))
+            }
         })?;
-        Self::new(certificates, key).map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => {
+        Self::new(certificates, key).map_err(|error| {
+            if matches!(error, rustls::Error::InconsistentKeys(_)) {
                 format!("{key_file}: it is not the key of {certificate_file}")
-            }
-            rustls::Error::InvalidCertificate(error) => {
+            } else if let rustls::Error::InvalidCertificate(error) = error {
                 format!("{certificate_file}: it is no certificate: {error}")
+            } else {
+                format!("{key_file}: it cannot be used with {certificate_file}: {error}")
             }
-            error => format!("{key_file}: it cannot be used with {certificate_file}: {error}"),
         })
     }
 
@@ -75,8 +77,8 @@ impl fmt::Debug for Tls {
 }
 
 fn say(error: &PemError) -> String {
-    match error {
-        PemError::Io(error) => error.to_string(),
-        error => format!("it is not PEM: {error}"),
+    if let PemError::Io(error) = error {
+        return error.to_string();
     }
+    format!("it is not PEM: {error}")
 }

@@ -81,7 +81,7 @@ mod tests {
         let given = json!({"content": [{"type": "hologram"}], "_meta": {"x": 1}, "new": true});
         let mut call = CallToolResult::success(vec![]);
         call.meta = Some(raw.wrap(given.clone()));
-        let mut list = ListToolsResult::default();
+        let mut list = ListToolsResult::with_all_items(vec![]);
         list.meta = Some(raw.wrap(given.clone()));
         let custom = CustomResult(json!({"_meta": raw.wrap(given.clone())}));
         let results: [ServerResult; 3] = [call.into(), list.into(), custom.into()];
