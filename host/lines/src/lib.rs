@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
+use portcullis_raw::Raw;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
@@ -25,6 +26,7 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 pub struct Lines<R, W> {
     input: BufReader<R>,
     output: Arc<Mutex<W>>,
+    raw: Raw,
     ended: CancellationToken,
     /// Whether a request has come: rmcp takes a notification before it for the end of the world.
     begun: bool,
@@ -33,12 +35,12 @@ pub struct Lines<R, W> {
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
-    /// Reads from `input` and writes to `output`. `ended` fires when there is nothing more to read,
-    /// or nobody left to write to.
-    pub fn new(input: R, output: W, ended: CancellationToken) -> Self {
+    /// Reads from `input` and writes to `output`, results that were wrapped with `raw` as they are.
+    /// `ended` fires when there is nothing more to read, or nobody left to write to.
+    pub fn new(input: R, output: W, raw: Raw, ended: CancellationToken) -> Self {
         let input = BufReader::with_capacity(64 * 1024, input);
         let output = Arc::new(Mutex::new(output));
-        Self { input, output, ended, begun: false, open: HashSet::new() }
+        Self { input, output, raw, ended, begun: false, open: HashSet::new() }
     }
 
     /// The next line that is not too long. `None`: there is none.
@@ -118,7 +120,7 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = self.output.clone();
+        let (output, raw) = (self.output.clone(), self.raw.clone());
         let answered = match &message {
             ServerJsonRpcMessage::Response(answer) => Some(&answer.id),
             ServerJsonRpcMessage::Error(answer) => answer.id.as_ref(),
@@ -127,10 +129,7 @@ where
         if let Some(id) = answered {
             self.open.remove(id);
         }
-        async move {
-            let message: ServerJsonRpcMessage = message;
-            write(&output, serde_json::to_vec(&message)?).await
-        }
+        async move { write(&output, raw.to_json(message)?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -249,7 +248,8 @@ mod tests {
         let input = format!("{long}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n");
         let (output, mut written) = tokio::io::duplex(4096);
         let ended = CancellationToken::new();
-        let mut lines = Lines::new(io::Cursor::new(input), output, ended.clone());
+        let raw = Raw::new().unwrap();
+        let mut lines = Lines::new(io::Cursor::new(input), output, raw, ended.clone());
         let message = lines.receive().await;
         assert!(matches!(message, Some(ClientJsonRpcMessage::Request(_))));
         assert!(lines.receive().await.is_none());
@@ -258,5 +258,22 @@ mod tests {
         let mut said = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut written, &mut said).await.unwrap();
         assert!(said.contains("\"id\":null") && said.contains("-32600"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_wrapped_result_is_written_as_it_is() {
+        let raw = Raw::new().unwrap();
+        let (output, mut written) = tokio::io::duplex(4096);
+        let ended = CancellationToken::new();
+        let mut lines = Lines::new(tokio::io::empty(), output, raw.clone(), ended);
+        let mut result = rmcp::model::CallToolResult::success(vec![]);
+        result.meta = Some(raw.wrap(serde_json::json!({"content": [], "unknown": 1})));
+        let message = ServerJsonRpcMessage::response(result.into(), RequestId::Number(3));
+        lines.send(message).await.unwrap();
+        drop(lines);
+        let mut said = String::new();
+        tokio::io::AsyncReadExt::read_to_string(&mut written, &mut said).await.unwrap();
+        let expected = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[],"unknown":1}}"#;
+        assert_eq!(said, format!("{expected}\n"));
     }
 }

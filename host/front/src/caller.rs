@@ -1,0 +1,135 @@
+//! Who calls.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use sha2::{Digest, Sha256};
+
+use crate::oauth::Resource;
+use crate::reply::{Reply, say};
+
+/// What tells of a caller's credentials: no handler gets to see it.
+const CREDENTIALS: [HeaderName; 3] =
+    [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
+
+/// Who calls, as far as the front found out; in the extensions of a request's
+/// [`http::request::Parts`]. Its text, by `Display`, is the same for the same caller only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Principal {
+    /// Somebody with the token of [`Settings::token`](crate::Settings::token). Displayed as `token`.
+    Token,
+    /// Whom an issuer of access tokens vouches for. Displayed as the issuer, a space, and the subject.
+    Subject {
+        /// The token's `iss`, which is one of [`Oauth::issuers`](crate::Oauth::issuers).
+        issuer: String,
+        /// The token's `sub`, which means something to the issuer alone.
+        subject: String,
+    },
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token => f.write_str("token"),
+            // An issuer is an address, which has no space in it.
+            Self::Subject { issuer, subject } => write!(f, "{issuer} {subject}"),
+        }
+    }
+}
+
+/// Why somebody is not let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// There is no bearer token, or more than one.
+    NoToken,
+    /// There is one that nobody is known by.
+    Invalid(&'static str),
+    /// It does not go far enough.
+    Scope,
+    /// It could be right: what is needed to find out cannot be had now.
+    Unknown(String),
+}
+
+/// How callers are told apart.
+pub(crate) struct Callers {
+    /// SHA-256 of the token, so that comparing takes the same time wherever two differ.
+    token: Option<[u8; 32]>,
+    oauth: Option<Resource>,
+}
+
+impl Callers {
+    pub(crate) fn new(token: Option<&str>, oauth: Option<Resource>) -> Self {
+        Self { token: token.map(digest), oauth }
+    }
+
+    /// What clients may read to learn where to get a token.
+    pub(crate) fn resource(&self) -> Option<&Resource> {
+        self.oauth.as_ref()
+    }
+
+    /// Who calls; `None`: everybody is let in.
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Option<Principal>, Reply> {
+        if self.token.is_none() && self.oauth.is_none() {
+            return Ok(None);
+        }
+        match self.judge(headers).await {
+            Ok(principal) => Ok(Some(principal)),
+            Err(refused) => Err(self.refusal(&refused)),
+        }
+    }
+
+    async fn judge(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
+        let given = bearer(headers).ok_or(Refused::NoToken)?;
+        if self.token.is_some_and(|token| token == digest(given)) {
+            return Ok(Principal::Token);
+        }
+        match &self.oauth {
+            Some(oauth) => oauth.verify(given).await,
+            None => Err(Refused::Invalid("it is not the token of this server")),
+        }
+    }
+
+    fn refusal(&self, refused: &Refused) -> Reply {
+        let (status, text) = match refused {
+            Refused::NoToken => {
+                (StatusCode::UNAUTHORIZED, "a bearer token is needed, in the header Authorization")
+            }
+            Refused::Invalid(why) => (StatusCode::UNAUTHORIZED, *why),
+            Refused::Scope => (StatusCode::FORBIDDEN, "the token lacks a scope that is needed"),
+            Refused::Unknown(why) => {
+                tracing::warn!("an access token cannot be checked: {why}");
+                let text = "access tokens cannot be checked now: try again later";
+                let mut reply = say(StatusCode::SERVICE_UNAVAILABLE, text);
+                reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+                return reply;
+            }
+        };
+        let mut reply = say(status, text);
+        let challenge = match &self.oauth {
+            Some(oauth) => oauth.challenge(refused),
+            None => HeaderValue::from_static("Bearer"),
+        };
+        reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        reply
+    }
+}
+
+/// Takes credentials out of what a handler will see.
+pub(crate) fn forget_credentials(headers: &mut HeaderMap) {
+    for name in CREDENTIALS {
+        headers.remove(name);
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, more) = (values.next()?.to_str().ok()?, values.next());
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (more.is_none() && scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}

@@ -1,0 +1,77 @@
+//! The HTTP front of an MCP server: who is let in, and how much they may send.
+//!
+//! [`serve`] puts any rmcp [`ServerHandler`] behind a hardened server: streamable HTTP at `/mcp`, the
+//! transport of 2024-11-05 at `/sse` and `/messages`, TLS, a bearer token or OAuth access tokens, and
+//! bounds on everything that a client decides. It makes no outgoing connection, reads no file but
+//! those of [`Tls::load`], and knows nothing of the server behind it.
+//!
+//! What a handler learns of its caller is the [`Principal`] in the extensions of the request's
+//! [`http::request::Parts`]. It sees no credentials.
+
+mod accept;
+mod body;
+mod caller;
+mod gate;
+mod jwt;
+mod keys;
+mod legacy;
+mod oauth;
+mod origins;
+mod patient;
+mod posts;
+mod rate;
+mod replay;
+mod reply;
+mod sessions;
+mod settings;
+mod tls;
+mod verify;
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::ServerHandler;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use caller::Principal;
+pub use oauth::{Fetch, Issuer, Oauth};
+pub use settings::{Page, Settings};
+pub use tls::Tls;
+
+use crate::gate::Gate;
+
+/// Where MCP is served.
+pub const PATH: &str = "/mcp";
+
+/// Where the event stream of the transport of 2024-11-05 is opened.
+pub const SSE_PATH: &str = "/sse";
+
+/// Where the messages of the transport of 2024-11-05 are posted.
+pub const MESSAGES_PATH: &str = "/messages";
+
+/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled and requests in
+/// flight have had three seconds to end.
+///
+/// The factory is called once for each session, and once for each request of clients that have
+/// none: what it makes should be a handle to something that lives longer.
+///
+/// # Errors
+///
+/// Where the settings make no sense, in words for whoever made them.
+pub async fn serve<S, F>(
+    listener: TcpListener,
+    settings: Settings,
+    factory: F,
+    shutdown: CancellationToken,
+) -> io::Result<()>
+where
+    S: ServerHandler,
+    F: Fn() -> S + Send + Sync + 'static,
+{
+    let (connections, tls) = (settings.connections, settings.tls.clone());
+    let gate = Gate::new(settings, factory, shutdown.clone())
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    accept::accept(listener, connections, tls, Arc::new(gate), shutdown).await;
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! An OAuth resource server: what it says of itself, and whom it believes (RFC 9728, RFC 6750).
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use serde_json::{Value, json};
+use url::{Host, Url};
+
+use crate::caller::Refused;
+use crate::keys::Keys;
+
+/// Where a resource's metadata is, before the resource's own path (RFC 9728, 3.1).
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Access tokens that are accepted.
+#[derive(Debug, Clone)]
+pub struct Oauth {
+    /// The address of the MCP endpoint as clients know it, as `https://host/mcp`. Tokens must name it
+    /// as their audience (`aud`).
+    pub resource: String,
+    /// Who issues tokens.
+    pub issuers: Vec<Issuer>,
+    /// Scopes that every token must have. Clients are told to ask for them.
+    pub scopes: Vec<String>,
+    /// How issuers' keys are fetched. The front itself makes no connection.
+    pub fetch: Fetch,
+}
+
+/// An authorization server.
+#[derive(Debug, Clone)]
+pub struct Issuer {
+    /// Its name, an https address, exactly as its tokens have it as `iss`.
+    pub issuer: String,
+    /// Where its keys are, as an https address; `None`: its metadata says so (RFC 8414, or OpenID
+    /// Connect Discovery).
+    pub jwks_uri: Option<String>,
+}
+
+/// What fetches an issuer's metadata and keys: an https address in, the body of a 200 answer out.
+///
+/// It is for the caller to bound the answer's size, to verify the server's certificate and to follow
+/// no redirect. It is asked at most once a minute for one issuer, or every five seconds while
+/// nothing is known, and is given up after ten seconds.
+#[derive(Clone)]
+pub struct Fetch(Arc<FetchFn>);
+
+type FetchFn =
+    dyn Fn(Url) -> Pin<Box<dyn Future<Output = Result<Bytes, String>> + Send>> + Send + Sync;
+
+impl Fetch {
+    /// Fetches with `fetch`, whose errors are in words for the operator.
+    pub fn new<F, R>(fetch: F) -> Self
+    where
+        F: Fn(Url) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Bytes, String>> + Send + 'static,
+    {
+        Self(Arc::new(move |url| Box::pin(fetch(url))))
+    }
+
+    pub(crate) async fn get(&self, url: Url) -> Result<Bytes, String> {
+        (self.0)(url).await
+    }
+}
+
+impl fmt::Debug for Fetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fetch(..)")
+    }
+}
+
+/// A protected resource: this server.
+pub(crate) struct Resource {
+    /// What a token's audience may be.
+    pub(crate) audience: [String; 2],
+    pub(crate) issuers: Vec<Arc<Keys>>,
+    pub(crate) scopes: Vec<String>,
+    /// Where the metadata is, for clients.
+    metadata_url: String,
+    /// The paths at which it is served.
+    paths: [String; 2],
+    metadata: Value,
+}
+
+impl Resource {
+    /// Understands settings.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: what is wrong with which of them.
+    pub(crate) fn new(oauth: Oauth) -> Result<Self, String> {
+        let Oauth { resource, issuers, scopes, fetch } = oauth;
+        let url: Url = resource
+            .parse()
+            .map_err(|error| format!("the OAuth resource `{resource}` is no address: {error}"))?;
+        let secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+        if !secure || url.fragment().is_some() || url.query().is_some() {
+            return Err(format!(
+                "the OAuth resource `{resource}` must be an https address without `?` and `#`"
+            ));
+        }
+        if issuers.is_empty() {
+            return Err("OAuth needs at least one issuer, or no token could be accepted".into());
+        }
+        // RFC 6749, 3.3: what a scope may be written with.
+        let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+        if let Some(scope) = scopes.iter().find(|s| s.is_empty() || !s.bytes().all(fits)) {
+            return Err(format!("the OAuth scope `{scope}` is no scope"));
+        }
+        let metadata = json!({
+            "resource": resource,
+            "authorization_servers": issuers.iter().map(|i| &i.issuer).collect::<Vec<_>>(),
+            "scopes_supported": scopes,
+            "bearer_methods_supported": ["header"],
+        });
+        let path = url.path().trim_end_matches('/');
+        let plain = resource.trim_end_matches('/').to_owned();
+        let issuers = issuers.into_iter().map(|issuer| Keys::new(issuer, fetch.clone()));
+        Ok(Self {
+            audience: [format!("{plain}/"), plain],
+            issuers: issuers.collect::<Result<_, _>>()?,
+            scopes,
+            metadata_url: format!("{}{WELL_KNOWN}{path}", url.origin().ascii_serialization()),
+            paths: [WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")],
+            metadata,
+        })
+    }
+
+    /// The metadata, if that is what the path is for.
+    pub(crate) fn metadata_at(&self, path: &str) -> Option<&Value> {
+        self.paths.iter().any(|ours| ours == path).then_some(&self.metadata)
+    }
+
+    /// What a client has to do to be let in (RFC 6750, 3; RFC 9728, 5.1).
+    pub(crate) fn challenge(&self, refused: &Refused) -> HeaderValue {
+        let mut parts = Vec::new();
+        match refused {
+            Refused::NoToken | Refused::Unknown(_) => {}
+            Refused::Invalid(why) => {
+                parts.push("error=\"invalid_token\"".to_owned());
+                parts.push(format!("error_description=\"{why}\""));
+            }
+            Refused::Scope => parts.push("error=\"insufficient_scope\"".to_owned()),
+        }
+        if !self.scopes.is_empty() {
+            parts.push(format!("scope=\"{}\"", self.scopes.join(" ")));
+        }
+        parts.push(format!("resource_metadata=\"{}\"", self.metadata_url));
+        HeaderValue::from_str(&format!("Bearer {}", parts.join(", ")))
+            .expect("addresses and scopes are ASCII without quotes")
+    }
+}
+
+/// An address that keys may be fetched from.
+pub(crate) fn https(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error| format!("`{text}` is no address: {error}"))?;
+    if url.scheme() == "https" && url.username().is_empty() && url.password().is_none() {
+        Ok(url)
+    } else {
+        Err(format!("`{text}` is not an https address"))
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oauth(resource: &str, issuer: &str, scope: &str) -> Oauth {
+        Oauth {
+            resource: resource.into(),
+            issuers: vec![Issuer { issuer: issuer.into(), jwks_uri: None }],
+            scopes: vec![scope.into()],
+            fetch: Fetch::new(|_| async { Err("nothing is fetched".into()) }),
+        }
+    }
+
+    #[test]
+    fn the_metadata_is_where_clients_look_for_it() {
+        let resource =
+            Resource::new(oauth("https://mcp.example/a/mcp", "https://id.example", "mcp")).unwrap();
+        for path in
+            ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/a/mcp"]
+        {
+            let metadata = resource.metadata_at(path).unwrap();
+            assert_eq!(metadata["resource"], "https://mcp.example/a/mcp");
+            assert_eq!(metadata["authorization_servers"][0], "https://id.example");
+        }
+        assert!(resource.metadata_at("/.well-known/oauth-protected-resource/mcp").is_none());
+        assert_eq!(
+            resource.challenge(&Refused::Scope),
+            "Bearer error=\"insufficient_scope\", scope=\"mcp\", resource_metadata=\
+             \"https://mcp.example/.well-known/oauth-protected-resource/a/mcp\""
+        );
+    }
+
+    #[test]
+    fn what_would_not_be_safe_is_refused() {
+        for (resource, issuer, scope, expected) in [
+            ("mcp.example", "https://id.example", "mcp", "no address"),
+            ("http://mcp.example", "https://id.example", "mcp", "https"),
+            ("https://mcp.example/?a", "https://id.example", "mcp", "https"),
+            ("https://mcp.example", "http://id.example", "mcp", "http://id.example"),
+            ("https://mcp.example", "https://me@id.example", "mcp", "me@id.example"),
+            ("https://mcp.example", "https://id.example", "a b", "a b"),
+            ("https://mcp.example", "https://id.example", "a\"", "a\""),
+        ] {
+            let error = Resource::new(oauth(resource, issuer, scope)).err().unwrap();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(Resource::new(oauth("http://127.0.0.1:1/mcp", "https://id.example", "m")).is_ok());
+    }
+}

@@ -1,0 +1,312 @@
+//! Event streams that a client can come back to.
+//!
+//! rmcp forgets a stream's events when its request has been answered, so that a client whose
+//! connection broke while it waited would never learn the answer; and it waits for a client that
+//! does not read, with everything else of that session. Here each stream is written to a log first,
+//! and clients read from logs.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use parking_lot::Mutex;
+use rmcp::transport::streamable_http_server::session::{EventStream, ServerSseMessage};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::accept::STALLED;
+
+/// Events of one stream that are kept for a client that comes back, or reads slowly.
+const EVENTS: usize = 64;
+
+/// How long a stream is kept after its last event.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// Streams of one session that are kept after their last event.
+const ENDED: usize = 16;
+
+/// Size of what streams of one session, after their last event, may hold, in bytes of JSON.
+const BYTES: usize = 1024 * 1024;
+
+/// The streams of one session.
+pub(crate) struct Streams {
+    /// Those that answer one request, by their number.
+    logs: Mutex<Logs>,
+    /// The one that is for all else, and whether it is written.
+    common: Arc<Log>,
+    common_begun: Mutex<bool>,
+}
+
+#[derive(Default)]
+struct Logs {
+    next: u64,
+    open: BTreeMap<u64, Arc<Log>>,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            logs: Mutex::default(),
+            // 0 is the event by which rmcp tells how to come back, before there are others.
+            common: Log::new(None, 1),
+            common_begun: Mutex::new(false),
+        })
+    }
+
+    /// The stream of a request that begins.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+    ) -> EventStream {
+        let log = {
+            let mut logs = self.logs.lock();
+            let number = logs.next;
+            logs.next += 1;
+            let log = Log::new(Some(number), 0);
+            logs.open.insert(number, log.clone());
+            log
+        };
+        let reader = log.read(None);
+        let this = self.clone();
+        tokio::spawn(async move {
+            log.write(written).await;
+            this.forget();
+        });
+        reader
+    }
+
+    /// Whether the common stream has to be opened, with [`Streams::write_common`].
+    pub(crate) fn needs_common(&self) -> bool {
+        !std::mem::replace(&mut *self.common_begun.lock(), true)
+    }
+
+    /// Has the common stream written.
+    pub(crate) fn write_common(
+        &self,
+        written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+    ) {
+        let log = self.common.clone();
+        tokio::spawn(async move { log.write(written).await });
+    }
+
+    /// What nobody has read of the common stream, and what will come.
+    pub(crate) fn read_common(&self) -> EventStream {
+        self.common.read(None)
+    }
+
+    /// What came after an event, and what will come. `None`: nothing is known of that event's stream.
+    pub(crate) fn resume(&self, after: &str) -> Option<EventStream> {
+        let (number, log) = match after.split_once('/') {
+            None => (after, self.common.clone()),
+            Some((number, stream)) => {
+                (number, self.logs.lock().open.get(&stream.parse().ok()?)?.clone())
+            }
+        };
+        let next = number.parse::<u64>().ok()?.checked_add(1)?;
+        Some(log.read(Some(next)))
+    }
+
+    /// Forgets the oldest of the streams that have ended, as far as they are too many.
+    fn forget(&self) {
+        let mut logs = self.logs.lock();
+        let mut ended: Vec<_> = logs
+            .open
+            .iter()
+            .filter_map(|(number, log)| {
+                let state = log.state.borrow();
+                state.ended.map(|at| (*number, at, state.bytes))
+            })
+            .collect();
+        ended.sort_by_key(|(_, at, _)| *at);
+        let mut bytes = 0;
+        // The newest first.
+        for (place, (number, at, size)) in ended.into_iter().rev().enumerate() {
+            bytes += size;
+            if place >= ENDED || bytes > BYTES || at.elapsed() > KEPT {
+                logs.open.remove(&number);
+            }
+        }
+    }
+}
+
+/// One stream.
+struct Log {
+    number: Option<u64>,
+    state: watch::Sender<State>,
+}
+
+struct State {
+    events: VecDeque<ServerSseMessage>,
+    /// The number of the first of them.
+    first: u64,
+    /// The number of the next that no reader has taken.
+    taken: u64,
+    readers: usize,
+    /// Readers of an earlier generation have lost their connection.
+    generation: u64,
+    ended: Option<Instant>,
+    bytes: usize,
+}
+
+enum Next {
+    Event(ServerSseMessage),
+    Wait,
+    End,
+}
+
+impl Log {
+    fn new(number: Option<u64>, first: u64) -> Arc<Self> {
+        let state = State {
+            events: VecDeque::new(),
+            first,
+            taken: first,
+            readers: 0,
+            generation: 0,
+            ended: None,
+            bytes: 0,
+        };
+        Arc::new(Self { number, state: watch::Sender::new(state) })
+    }
+
+    async fn write(&self, mut written: impl Stream<Item = ServerSseMessage> + Unpin) {
+        while let Some(event) = written.next().await {
+            self.push(event).await;
+        }
+        self.state.send_modify(|state| state.ended = Some(Instant::now()));
+    }
+
+    /// Adds an event. Waits while readers are behind; those that stay behind are given up.
+    async fn push(&self, event: ServerSseMessage) {
+        let mut event = Some(event);
+        let mut changes = self.state.subscribe();
+        let deadline = Instant::now() + STALLED;
+        let mut late = false;
+        loop {
+            changes.borrow_and_update();
+            self.state.send_if_modified(|state| {
+                if !late && state.is_full() {
+                    return false;
+                }
+                state.generation += u64::from(late);
+                event.take().is_some_and(|event| {
+                    state.append(self.number, event);
+                    true
+                })
+            });
+            if event.is_none() {
+                return;
+            }
+            late = tokio::time::timeout_at(deadline, changes.changed()).await.is_err();
+        }
+    }
+
+    /// Reads from an event on, instead of those who read before; or, with them, what nobody has read.
+    fn read(self: &Arc<Self>, from: Option<u64>) -> EventStream {
+        let mut generation = 0;
+        self.state.send_modify(|state| {
+            state.readers += 1;
+            state.generation += u64::from(from.is_some());
+            generation = state.generation;
+        });
+        let changes = self.state.subscribe();
+        let reader = Reader { log: self.clone(), changes, at: from, generation };
+        Box::pin(stream::unfold(reader, |mut reader| async {
+            let event = reader.next().await?;
+            Some((event, reader))
+        }))
+    }
+}
+
+impl State {
+    fn is_full(&self) -> bool {
+        self.events.len() >= EVENTS && self.taken <= self.first && self.readers > 0
+    }
+
+    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage) {
+        if self.events.len() >= EVENTS && self.events.pop_front().is_some() {
+            self.first += 1;
+        }
+        let number = self.first + self.events.len() as u64;
+        event.event_id = Some(match stream {
+            Some(stream) => format!("{number}/{stream}"),
+            None => number.to_string(),
+        });
+        self.bytes += size(&event);
+        self.events.push_back(event);
+    }
+
+    fn take(&mut self, at: &mut Option<u64>, generation: u64) -> Next {
+        if generation < self.generation {
+            return Next::End;
+        }
+        let wanted = at.filter(|at| *at < self.taken).unwrap_or(self.taken).max(self.first);
+        let place = usize::try_from(wanted - self.first).ok();
+        match place.and_then(|place| self.events.get(place)) {
+            Some(event) => {
+                self.taken = self.taken.max(wanted + 1);
+                *at = Some(wanted + 1);
+                Next::Event(event.clone())
+            }
+            None if self.ended.is_some() => Next::End,
+            None => Next::Wait,
+        }
+    }
+}
+
+struct Reader {
+    log: Arc<Log>,
+    changes: watch::Receiver<State>,
+    /// Where it reads on, if that is before what nobody has read.
+    at: Option<u64>,
+    generation: u64,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<ServerSseMessage> {
+        loop {
+            self.changes.borrow_and_update();
+            let mut next = Next::Wait;
+            self.log.state.send_if_modified(|state| {
+                next = state.take(&mut self.at, self.generation);
+                matches!(next, Next::Event(_))
+            });
+            match next {
+                Next::Event(event) => return Some(event),
+                Next::End => return None,
+                Next::Wait => self.changes.changed().await.ok()?,
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.log.state.send_modify(|state| state.readers -= 1);
+    }
+}
+
+/// How long an event is when it is written.
+fn size(event: &ServerSseMessage) -> usize {
+    struct Counted(usize);
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    match event.message.as_deref().map(|message| serde_json::to_writer(&mut counted, message)) {
+        Some(Ok(())) | None => counted.0,
+        // It will not be written either.
+        Some(Err(_)) => 0,
+    }
+}
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! Tests of logs: what is read again, what is given up, and what is forgotten.
+
+use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
+
+use super::*;
+
+fn event(text: &str) -> ServerSseMessage {
+    let result = ServerResult::CustomResult(rmcp::model::CustomResult(text.into()));
+    ServerSseMessage::from_message(JsonRpcMessage::response(result, RequestId::Number(1)))
+}
+
+fn text(event: &ServerSseMessage) -> String {
+    let message = serde_json::to_value(event.message.as_deref().unwrap()).unwrap();
+    message["result"].as_str().unwrap().to_owned()
+}
+
+async fn read_all(stream: impl Stream<Item = ServerSseMessage>) -> Vec<(String, String)> {
+    stream.map(|event| (event.event_id.clone().unwrap(), text(&event))).collect().await
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(id, text)| ((*id).to_owned(), (*text).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn an_answer_is_read_by_whoever_comes_back_for_it() {
+    let streams = Streams::new();
+    let (sender, written) = futures_channel();
+    let mut first = Box::pin(streams.begin(written));
+    sender.send(event("a")).unwrap();
+    assert_eq!(text(&first.next().await.unwrap()), "a");
+    // The connection breaks, and the answer comes while there is none.
+    drop(first);
+    sender.send(event("b")).unwrap();
+    sender.send(event("c")).unwrap();
+    drop(sender);
+    let again = streams.resume("0/0").unwrap();
+    assert_eq!(read_all(again).await, pairs(&[("1/0", "b"), ("2/0", "c")]));
+    let from_the_end = streams.resume("2/0").unwrap();
+    assert!(read_all(from_the_end).await.is_empty());
+    for unknown in ["0/1", "0/x", "x/0", "", "-1/0", "18446744073709551615/0", "0/0/0"] {
+        assert!(streams.resume(unknown).is_none(), "{unknown}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_back_takes_the_place_of_the_connection_that_broke() {
+    let streams = Streams::new();
+    let (sender, written) = futures_channel();
+    let mut broken = Box::pin(streams.begin(written));
+    sender.send(event("a")).unwrap();
+    broken.next().await.unwrap();
+    let mut again = Box::pin(streams.resume("0/0").unwrap());
+    assert!(broken.next().await.is_none());
+    sender.send(event("b")).unwrap();
+    assert_eq!(text(&again.next().await.unwrap()), "b");
+}
+
+#[tokio::test]
+async fn the_common_stream_gives_each_event_to_one_reader() {
+    let streams = Streams::new();
+    assert!(streams.needs_common());
+    assert!(!streams.needs_common());
+    let (sender, written) = futures_channel();
+    streams.write_common(written);
+    sender.send(event("before")).unwrap();
+    let mut one = Box::pin(streams.read_common());
+    assert_eq!(text(&one.next().await.unwrap()), "before");
+    let mut other = Box::pin(streams.read_common());
+    sender.send(event("a")).unwrap();
+    sender.send(event("b")).unwrap();
+    let (a, b) = (one.next().await.unwrap(), other.next().await.unwrap());
+    assert_eq!((text(&a), text(&b)), ("a".into(), "b".into()));
+    drop((one, other, sender));
+    let again = streams.resume("0").unwrap();
+    let expected = pairs(&[("1", "before"), ("2", "a"), ("3", "b")]);
+    assert_eq!(read_all(again).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_stays_behind_is_given_up_and_the_end_is_kept() {
+    let streams = Streams::new();
+    let (sender, written) = futures_channel();
+    let mut behind = Box::pin(streams.begin(written));
+    for number in 0..=EVENTS {
+        sender.send(event(&number.to_string())).unwrap();
+    }
+    let began = Instant::now();
+    drop(sender);
+    let log = streams.logs.lock().open[&0].clone();
+    log.state.subscribe().wait_for(|state| state.ended.is_some()).await.unwrap();
+    assert_eq!(began.elapsed(), STALLED);
+    assert!(behind.next().await.is_none());
+    let kept = read_all(streams.resume("0/0").unwrap()).await;
+    assert_eq!((kept.len(), kept.last().unwrap().1.as_str()), (EVENTS, "64"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_ended_are_forgotten_when_they_are_many_or_large_or_old() {
+    let streams = Streams::new();
+    let ended = async |text: &str| {
+        let (sender, written) = futures_channel();
+        sender.send(event(text)).unwrap();
+        drop(sender);
+        read_all(streams.begin(written)).await;
+        // The log forgets after its last event has been read.
+        tokio::task::yield_now().await;
+        streams.forget();
+    };
+    let open = || streams.logs.lock().open.keys().copied().collect::<Vec<_>>();
+    for _ in 0..ENDED + 2 {
+        ended("small").await;
+    }
+    assert_eq!(open(), (2..18).collect::<Vec<_>>());
+    ended(&"x".repeat(BYTES)).await;
+    assert!(open().is_empty());
+    ended("small").await;
+    assert_eq!(open(), [19]);
+    tokio::time::advance(KEPT + Duration::from_secs(1)).await;
+    ended("small").await;
+    assert_eq!(open(), [20]);
+}
+
+/// A channel without a bound, as a stream.
+fn futures_channel() -> (
+    tokio::sync::mpsc::UnboundedSender<ServerSseMessage>,
+    impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+) {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    let stream = stream::unfold(receiver, |mut receiver| async {
+        let event = receiver.recv().await?;
+        Some((event, receiver))
+    });
+    (sender, Box::pin(stream))
+}

@@ -1,0 +1,89 @@
+//! What the front is told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use portcullis_raw::Raw;
+
+use crate::oauth::Oauth;
+use crate::tls::Tls;
+
+/// Everything that can be decided about a front. [`Settings::new`] lets in whoever reaches the
+/// listener by a name of loopback; it is for the caller to demand a token elsewhere.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Values of the Host header that are served beside `localhost`, `127.0.0.1` and `[::1]`:
+    /// `host`, at every port, or `host:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call: `scheme://host[:port]`. No other page may.
+    pub allowed_origins: Vec<String>,
+    /// A bearer token that lets in as [`Principal::Token`](crate::Principal::Token).
+    pub token: Option<String>,
+    /// Whose access tokens let in as [`Principal::Subject`](crate::Principal::Subject).
+    pub oauth: Option<Oauth>,
+    /// Certificate and key, without which connections are plain HTTP.
+    pub tls: Option<Tls>,
+    /// Whether the transport of 2024-11-05 is served, too.
+    pub legacy_sse: bool,
+    /// Connections at the same time.
+    pub connections: NonZeroU32,
+    /// Sessions at the same time, of both transports together.
+    pub sessions: NonZeroU32,
+    /// Requests a second, of all clients together.
+    pub requests_per_second: NonZeroU32,
+    /// Size of one request's body, in bytes.
+    pub body_bytes: NonZeroU32,
+    /// After how long without a message a session of streamable HTTP ends.
+    pub session_idle: Duration,
+    /// The key under which whole results travel through rmcp.
+    pub raw: Raw,
+    /// More pages, by their path. They are read with GET, behind the same checks as `/mcp`.
+    pub pages: BTreeMap<String, Page>,
+}
+
+impl Settings {
+    /// Defaults for a server on loopback. Results wrapped with `raw` are sent as they are.
+    pub fn new(raw: Raw) -> Self {
+        let number = |number| NonZeroU32::new(number).expect("above 0");
+        Self {
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            token: None,
+            oauth: None,
+            tls: None,
+            legacy_sse: true,
+            connections: number(256),
+            sessions: number(128),
+            requests_per_second: number(500),
+            body_bytes: number(4 * 1024 * 1024),
+            session_idle: Duration::from_secs(300),
+            raw,
+            pages: BTreeMap::new(),
+        }
+    }
+}
+
+/// A page: what makes its media type and its text, each time it is read.
+#[derive(Clone)]
+pub struct Page(Arc<dyn Fn() -> (&'static str, Bytes) + Send + Sync>);
+
+impl Page {
+    /// A page that `make` makes. It is called on the server's threads: it must not block.
+    pub fn new(make: impl Fn() -> (&'static str, Bytes) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    pub(crate) fn make(&self) -> (&'static str, Bytes) {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Page(..)")
+    }
+}

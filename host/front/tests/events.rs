@@ -1,0 +1,163 @@
+//! Event streams: resumed after they broke, never held up by a client that does not read, and with
+//! results as they were made.
+
+use serde_json::json;
+
+use crate::client::{Front, call, call_with_progress, soon};
+
+#[tokio::test]
+async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
+    let front = Front::start(|_| {}).await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut broken = front.connect().await;
+    let body = call_with_progress(5, "wait", json!({})).to_string();
+    broken.send("POST /mcp", &headers, &body).await;
+    assert_eq!(broken.head().await.unwrap().status, 200);
+    let first = broken.event().await.unwrap();
+    assert_eq!((first.data.as_str(), first.retry.as_deref()), ("", Some("3000")));
+    let progress = broken.event().await.unwrap();
+    assert_eq!(progress.message()["method"], "notifications/progress");
+    let last_seen = progress.id.unwrap();
+    drop(broken);
+    front.echo.gate.add_permits(1);
+    // The call has been answered when one that was sent later has been.
+    let later = front.post(&headers, &call(6, "echo", json!({"text": "later"}))).await;
+    assert_eq!(later.text(), "later");
+    for after in [last_seen.as_str(), first.id.as_deref().unwrap()] {
+        let mut again = front.connect().await;
+        let resume = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
+        again.send("GET /mcp", &resume, "").await;
+        assert_eq!(again.head().await.unwrap().status, 200);
+        let mut messages = Vec::new();
+        while let Some(event) = again.event().await {
+            messages.push(event.message());
+        }
+        let answer = messages.last().unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "waited", "{messages:?}");
+        // What was seen does not come again.
+        assert_eq!(messages.len(), 1 + usize::from(after != last_seen));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_resumed_while_its_call_goes_on() {
+    let front = Front::start(|_| {}).await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut broken = front.connect().await;
+    broken.send("POST /mcp", &headers, &call(5, "wait", json!({})).to_string()).await;
+    broken.head().await.unwrap();
+    let first = broken.event().await.unwrap().id.unwrap();
+    soon(front.echo.begun.acquire()).await.unwrap().forget();
+    let mut again = front.connect().await;
+    let resume = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str())];
+    again.send("GET /mcp", &resume, "").await;
+    assert_eq!(again.head().await.unwrap().status, 200);
+    // The old connection is taken for broken.
+    assert!(broken.event().await.is_none());
+    front.echo.gate.add_permits(1);
+    let answer = again.event().await.unwrap().message();
+    assert_eq!(answer["id"], 5, "{answer}");
+    assert!(again.event().await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_not_kept_ends_at_once() {
+    let front = Front::start(|_| {}).await;
+    let (session, other) = (front.session(&[]).await, front.session(&[]).await);
+    let reply =
+        front.post(&[("mcp-session-id", &session)], &call(1, "echo", json!({"text": "x"}))).await;
+    let id = reply.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    for (session, after) in [(&session, "7/99"), (&session, "nonsense"), (&other, id)] {
+        let headers = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
+        let reply = front.send("GET /mcp", &headers, "").await;
+        assert_eq!((reply.status, reply.body.as_str()), (200, ""), "{after}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_asks_comes_on_the_common_stream() {
+    let front = Front::start(|_| {}).await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut common = front.connect().await;
+    common.send("GET /mcp", &headers, "").await;
+    assert_eq!(common.head().await.unwrap().status, 200);
+    let mut calling = front.connect().await;
+    calling.send("POST /mcp", &headers, &call(1, "roots", json!({})).to_string()).await;
+    assert_eq!(calling.head().await.unwrap().status, 200);
+    // A request that belongs to a call may come on either stream.
+    let question = tokio::select! {
+        event = question(&mut common) => event,
+        event = question(&mut calling) => event,
+    };
+    assert_eq!(question["method"], "roots/list");
+    let roots = json!({"roots": [{"uri": "file:///a"}]});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": roots});
+    assert_eq!(front.post(&headers, &answer).await.status, 202);
+    let answer = loop {
+        let event = calling.event().await.unwrap();
+        if !event.data.is_empty() {
+            break event.message();
+        }
+    };
+    assert_eq!(answer["result"]["content"][0]["text"], "file:///a", "{answer}");
+}
+
+async fn question(
+    stream: &mut crate::client::Connection<tokio::net::TcpStream>,
+) -> serde_json::Value {
+    loop {
+        let event = stream.event().await.unwrap();
+        if !event.data.is_empty() {
+            return event.message();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_up_nothing_else() {
+    let front = Front::start(|_| {}).await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut deaf = front.connect().await;
+    // More than the system keeps for a connection.
+    let flood = json!({"count": 40, "bytes": 1_000_000});
+    let flood = call_with_progress(1, "flood", flood).to_string();
+    deaf.send("POST /mcp", &headers, &flood).await;
+    assert_eq!(deaf.head().await.unwrap().status, 200);
+    for id in 2..8 {
+        let reply = front.post(&headers, &call(id, "echo", json!({"text": "heard"}))).await;
+        assert_eq!(reply.text(), "heard");
+    }
+    // Nor is anything lost for it.
+    let mut steps = 0;
+    while let Some(event) = deaf.event().await {
+        steps += usize::from(event.data.contains("notifications/progress"));
+    }
+    assert_eq!(steps, 40);
+}
+
+#[tokio::test]
+async fn results_are_sent_as_they_were_made() {
+    let front = Front::start(|_| {}).await;
+    let made = json!({
+        "content": [{"type": "hologram", "size": 1.5, "text": "\u{e4} \"\n\n\" data: x"}],
+        "_meta": {"of": "them"}, "unknown": [{}, null],
+    });
+    let reply = front.modern(&[], "raw", made.clone()).await;
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.message(), json!({"jsonrpc": "2.0", "id": 1, "result": made}));
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let reply = front.post(&headers, &call(4, "raw", made.clone())).await;
+    assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+    assert_eq!(reply.message(), json!({"jsonrpc": "2.0", "id": 4, "result": made}));
+    assert!(!reply.body.contains("portcullis.raw"), "{reply:?}");
+    // What is resumed, too.
+    let after = reply.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let resume = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
+    let again = front.send("GET /mcp", &resume, "").await;
+    assert_eq!(again.message(), reply.message());
+}

@@ -1,0 +1,132 @@
+//! The transport of 2024-11-05.
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::client::{Connection, Front, Reply, call, initialize, initialized, soon};
+
+/// One session.
+struct Session {
+    stream: Connection<TcpStream>,
+    endpoint: String,
+}
+
+impl Session {
+    async fn open(front: &Front, headers: &[(&str, &str)]) -> Self {
+        let mut stream = front.connect().await;
+        stream.send("GET /sse", headers, "").await;
+        let head = stream.head().await.unwrap();
+        assert_eq!(head.status, 200, "{head:?}");
+        assert_eq!(head.header("content-type"), Some("text/event-stream"));
+        let event = stream.event().await.unwrap();
+        assert_eq!(event.kind, "endpoint");
+        Self { stream, endpoint: event.data }
+    }
+
+    async fn post(&self, front: &Front, headers: &[(&str, &str)], body: &Value) -> Reply {
+        front.send(&format!("POST {}", self.endpoint), headers, &body.to_string()).await
+    }
+
+    async fn begin(front: &Front) -> Self {
+        let mut session = Self::open(front, &[]).await;
+        assert_eq!(session.post(front, &[], &initialize("2024-11-05")).await.status, 202);
+        let answer = session.message().await;
+        assert_eq!(answer["result"]["protocolVersion"], "2024-11-05", "{answer}");
+        assert_eq!(session.post(front, &[], &initialized()).await.status, 202);
+        session
+    }
+
+    async fn message(&mut self) -> Value {
+        let event = self.stream.event().await.unwrap();
+        assert_eq!(event.kind, "message");
+        event.message()
+    }
+}
+
+#[tokio::test]
+async fn answers_and_questions_come_on_the_stream() {
+    let front = Front::start(|_| {}).await;
+    let mut session = Session::begin(&front).await;
+    session.post(&front, &[], &call(1, "echo", json!({"text": "hello"}))).await;
+    let answer = session.message().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["content"][0]["text"]),
+        (&json!(1), &json!("hello"))
+    );
+    session.post(&front, &[], &call(2, "roots", json!({}))).await;
+    let question = session.message().await;
+    assert_eq!(question["method"], "roots/list");
+    let roots = json!({"roots": [{"uri": "file:///a"}]});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": roots});
+    assert_eq!(session.post(&front, &[], &answer).await.status, 202);
+    assert_eq!(session.message().await["result"]["content"][0]["text"], "file:///a");
+    let made = json!({"content": [{"type": "hologram"}], "unknown": 1});
+    session.post(&front, &[], &call(3, "raw", made.clone())).await;
+    assert_eq!(session.message().await, json!({"jsonrpc": "2.0", "id": 3, "result": made}));
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_stream() {
+    let front = Front::start(|_| {}).await;
+    let session = Session::begin(&front).await;
+    session.post(&front, &[], &call(1, "wait", json!({}))).await;
+    let _begun = soon(front.echo.begun.acquire()).await.unwrap();
+    let endpoint = session.endpoint.clone();
+    drop(session);
+    let _cancelled = soon(front.echo.cancelled.acquire()).await.unwrap();
+    let line = format!("POST {endpoint}");
+    let body = call(2, "echo", json!({"text": "x"})).to_string();
+    while front.send(&line, &[], &body).await.status != 404 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_its_whole_name_only() {
+    let front = Front::start(|_| {}).await;
+    let (one, other) = (Session::open(&front, &[]).await, Session::open(&front, &[]).await);
+    let id = one.endpoint.strip_prefix("/messages?sessionId=").unwrap();
+    assert!(id.len() == 32 && one.endpoint != other.endpoint, "{id}");
+    let body = initialize("2024-11-05").to_string();
+    for query in ["", "?", "?sessionId=", "?sessionid=x", &format!("?sessionId={}", &id[..31])] {
+        let reply = front.send(&format!("POST /messages{query}"), &[], &body).await;
+        assert_eq!(reply.status, 404, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn messages_out_of_order_end_nothing() {
+    let front = Front::start(|_| {}).await;
+    let mut session = Session::open(&front, &[]).await;
+    // rmcp ends at a notification before the first request.
+    assert_eq!(session.post(&front, &[], &initialized()).await.status, 202);
+    let reply = session.post(&front, &[], &initialize("2024-11-05")).await;
+    assert_eq!(reply.status, 202);
+    session.message().await;
+    session.post(&front, &[], &call(9, "wait", json!({}))).await;
+    soon(front.echo.begun.acquire()).await.unwrap().forget();
+    let twice = session.post(&front, &[], &call(9, "echo", json!({"text": "x"}))).await;
+    assert_eq!((twice.status, &twice.message()["id"]), (400, &json!(9)), "{twice:?}");
+    front.echo.gate.add_permits(1);
+    assert_eq!(session.message().await["result"]["content"][0]["text"], "waited");
+    session.post(&front, &[], &call(9, "echo", json!({"text": "again"}))).await;
+    assert_eq!(session.message().await["result"]["content"][0]["text"], "again");
+    // What is cancelled is not answered, so that its id is free.
+    session.post(&front, &[], &call(10, "wait", json!({}))).await;
+    soon(front.echo.begun.acquire()).await.unwrap().forget();
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 10},
+    });
+    session.post(&front, &[], &cancel).await;
+    soon(front.echo.cancelled.acquire()).await.unwrap().forget();
+    session.post(&front, &[], &call(10, "echo", json!({"text": "free"}))).await;
+    assert_eq!(session.message().await["result"]["content"][0]["text"], "free");
+}
+
+#[tokio::test]
+async fn it_can_be_left_out() {
+    let front = Front::start(|settings| settings.legacy_sse = false).await;
+    for line in ["GET /sse", "POST /sse", "POST /messages", "POST /messages?sessionId=x"] {
+        assert_eq!(front.send(line, &[], "{}").await.status, 404, "{line}");
+    }
+}

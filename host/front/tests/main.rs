@@ -1,0 +1,15 @@
+//! The front, over real connections, with a small server behind it.
+
+#[path = "support/client.rs"]
+mod client;
+#[path = "support/echo.rs"]
+mod echo;
+
+mod callers;
+mod events;
+mod legacy;
+mod oauth;
+mod pages;
+mod requests;
+mod sessions;
+mod tls;

@@ -1,0 +1,145 @@
+//! Results that travel through rmcp's types without losing anything.
+//!
+//! rmcp's result types are closed: fields that they do not know are dropped. A result that must
+//! reach the client as it is therefore travels inside `_meta`, under a key that nobody can guess,
+//! and takes the place of the whole result where the message is written.
+//!
+//! A key is made with [`Raw::new`], once in a process. Whoever answers uses [`Raw::wrap`]; whoever
+//! writes messages uses [`Raw::to_json`] for a message that is still typed, [`Raw::unwrap`] for one
+//! that is bytes, and [`Events`] for a stream of server-sent events.
+
+mod events;
+mod typed;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use rmcp::model::{JsonObject, MetaObject};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub use events::Events;
+
+/// What stands before the random part of a key.
+const PREFIX: &str = "portcullis.raw/";
+
+/// The key under which results travel. Clones are the same key.
+#[derive(Clone)]
+pub struct Raw(Arc<Finder<'static>>);
+
+impl Raw {
+    /// A new key, with 128 random bits: what a client or a tool says cannot contain it.
+    ///
+    /// # Errors
+    ///
+    /// Where the system has no random numbers.
+    pub fn new() -> io::Result<Self> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)
+            .map_err(|error| io::Error::other(format!("asking for random bytes: {error}")))?;
+        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self(Arc::new(Finder::new(format!("{PREFIX}{digits}").as_bytes()).into_owned())))
+    }
+
+    /// A `_meta` for any of rmcp's results: what is written will be `result` instead of it.
+    ///
+    /// What rmcp does to results of one protocol version or another, like leaving out `resultType`,
+    /// does not reach inside: `result` must be right for the client that gets it.
+    pub fn wrap(&self, result: Value) -> MetaObject {
+        let mut meta = JsonObject::new();
+        meta.insert(self.key().to_owned(), result);
+        MetaObject(meta)
+    }
+
+    /// The message to be written instead of this one. `None`: this one, as it is.
+    ///
+    /// Only a JSON-RPC response whose result was made with [`Raw::wrap`] is written differently,
+    /// and its result byte for byte as it stands in the message.
+    pub fn unwrap(&self, message: &[u8]) -> Option<Vec<u8>> {
+        self.0.find(message)?;
+        let Envelope { id, result } = serde_json::from_slice(message).ok()?;
+        let Wrapped { meta } = serde_json::from_str(result.get()).ok()?;
+        let result = meta.get(self.key())?.get();
+        let id = id.get();
+        Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes())
+    }
+
+    fn key(&self) -> &str {
+        str::from_utf8(self.0.needle()).expect("a key is made from text")
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.0.find(bytes).is_some()
+    }
+}
+
+/// Shows no key: logs are read by others.
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Raw(..)")
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Wrapped<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrapped_takes_the_place_of_the_result() {
+        let raw = Raw::new().unwrap();
+        let key = raw.key();
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":"a","result":{{"content":[],"_meta":{{"a":1,"{key}":{{"x": [1.50,1e2,"\u00e4"]}}}}}}}}"#
+        );
+        let written = raw.unwrap(message.as_bytes()).unwrap();
+        let expected = r#"{"jsonrpc":"2.0","id":"a","result":{"x": [1.50,1e2,"\u00e4"]}}"#;
+        assert_eq!(String::from_utf8(written).unwrap(), expected);
+    }
+
+    #[test]
+    fn all_else_stays_as_it_is() {
+        let raw = Raw::new().unwrap();
+        let key = raw.key();
+        for message in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}"#.to_owned(),
+            // The key of another process, or one that somebody made up.
+            format!(r#"{{"id":1,"result":{{"_meta":{{"{PREFIX}00":{{}}}}}}}}"#),
+            // In other places the key means nothing.
+            format!(r#"{{"id":1,"result":{{"{key}":{{}}}}}}"#),
+            format!(r#"{{"id":1,"result":{{"structuredContent":{{"_meta":{{"{key}":1}}}}}}}}"#),
+            format!(r#"{{"id":1,"error":{{"_meta":{{"{key}":1}}}}}}"#),
+            format!(r#"{{"method":"x","params":{{"_meta":{{"{key}":1}}}}}}"#),
+            format!("{key} {{"),
+            String::new(),
+        ] {
+            assert_eq!(raw.unwrap(message.as_bytes()), None, "{message}");
+        }
+    }
+
+    #[test]
+    fn keys_differ_and_are_not_shown() {
+        let (one, other) = (Raw::new().unwrap(), Raw::new().unwrap());
+        assert_ne!(one.key(), other.key());
+        assert_eq!(one.key(), one.clone().key());
+        assert!(!format!("{one:?}").contains(one.key()));
+    }
+}
