@@ -2,7 +2,6 @@
 
 import { h, has, showNumber, showTime, timeOf } from "./dom.js";
 
-const WIDTH = 640;
 const HEIGHT = 240;
 const LEFT = 56;
 const BOTTOM = 28;
@@ -49,7 +48,7 @@ export function draw(records, across, series, kind) {
 	const slot = h("div", {});
 	const paint = () => slot.replaceChildren(picture(records, across, series, on, kind));
 	const switches = series.map((column, index) => {
-		const button = h("button", { type: "button", class: `series s${index}`, "aria-pressed": on.has(column), onclick: () => {
+		const button = h("button", { type: "button", class: `series s${index}`, "aria-pressed": String(on.has(column)), onclick: () => {
 			on.has(column) && on.size > 1 ? on.delete(column) : on.add(column);
 			button.setAttribute("aria-pressed", on.has(column));
 			paint();
@@ -72,16 +71,17 @@ function picture(records, across, series, on, kind) {
 	const times = records.map((record) => timeOf(record[across.key]));
 	const timed = kind === "line" && times.every((time) => time !== undefined);
 	const [first, last] = [Math.min(...times), Math.max(...times)];
-	const room = WIDTH - LEFT - 12;
+	const width = innerWidth < 520 ? 360 : 640;
+	const room = width - LEFT - 12;
 	const x = (index) => LEFT + (timed ? room * (times[index] - first) / (last - first || 1) : room * (index + 0.5) / records.length);
 	const name = (index) => timed ? showTime(records[index][across.key], last - first > 3 * 864e5 ? { month: "short", day: "numeric" } : { hour: "numeric", minute: "numeric" }) : String(records[index][across.key]);
 	const fit = Math.max(1, Math.floor(room / 88));
 	const step = Math.ceil(records.length / fit);
 	const letters = Math.floor(room / Math.min(records.length, fit) / 7);
 
-	const grid = marks.map((mark) => h("g", {}, h("line", { class: "grid", x1: LEFT, x2: WIDTH - 12, y1: y(mark), y2: y(mark) }),
+	const grid = marks.map((mark) => h("g", {}, h("line", { class: "grid", x1: LEFT, x2: width - 12, y1: y(mark), y2: y(mark) }),
 		h("text", { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" }, short(mark))));
-	const labels = records.map((_, index) => index % step === 0 && h("text", { x: x(index), y: HEIGHT - 8, "text-anchor": timed && !index ? "start" : timed && x(index) > WIDTH - 50 ? "end" : "middle" },
+	const labels = records.map((_, index) => index % step === 0 && h("text", { x: x(index), y: HEIGHT - 8, "text-anchor": timed && !index ? "start" : timed && x(index) > width - 50 ? "end" : "middle" },
 		name(index).length > letters ? `${name(index).slice(0, letters - 1)}…` : name(index)));
 	const tip = (record, column) => h("title", {}, `${timed ? showTime(record[across.key]) : record[across.key]} · ${column.label}: ${showNumber(value(record, column))}`);
 	const body = shown.map((column) => {
@@ -97,5 +97,5 @@ function picture(records, across, series, on, kind) {
 			y: Math.min(y(number), y(0)), height: Math.max(1, Math.abs(y(0) - y(number))), rx: 2 }, tip(record, column))));
 	});
 	const says = `${kind === "line" ? "Line" : "Bar"} chart of ${shown.map(({ label }) => label).join(", ")} by ${across.label}: ${records.length} values from ${short(least)} to ${short(most)}. The table holds the same.`;
-	return h("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says, direction: "ltr" }, grid, labels, body);
+	return h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says, direction: "ltr" }, grid, labels, body);
 }

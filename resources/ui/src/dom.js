@@ -65,7 +65,8 @@ export function showNumber(value, name = "", options = {}) {
 	try {
 		return new Intl.NumberFormat(user.locale, {
 			maximumFractionDigits: 20, useGrouping: !NAMES.test(words(name)) && "min2", ...options
-		}).format(value);
+			// What binary fractions add is nobody's data.
+		}).format(Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 	} catch {
 		return String(value);
 	}

@@ -33,7 +33,8 @@ function maker(root) {
 
 	/** A node with its name around it. */
 	function build(schema, given, ask) {
-		const whole = look(schema);
+		// A referenced schema is named for what it is; here its place tells more.
+		const whole = isObject(schema) ? { ...look(schema), title: schema.title } : look(schema);
 		const shape = shapeOf(whole, look);
 		const value = given === undefined && ask.fresh && has(whole, "default") ? structuredClone(whole.default) : given;
 		if (whole.readOnly) {
@@ -375,11 +376,12 @@ export function makeForm(schema) {
 			const at = nodeAt(path);
 			byNode.has(at) || byNode.set(at, { path, message });
 		});
+		const inOrder = [...byNode].sort(([a], [b]) => a.element && b.element ? b.element.compareDocumentPosition(a.element) & 4 ? -1 : 1 : 0);
 		wrong = [...byNode.keys()];
 		byNode.forEach(({ message }, at) => at.say?.(message));
 		summary.hidden = byNode.size === 0;
 		summary.replaceChildren(h("p", {}, byNode.size === 1 ? "One thing needs attention:" : `${byNode.size} things need attention:`),
-			h("ul", {}, [...byNode].slice(0, 20).map(([at, { path, message }]) => h("li", {},
+			h("ul", {}, inOrder.slice(0, 20).map(([at, { path, message }]) => h("li", {},
 				h("button", { type: "button", class: "link", onclick: () => at.focus?.() }, path.join(" › ") || "Input"), ` ${message}`))));
 	}
 

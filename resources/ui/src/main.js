@@ -151,12 +151,12 @@ function attempt(action) {
 function plain(reason) {
 	face?.element.remove();
 	face = undefined;
-	main.classList.remove("faced");
-	input.hidden = false;
+	main.classList.remove("faced", "documented");
 	notice.hidden = !reason;
 	notice.textContent = clean(`This tool’s own view cannot be shown: ${reason}`);
 	fill(form.read(), {});
 	notice.after(input);
+	main.append(answer);
 	state.result && present(state.result);
 }
 
@@ -248,7 +248,7 @@ if (wants) {
 			throw new Error(`the page has ${wants} and nothing that shows it`);
 		}
 		face = globalThis.portcullisFace({ call, clean, draw, form, h, has, host, image, input, isObject, jsonIn, page, plain, point, run, showNumber, state, tell, tool, view });
-		main.classList.add("faced");
+		main.classList.add("faced", page.document ? "documented" : "specified");
 		notice.after(face.element);
 		face.update(state);
 	});
