@@ -10,9 +10,10 @@ const answer = (data, more) => ({ content: [{ type: "text", text: JSON.stringify
 
 test("views", { timeout: 300_000 }, async (t) => {
 	const hosts = await startHosts(t);
-	for (const profile of Object.keys(PROFILES)) {
-		await t.test(`in ${profile}`, { timeout: 60_000 }, async (t) => {
-			const view = await open(t, hosts, await makePage(WEATHER), { profile });
+	const ways = Object.keys(PROFILES).flatMap((profile) => [[profile, false], [profile, true]]);
+	for (const [profile, plain] of ways) {
+		await t.test(`in ${profile}${plain ? ", not packed" : ""}`, { timeout: 60_000 }, async (t) => {
+			const view = await open(t, hosts, await makePage(WEATHER, {}, plain), { profile });
 			const { app } = view;
 			await view.send("sendToolInput", { arguments: { city: "Lisbon", days: 7 } });
 			await view.send("sendToolResult", answer(FORECAST));

@@ -137,7 +137,7 @@ export function viewer(look, open) {
 		if (!all.length) {
 			return h("p", { class: "none" }, "No entries");
 		}
-		const small = all.filter(([, part]) => isScalar(part) && String(part).length <= 400 || Array.isArray(part) && part.length <= 6 && part.every((one) => typeof one === "string" && one.length < 40));
+		const small = all.filter(([, part]) => isScalar(part) && String(part).length <= 400 || Array.isArray(part) && part.length <= 6 && part.every((one) => isScalar(one) && String(one).length < 40));
 		const large = all.filter((one) => !small.includes(one));
 		return h("div", { class: "data" }, small.length > 0 && details(small.map(([key, part, inner]) => ({ label: nameOf(key, inner), hint: about(inner).description, value: cell(part, key, inner, depth) }))),
 			large.length > 0 && cut(h("div", { class: "data" }), large, 20, (some) => some.map(([key, part, inner]) => h("section", {},

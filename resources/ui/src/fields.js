@@ -5,13 +5,13 @@ import { canon, clean, equal, freshId, h, isObject, pretty, showNumber, words } 
 /**
  * A label, what it is for, what explains it and what is wrong with it.
  *
- * @param ask `name`, `required`, and `bare` where a table of entries gives the name
+ * @param ask `name`, `required`, and `item` where the name is a place in a list
  * @returns the `element`, and `say`, which shows what is wrong
  */
 export function frame(schema, ask, control, id, ...extras) {
 	const error = h("p", { class: "error", id: `${id}-e`, hidden: true });
 	const description = schema.description && h("p", { class: "hint", id: `${id}-d` }, schema.description);
-	const label = h("label", { for: id, class: ask.bare && "quiet" }, h("span", { "data-name": ask.item }, title(schema, ask)), ask.required && h("span", { class: "must", title: "required" }, " *"));
+	const label = h("label", { for: id, class: ask.required && "must" }, h("span", { "data-name": ask.item }, title(schema, ask)));
 	const targets = control.id === id ? [control] : [...control.querySelectorAll("input,select,textarea")];
 	const describe = () => targets.forEach((target) => {
 		target.setAttribute("aria-describedby", [description && `${id}-d`, !error.hidden && `${id}-e`].filter(Boolean).join(" "));
@@ -221,7 +221,7 @@ export function fixed(schema, value, ask) {
 
 /** A constant: sent as it is, or with a tick where it may be left out. */
 export function constant(schema, value, ask) {
-	if (ask.required || ask.bare) {
+	if (ask.required) {
 		return { element: h("span", { hidden: true }), get: () => value === undefined || ask.fresh ? schema.const : value, say() {}, focus() {} };
 	}
 	const box = h("input", { id: freshId(), type: "checkbox" });

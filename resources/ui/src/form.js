@@ -33,6 +33,15 @@ function maker(root) {
 
 	/** A node with its name around it. */
 	function build(schema, given, ask) {
+		try {
+			return named(schema, given, ask);
+		} catch {
+			// No schema, however odd, may leave the user without a way to give the value.
+			return json({}, given, ask);
+		}
+	}
+
+	function named(schema, given, ask) {
 		// A referenced schema is named for what it is; here its place tells more.
 		const whole = isObject(schema) ? { ...look(schema), title: schema.title } : look(schema);
 		const shape = shapeOf(whole, look);
@@ -98,11 +107,11 @@ function maker(root) {
 		let node;
 		const error = h("p", { class: "error", id, hidden: true });
 		const body = h("div", { class: "body" });
-		const on = !ask.required && h("input", { type: "checkbox", role: "switch", onchange: apply });
-		const none = shape.nullable && h("input", { type: "checkbox", onchange: apply });
+		const on = !ask.required && h("input", { type: "checkbox", role: "switch", oninput: apply });
+		const none = shape.nullable && h("input", { type: "checkbox", oninput: apply });
 		const name = h("span", { "data-name": ask.item }, title(schema, ask));
 		const element = h("fieldset", { "aria-describedby": id },
-			h("legend", {}, on ? h("label", { class: "tick" }, on, name) : name, ask.required && h("span", { class: "must", title: "required" }, " *")),
+			h("legend", { class: ask.required && "must" }, on ? h("label", { class: "tick" }, on, name) : name),
 			schema.description && h("p", { class: "hint" }, schema.description),
 			none && h("label", { class: "tick" }, none, "null"), body, error);
 		if (on) {

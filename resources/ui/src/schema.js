@@ -188,7 +188,7 @@ export function shapeOf(schema, look) {
 	}
 	const said = open.includes("number") ? "number" : open[0];
 	const keys = Object.keys(schema);
-	const kind = said ?? (nullable ? "null" : HINTS.find(([, hint]) => keys.some((key) => hint.test(key)))?.[0] ?? "any");
+	const kind = has(KINDS, said) ? said : (nullable ? "null" : HINTS.find(([, hint]) => keys.some((key) => hint.test(key)))?.[0] ?? "any");
 	return { kind, schema: { ...schema, type: kind }, nullable: nullable && open.length > 0 };
 }
 
