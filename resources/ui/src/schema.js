@@ -106,10 +106,11 @@ export function reader(root) {
 		for (const [name, needs] of Object.entries({ ...dependencies, ...dependentRequired, ...dependentSchemas })) {
 			conditions.push({ when: { required: [name] }, then: Array.isArray(needs) ? { required: needs } : needs });
 		}
-		let all = conditions.length ? { ...rest, conditions } : rest;
+		const own = conditions.length ? { ...rest, conditions } : rest;
 		const parts = [...list(allOf), ...list($ref ?? $dynamicRef).map(follow)].map((part) => look(part, inner));
+		const sum = [...parts, own].reduce((all, part) => merge(all, part));
 		// What stands beside a reference is nearer to the user than what it leads to.
-		all = parts.reduce((sum, part) => isObject(sum) && isObject(part) ? { ...merge(part, sum), ...pick(sum) } : merge(sum, part), all);
+		const all = isObject(sum) ? { ...sum, ...pick(own) } : sum;
 		within.length || looked.set(schema, all);
 		return all;
 	}
