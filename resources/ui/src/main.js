@@ -1,7 +1,7 @@
 // The page of a tool: asks for its input, calls it when the user says so, and shows what it answers.
 
 import { draw } from "./chart.js";
-import { viewer } from "./data.js";
+import { Viewer } from "./data.js";
 import { clean, cut, equal, h, has, isObject, pretty, showNumber, user } from "./dom.js";
 import { makeForm } from "./form.js";
 import { greet, reportSize, talk } from "./host.js";
@@ -20,7 +20,7 @@ const state = { input: undefined, result: undefined };
 
 const host = talk(heard);
 const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined;
-const view = viewer(reader(output ?? {}).look, (url) => host.request("ui/open-link", { url }).then(
+const view = new Viewer(reader(output ?? {}).look, (url) => host.request("ui/open-link", { url }).then(
 	(answer) => answer?.isError && tell("The host did not open the link."),
 	(problem) => tell(`The host did not open the link: ${problem.message}`)));
 const form = makeForm(tool.inputSchema);

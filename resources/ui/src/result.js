@@ -78,17 +78,17 @@ function resource({ uri, mimeType = "", text, blob = "" }) {
 }
 
 /** One item of an answer's content. */
-function block(item, { link, show }, schema) {
+function block(item, view, schema) {
 	switch (item?.type) {
 		case "text": {
 			const data = jsonIn(item.text);
-			return data === undefined ? longText(item.text, item.text.includes("\n") ? "pre" : "p") : show(data, "", schema);
+			return data === undefined ? longText(item.text, item.text.includes("\n") ? "pre" : "p") : view.show(data, "", schema);
 		}
 		case "image": return image(item.data, item.mimeType);
 		case "audio": return audio(item.data, item.mimeType);
 		case "resource": return resource(item.resource);
 		case "resource_link": return h("div", { class: "card" }, h("strong", {}, item.title ?? item.name), item.description && h("p", { class: "hint" }, item.description),
-			/^https?:\/\//i.test(item.uri) ? link(item.uri) : h("code", {}, item.uri));
+			/^https?:\/\//i.test(item.uri) ? view.link(item.uri) : h("code", {}, item.uri));
 		default: return longText(pretty(item));
 	}
 }
