@@ -15,7 +15,10 @@ again.onclick = async () => { const answer = await portcullis.call({ city: "Faro
 </script>`;
 
 /** A document that tries what it can; what it could do, it says. */
-const hostile = (tcp, udp) => `<link rel="preconnect" href="http://127.0.0.1:${tcp}"><link rel="stylesheet" href="http://127.0.0.1:${tcp}/a.css">
+const hostile = (
+	tcp,
+	udp
+) => `<link rel="preconnect" href="http://127.0.0.1:${tcp}"><link rel="stylesheet" href="http://127.0.0.1:${tcp}/a.css">
 <img src="http://127.0.0.1:${tcp}/a.png"><p id="said">trying</p><button id="go">Go</button><a id="away" href="http://127.0.0.1:${tcp}/link" target="_top">away</a>
 <script>
 const reached = [];
@@ -61,7 +64,10 @@ async function listen(t) {
 		socket.on("data", (data) => told.push(String(data))).on("error", () => {});
 	});
 	const udp = dgram.createSocket("udp4").on("message", () => seen.push("udp"));
-	await Promise.all([new Promise((resolve) => tcp.listen(0, "127.0.0.1", resolve)), new Promise((resolve) => udp.bind(0, "127.0.0.1", resolve))]);
+	await Promise.all([
+		new Promise((resolve) => tcp.listen(0, "127.0.0.1", resolve)),
+		new Promise((resolve) => udp.bind(0, "127.0.0.1", resolve))
+	]);
 	const sockets = new Set();
 	tcp.on("connection", (socket) => sockets.add(socket));
 	t.after(() => {
@@ -104,10 +110,11 @@ test("documents of a model", { timeout: 240_000 }, async (t) => {
 	}
 
 	await t.test("what may destroy is asked by the shell", { timeout: 60_000 }, async (t) => {
-		const document = "<button id=b>Now</button><p id=p></p><script>b.onclick = () => portcullis.call({ path: '/' }).then(() => (p.textContent = 'called'), (e) => (p.textContent = e.message));</script>";
+		const document =
+			"<button id=b>Now</button><p id=p></p><script>b.onclick = () => portcullis.call({ path: '/' }).then(() => (p.textContent = 'called'), (e) => (p.textContent = e.message));</script>";
 		const view = await open(t, hosts, await makePage(DELETE, { document }));
 		await inner(view).getByRole("button").click();
-		await view.app.getByRole("alertdialog").getByText("\"path\": \"/\"").waitFor();
+		await view.app.getByRole("alertdialog").getByText('"path": "/"').waitFor();
 		await view.app.getByRole("button", { name: "Cancel" }).click();
 		await inner(view).getByText("the user did not agree").waitFor();
 		assert.deepEqual((await view.log()).calls, []);
@@ -115,7 +122,14 @@ test("documents of a model", { timeout: 240_000 }, async (t) => {
 
 	await t.test("a document that goes elsewhere is shown no more", { timeout: 60_000 }, async (t) => {
 		const { tcp, told } = await listen(t);
-		const view = await open(t, hosts, await makePage(WEATHER, { document: `<script>portcullis.listen(() => { location = "http://127.0.0.1:${tcp}/?d=secret"; });</script>` }), { profile: "strict" });
+		const view = await open(
+			t,
+			hosts,
+			await makePage(WEATHER, {
+				document: `<script>portcullis.listen(() => { location = "http://127.0.0.1:${tcp}/?d=secret"; });</script>`
+			}),
+			{ profile: "strict" }
+		);
 		await view.app.getByText("tried to go elsewhere").waitFor();
 		// Chromium opens a connection before it asks the policy; nothing is said on it.
 		assert.deepEqual(told, []);

@@ -10,7 +10,7 @@ window.log = log;
 
 /** What the tool answers from now on. */
 window.answers = (result, { hang = false, fail } = {}) => {
-	answer = () => hang ? new Promise(() => {}) : fail ? Promise.reject(new Error(fail)) : result;
+	answer = () => (hang ? new Promise(() => {}) : fail ? Promise.reject(new Error(fail)) : result);
 };
 
 window.send = (what, params) => bridge[what](params);
@@ -25,7 +25,12 @@ window.start = async (html, proxy, hostContext) => {
 			log.messages.push(data);
 		}
 	});
-	bridge = new AppBridge(null, { name: "host", version: "1" }, { openLinks: {}, serverTools: {}, logging: {} }, { hostContext });
+	bridge = new AppBridge(
+		null,
+		{ name: "host", version: "1" },
+		{ openLinks: {}, serverTools: {}, logging: {} },
+		{ hostContext }
+	);
 	bridge.oninitialized = () => (log.ready = true);
 	bridge.onsizechange = (size) => {
 		log.sizes.push(size);
@@ -39,7 +44,13 @@ window.start = async (html, proxy, hostContext) => {
 		log.links.push(url);
 		return {};
 	};
-	for (const name of ["onmessage", "onupdatemodelcontext", "ondownloadfile", "onreadresource", "oncreatesamplingmessage"]) {
+	for (const name of [
+		"onmessage",
+		"onupdatemodelcontext",
+		"ondownloadfile",
+		"onreadresource",
+		"oncreatesamplingmessage"
+	]) {
 		bridge[name] = async (params) => {
 			log.others.push([name, params]);
 			return {};

@@ -32,16 +32,50 @@ await take("weather-dark", WEATHER, weather, { context: { theme: "dark" } });
 await take("weather-wide", WEATHER, weather, { width: 1200 });
 await take("weather-narrow-rtl", WEATHER, weather, { width: 360, context: { locale: "ar-EG" } });
 await take("hard", HARD, (view) => view.send("sendToolInput", { arguments: HARD_INPUT }));
-await take("hard-empty-dark", HARD, ({ app }) => app.getByRole("button", { name: "Run", exact: true }).click(), { context: { theme: "dark" } });
+await take("hard-empty-dark", HARD, ({ app }) => app.getByRole("button", { name: "Run", exact: true }).click(), {
+	context: { theme: "dark" }
+});
 await take("delete", DELETE, async ({ app }) => {
 	await app.getByLabel("Path").fill("/tmp/x");
 	await app.getByRole("button", { name: "Run…" }).click();
 });
-await take("view", WEATHER, (view) => view.send("sendToolResult", { ...result, content: [{ type: "image", data: PIXEL, mimeType: "image/png" }] }), {}, { view: VIEW });
-await take("view-dark", WEATHER, (view) => view.send("sendToolResult", result), { width: 1000, context: { theme: "dark" } }, { view: VIEW });
-await take("error", WEATHER, (view) => view.send("sendToolResult", { isError: true, content: [{ type: "text", text: "No such city: Atlantis" }] }));
-await take("bars", { ...DELETE, title: "Disk use", annotations: { readOnlyHint: true }, description: "How much each folder holds." }, (view) => view.send("sendToolResult", { content: [], structuredContent: { total: 73400, healthy: true, tags: ["ssd", "raid"], folders: [
-	{ folder: "photos", size: 42000, owner: { name: "Ada", mail: "ada@example.com" } }, { folder: "music", size: 21500, owner: { name: "Bo" } }, { folder: "documents", size: 9900, owner: null }] } }), { context: { theme: "dark" } });
+await take(
+	"view",
+	WEATHER,
+	(view) =>
+		view.send("sendToolResult", { ...result, content: [{ type: "image", data: PIXEL, mimeType: "image/png" }] }),
+	{},
+	{ view: VIEW }
+);
+await take(
+	"view-dark",
+	WEATHER,
+	(view) => view.send("sendToolResult", result),
+	{ width: 1000, context: { theme: "dark" } },
+	{ view: VIEW }
+);
+await take("error", WEATHER, (view) =>
+	view.send("sendToolResult", { isError: true, content: [{ type: "text", text: "No such city: Atlantis" }] })
+);
+await take(
+	"bars",
+	{ ...DELETE, title: "Disk use", annotations: { readOnlyHint: true }, description: "How much each folder holds." },
+	(view) =>
+		view.send("sendToolResult", {
+			content: [],
+			structuredContent: {
+				total: 73400,
+				healthy: true,
+				tags: ["ssd", "raid"],
+				folders: [
+					{ folder: "photos", size: 42000, owner: { name: "Ada", mail: "ada@example.com" } },
+					{ folder: "music", size: 21500, owner: { name: "Bo" } },
+					{ folder: "documents", size: 9900, owner: null }
+				]
+			}
+		}),
+	{ context: { theme: "dark" } }
+);
 for (const end of ends) {
 	await end();
 }

@@ -30,18 +30,28 @@ const SOUND = (() => {
 	return Buffer.concat([head, samples]).toString("base64");
 })();
 
-const HOSTILE = "</script><img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp.exe\u2066<b>bold</b>{{data}}<!--";
+const HOSTILE =
+	"</script><img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp.exe\u2066<b>bold</b>{{data}}<!--";
 
 test("answers", { timeout: 300_000 }, async (t) => {
 	const hosts = await startHosts(t);
 	const show = async (t, result, options, shown = tool) => {
 		const view = await open(t, hosts, await makePage(shown), options);
-		result && await view.send("sendToolResult", result);
+		result && (await view.send("sendToolResult", result));
 		return view;
 	};
 
 	await t.test("a long table is sorted and leafed through", { timeout: 30_000 }, async (t) => {
-		const view = await show(t, data(Array.from({ length: 45 }, (_, index) => ({ id: index, name: `n${(index * 7) % 45}`, deep: { a: [index] } }))));
+		const view = await show(
+			t,
+			data(
+				Array.from({ length: 45 }, (_, index) => ({
+					id: index,
+					name: `n${(index * 7) % 45}`,
+					deep: { a: [index] }
+				}))
+			)
+		);
 		const cells = () => view.app.locator("tbody td:nth-child(2)").allTextContents();
 		assert.equal((await cells()).length, 20);
 		await view.app.getByRole("button", { name: "Name" }).click();
@@ -57,8 +67,21 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	});
 
 	const charts = {
-		"Line chart": [[1, 3, 2], { hourly: { time: ["2026-03-01T00:00Z", "2026-03-01T01:00Z"], temp: [1, 2] } }, [{ day: "2026-03-01", n: -5 }, { day: "2026-03-02", n: 5 }]],
-		"Bar chart": [{ apples: 3, pears: 5, plums: 0 }, [{ name: "a", size: 1 }, { name: "b", size: 2 }]]
+		"Line chart": [
+			[1, 3, 2],
+			{ hourly: { time: ["2026-03-01T00:00Z", "2026-03-01T01:00Z"], temp: [1, 2] } },
+			[
+				{ day: "2026-03-01", n: -5 },
+				{ day: "2026-03-02", n: 5 }
+			]
+		],
+		"Bar chart": [
+			{ apples: 3, pears: 5, plums: 0 },
+			[
+				{ name: "a", size: 1 },
+				{ name: "b", size: 2 }
+			]
+		]
 	};
 	for (const [kind, all] of Object.entries(charts)) {
 		for (const one of all) {
@@ -74,17 +97,34 @@ test("answers", { timeout: 300_000 }, async (t) => {
 
 	for (const profile of Object.keys(PROFILES)) {
 		await t.test(`pictures, sounds, links and files in ${profile}`, { timeout: 30_000 }, async (t) => {
-			const view = await show(t, { content: [
-				{ type: "text", text: "A summary." },
-				{ type: "image", data: PIXEL, mimeType: "image/png" },
-				{ type: "image", data: "bm8=", mimeType: "image/png" },
-				{ type: "audio", data: SOUND, mimeType: "audio/wav" },
-				{ type: "resource_link", uri: "https://example.com/report", name: "report", title: "The report" },
-				{ type: "resource_link", uri: "javascript:alert(1)", name: "bad" },
-				{ type: "resource", resource: { uri: "file:///a.txt", mimeType: "text/plain", text: "file text" } },
-				{ type: "resource", resource: { uri: "file:///a.bin", mimeType: "application/zip", blob: "AAAA" } },
-				{ type: "hologram", what: 1 }
-			] }, { profile });
+			const view = await show(
+				t,
+				{
+					content: [
+						{ type: "text", text: "A summary." },
+						{ type: "image", data: PIXEL, mimeType: "image/png" },
+						{ type: "image", data: "bm8=", mimeType: "image/png" },
+						{ type: "audio", data: SOUND, mimeType: "audio/wav" },
+						{
+							type: "resource_link",
+							uri: "https://example.com/report",
+							name: "report",
+							title: "The report"
+						},
+						{ type: "resource_link", uri: "javascript:alert(1)", name: "bad" },
+						{
+							type: "resource",
+							resource: { uri: "file:///a.txt", mimeType: "text/plain", text: "file text" }
+						},
+						{
+							type: "resource",
+							resource: { uri: "file:///a.bin", mimeType: "application/zip", blob: "AAAA" }
+						},
+						{ type: "hologram", what: 1 }
+					]
+				},
+				{ profile }
+			);
 			const { app } = view;
 			await app.getByRole("img", { name: "Picture, 1 × 1" }).waitFor();
 			await app.getByText("image/png cannot be shown here").waitFor();
@@ -102,8 +142,29 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	}
 
 	await t.test("text from outside harms nobody", { timeout: 30_000 }, async (t) => {
-		const bad = { name: HOSTILE, title: HOSTILE, description: HOSTILE.repeat(100), inputSchema: { type: "object", properties: { [HOSTILE]: { type: "string", title: HOSTILE, description: HOSTILE, examples: [HOSTILE], enum: [HOSTILE] } } } };
-		const view = await show(t, { ...data({ [HOSTILE]: HOSTILE, rows: [{ [HOSTILE]: HOSTILE }] }), isError: true }, {}, bad);
+		const bad = {
+			name: HOSTILE,
+			title: HOSTILE,
+			description: HOSTILE.repeat(100),
+			inputSchema: {
+				type: "object",
+				properties: {
+					[HOSTILE]: {
+						type: "string",
+						title: HOSTILE,
+						description: HOSTILE,
+						examples: [HOSTILE],
+						enum: [HOSTILE]
+					}
+				}
+			}
+		};
+		const view = await show(
+			t,
+			{ ...data({ [HOSTILE]: HOSTILE, rows: [{ [HOSTILE]: HOSTILE }] }), isError: true },
+			{},
+			bad
+		);
 		await view.app.getByRole("alert").waitFor();
 		assert.equal(await view.app.locator("main img, main script, main b").count(), 0);
 		assert.equal((await view.app.locator("main").innerText()).includes("\u202e"), false);
@@ -115,9 +176,17 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	});
 
 	await t.test("much is cut, and there for who asks", { timeout: 60_000 }, async (t) => {
-		const view = await show(t, { ...data({ long: "x".repeat(1e6), many: Array.from({ length: 20_000 }, (_, index) => `item ${index}`), wide: Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`k${index}`, index % 2 ? "s" : index])) }) });
+		const view = await show(t, {
+			...data({
+				long: "x".repeat(1e6),
+				many: Array.from({ length: 20_000 }, (_, index) => `item ${index}`),
+				wide: Object.fromEntries(
+					Array.from({ length: 3000 }, (_, index) => [`k${index}`, index % 2 ? "s" : index])
+				)
+			})
+		});
 		await view.app.getByText("item 49", { exact: true }).waitFor();
-		assert.ok(await view.app.locator("*").count() < 2000);
+		assert.ok((await view.app.locator("*").count()) < 2000);
 		assert.equal(await view.app.getByText("item 50", { exact: true }).count(), 0);
 		await view.app.getByRole("button", { name: /Show more \(19,950 left\)/ }).click();
 		await view.app.getByText("item 50", { exact: true }).waitFor();
@@ -127,7 +196,7 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	});
 
 	await t.test("JSON in a text is data, and large numbers in it stay exact", { timeout: 30_000 }, async (t) => {
-		const view = await show(t, text("{\"id\": 12345678901234567890, \"secret\": \"hush\"}"));
+		const view = await show(t, text('{"id": 12345678901234567890, "secret": "hush"}'));
 		await view.app.locator("dd", { hasText: "12345678901234567890" }).waitFor();
 	});
 
@@ -167,7 +236,19 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	});
 
 	await t.test("numbers and times are written as the user writes them", { timeout: 30_000 }, async (t) => {
-		const view = await show(t, data({ size: 1234567.5, at: "2026-03-01T23:30:00Z", ok: true }), { context: { locale: "de-DE", timeZone: "Asia/Tokyo", theme: "dark", styles: { variables: { "--color-text-primary": "#fafafa", "--color-background-primary": "url(https://evil.example/)" } } } });
+		const view = await show(t, data({ size: 1234567.5, at: "2026-03-01T23:30:00Z", ok: true }), {
+			context: {
+				locale: "de-DE",
+				timeZone: "Asia/Tokyo",
+				theme: "dark",
+				styles: {
+					variables: {
+						"--color-text-primary": "#fafafa",
+						"--color-background-primary": "url(https://evil.example/)"
+					}
+				}
+			}
+		});
 		await view.app.getByText("1.234.567,5").waitFor();
 		await view.app.getByText(/02\.03\.2026, 08:30/).waitFor();
 		await view.send("sendHostContextChange", { locale: "he-IL" });

@@ -11,8 +11,13 @@ import { makePage } from "./pages.mjs";
 import { FORECAST, WEATHER } from "./tools.mjs";
 import { PIXEL, VIEW } from "./views.mjs";
 
-const valid = new Ajv({ strict: false }).compile(JSON.parse(await readFile(path.join(shipped, "view.schema.json"), "utf8")));
-const result = { content: [{ type: "image", data: PIXEL, mimeType: "image/png" }], structuredContent: { ...FORECAST, next: "page2" } };
+const valid = new Ajv({ strict: false }).compile(
+	JSON.parse(await readFile(path.join(shipped, "view.schema.json"), "utf8"))
+);
+const result = {
+	content: [{ type: "image", data: PIXEL, mimeType: "image/png" }],
+	structuredContent: { ...FORECAST, next: "page2" }
+};
 
 test("view specifications", { timeout: 240_000 }, async (t) => {
 	const hosts = await startHosts(t);
@@ -50,7 +55,10 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 	const wrong = {
 		"Nothing is no component": { version: 1, root: { component: "Nothing" } },
 		"is of version 2": { version: 2, root: { component: "Form" } },
-		"leads neither into the input nor into the result": { version: 1, root: { component: "Text", text: { path: "/secrets" } } },
+		"leads neither into the input nor into the result": {
+			version: 1,
+			root: { component: "Text", text: { path: "/secrets" } }
+		},
 		"takes no": { version: 1, root: { component: "Field", path: "/input/nowhere" } },
 		"constructor is no component": { version: 1, root: { component: "constructor" } },
 		"root (Table)": { version: 1, root: { component: "Table", rows: "/input" } }

@@ -6,11 +6,18 @@ import { accessible, behaved, open, PROFILES, startHosts } from "./host.mjs";
 import { makePage } from "./pages.mjs";
 import { DELETE, FORECAST, HARD, HARD_INPUT, WEATHER } from "./tools.mjs";
 
-const answer = (data, more) => ({ content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data, ...more });
+const answer = (data, more) => ({
+	content: [{ type: "text", text: JSON.stringify(data) }],
+	structuredContent: data,
+	...more
+});
 
 test("views", { timeout: 300_000 }, async (t) => {
 	const hosts = await startHosts(t);
-	const ways = Object.keys(PROFILES).flatMap((profile) => [[profile, false], [profile, true]]);
+	const ways = Object.keys(PROFILES).flatMap((profile) => [
+		[profile, false],
+		[profile, true]
+	]);
 	for (const [profile, plain] of ways) {
 		await t.test(`in ${profile}${plain ? ", not packed" : ""}`, { timeout: 60_000 }, async (t) => {
 			const view = await open(t, hosts, await makePage(WEATHER, {}, plain), { profile });

@@ -4,7 +4,6 @@
 export const user = { locale: undefined, timeZone: undefined };
 
 /** Characters that reorder or hide what stands around them, and controls that no text needs. */
-// eslint-disable-next-line no-control-regex
 const DECEIVING = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text from outside, fit to be shown: what would deceive is replaced by a visible mark. */
@@ -27,8 +26,12 @@ export function h(tag, attributes, ...children) {
 			element.setAttribute(name, value === true ? "" : clean(value));
 		}
 	}
-	element.append(...children.flat().filter((child) => child || child === 0 || child === "")
-		.map((child) => child instanceof Node ? child : clean(child)));
+	element.append(
+		...children
+			.flat()
+			.filter((child) => child || child === 0 || child === "")
+			.map((child) => (child instanceof Node ? child : clean(child)))
+	);
 	return element;
 }
 
@@ -42,19 +45,32 @@ export const isObject = (value) => typeof value === "object" && value !== null &
 export const has = (object, key) => isObject(object) && Object.hasOwn(object, key);
 
 /** The same text for the same JSON, whatever the order of its keys. */
-export const canon = (value) => JSON.stringify(value, (_, inner) => isObject(inner)
-	? Object.fromEntries(Object.keys(inner).sort().map((key) => [key, inner[key]]))
-	: inner);
+export const canon = (value) =>
+	JSON.stringify(value, (_, inner) =>
+		isObject(inner)
+			? Object.fromEntries(
+					Object.keys(inner)
+						.sort()
+						.map((key) => [key, inner[key]])
+				)
+			: inner
+	);
 
 export const equal = (a, b) => canon(a) === canon(b);
 
 /** JSON for people; what deceives stays escaped. */
-export const pretty = (value) => (JSON.stringify(value, null, 2) ?? "")
-	.replace(DECEIVING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+export const pretty = (value) =>
+	(JSON.stringify(value, null, 2) ?? "").replace(
+		DECEIVING,
+		(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
+	);
 
 /** "maxItemCount" and "max_item_count" as words. */
 export const words = (key) => {
-	const text = String(key).replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replace(/[_-]+/g, " ").trim();
+	const text = String(key)
+		.replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)
+		.replace(/[_-]+/g, " ")
+		.trim();
 	return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
@@ -64,7 +80,9 @@ const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number)$/i;
 export function showNumber(value, name = "", options = {}) {
 	try {
 		return new Intl.NumberFormat(user.locale, {
-			maximumFractionDigits: 20, useGrouping: !NAMES.test(words(name)) && "min2", ...options
+			maximumFractionDigits: 20,
+			useGrouping: !NAMES.test(words(name)) && "min2",
+			...options
 			// What binary fractions add is nobody's data.
 		}).format(Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 	} catch {
@@ -108,4 +126,5 @@ export function cut(box, items, size, make) {
 }
 
 /** A long text, cut. */
-export const longText = (text, tag = "pre") => cut(h("div", { class: "text" }), text, 4000, (piece) => h(tag, {}, piece));
+export const longText = (text, tag = "pre") =>
+	cut(h("div", { class: "text" }), text, 4000, (piece) => h(tag, {}, piece));

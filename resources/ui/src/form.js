@@ -45,13 +45,33 @@ export function makeForm(schema) {
 			const at = nodeAt(path);
 			byNode.has(at) || byNode.set(at, { path, message });
 		});
-		const inOrder = [...byNode].sort(([a], [b]) => a.element && b.element ? b.element.compareDocumentPosition(a.element) & 4 ? -1 : 1 : 0);
+		const inOrder = [...byNode].sort(([a], [b]) =>
+			a.element && b.element ? (b.element.compareDocumentPosition(a.element) & 4 ? -1 : 1) : 0
+		);
 		wrong = [...byNode.keys()];
 		byNode.forEach(({ message }, at) => at.say?.(message));
 		summary.hidden = byNode.size === 0;
-		summary.replaceChildren(h("p", {}, byNode.size === 1 ? "One thing needs attention:" : `${byNode.size} things need attention:`),
-			h("ul", {}, inOrder.slice(0, 20).map(([at, { path, message }]) => h("li", {},
-				h("button", { type: "button", class: "link", onclick: () => at.focus?.() }, path.join(" › ") || "Input"), ` ${message}`))));
+		summary.replaceChildren(
+			h("p", {}, byNode.size === 1 ? "One thing needs attention:" : `${byNode.size} things need attention:`),
+			h(
+				"ul",
+				{},
+				inOrder
+					.slice(0, 20)
+					.map(([at, { path, message }]) =>
+						h(
+							"li",
+							{},
+							h(
+								"button",
+								{ type: "button", class: "link", onclick: () => at.focus?.() },
+								path.join(" › ") || "Input"
+							),
+							` ${message}`
+						)
+					)
+			)
+		);
 	}
 
 	function judge() {
@@ -82,4 +102,4 @@ export function makeForm(schema) {
 }
 
 /** The root of an input schema is an object even where it does not say so. */
-const asObject = (schema) => isObject(schema) ? { type: "object", ...schema } : { type: "object" };
+const asObject = (schema) => (isObject(schema) ? { type: "object", ...schema } : { type: "object" });

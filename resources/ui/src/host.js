@@ -32,17 +32,18 @@ export function talk(heard) {
 		}
 	});
 
-	const request = (method, params, signal) => new Promise((done, failed) => {
-		const id = ++last;
-		waiting.set(id, [done, failed]);
-		signal?.addEventListener("abort", () => {
-			if (waiting.delete(id)) {
-				notify("notifications/cancelled", { requestId: id, reason: "the user stopped it" });
-				failed(new Error("Stopped. The tool may still be at work."));
-			}
+	const request = (method, params, signal) =>
+		new Promise((done, failed) => {
+			const id = ++last;
+			waiting.set(id, [done, failed]);
+			signal?.addEventListener("abort", () => {
+				if (waiting.delete(id)) {
+					notify("notifications/cancelled", { requestId: id, reason: "the user stopped it" });
+					failed(new Error("Stopped. The tool may still be at work."));
+				}
+			});
+			post({ id, method, params });
 		});
-		post({ id, method, params });
-	});
 
 	return { request, notify };
 }

@@ -11,34 +11,45 @@ export function inner() {
 	}
 	delete Element.prototype.attachShadow;
 	delete Element.prototype.setHTMLUnsafe;
-	new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach((node) =>
-		[node, ...node.querySelectorAll?.("*") ?? []].forEach((one) => /^(link|iframe|frame|object|embed|portal|fencedframe)$/i.test(one.nodeName) && one.remove())))).observe(document, { childList: true, subtree: true });
+	new MutationObserver((changes) =>
+		changes.forEach(({ addedNodes }) =>
+			addedNodes.forEach((node) =>
+				[node, ...(node.querySelectorAll?.("*") ?? [])].forEach(
+					(one) => /^(link|iframe|frame|object|embed|portal|fencedframe)$/i.test(one.nodeName) && one.remove()
+				)
+			)
+		)
+	).observe(document, { childList: true, subtree: true });
 
 	const waiting = new Map();
 	const listeners = new Set();
 	let last = 0;
 	let port;
-	const ready = new Promise((resolve) => addEventListener("message", function first({ source, ports }) {
-		if (source !== parent || !ports[0] || port) {
-			return;
-		}
-		removeEventListener("message", first);
-		port = ports[0];
-		port.onmessage = ({ data: { id, result, error, state } }) => {
-			if (state) {
-				Object.assign(api, state);
-				document.documentElement.dataset.theme = state.theme;
-				document.documentElement.style.colorScheme = state.theme;
-				listeners.forEach((then) => then(api));
-			} else {
-				const [done, failed] = waiting.get(id) ?? [];
-				waiting.delete(id);
-				error === undefined ? done?.(result) : failed?.(new Error(error));
+	const ready = new Promise((resolve) =>
+		addEventListener("message", function first({ source, ports }) {
+			if (source !== parent || !ports[0] || port) {
+				return;
 			}
-		};
-		new ResizeObserver(() => port.postMessage({ height: document.documentElement.getBoundingClientRect().height })).observe(document.documentElement);
-		resolve();
-	}));
+			removeEventListener("message", first);
+			port = ports[0];
+			port.onmessage = ({ data: { id, result, error, state } }) => {
+				if (state) {
+					Object.assign(api, state);
+					document.documentElement.dataset.theme = state.theme;
+					document.documentElement.style.colorScheme = state.theme;
+					listeners.forEach((then) => then(api));
+				} else {
+					const [done, failed] = waiting.get(id) ?? [];
+					waiting.delete(id);
+					error === undefined ? done?.(result) : failed?.(new Error(error));
+				}
+			};
+			new ResizeObserver(() =>
+				port.postMessage({ height: document.documentElement.getBoundingClientRect().height })
+			).observe(document.documentElement);
+			resolve();
+		})
+	);
 	const api = {
 		input: undefined,
 		result: undefined,
@@ -47,10 +58,14 @@ export function inner() {
 			listeners.add(then);
 			port && then(api);
 		},
-		call: (args) => ready.then(() => new Promise((done, failed) => {
-			waiting.set(++last, [done, failed]);
-			port.postMessage({ id: last, call: args });
-		}))
+		call: (args) =>
+			ready.then(
+				() =>
+					new Promise((done, failed) => {
+						waiting.set(++last, [done, failed]);
+						port.postMessage({ id: last, call: args });
+					})
+			)
 	};
 	globalThis.portcullis = api;
 }

@@ -20,23 +20,42 @@ const state = { input: undefined, result: undefined };
 
 const host = talk(heard);
 const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined;
-const view = new Viewer(reader(output ?? {}).look, (url) => host.request("ui/open-link", { url }).then(
-	(answer) => answer?.isError && tell("The host did not open the link."),
-	(problem) => tell(`The host did not open the link: ${problem.message}`)));
+const view = new Viewer(reader(output ?? {}).look, (url) =>
+	host.request("ui/open-link", { url }).then(
+		(answer) => answer?.isError && tell("The host did not open the link."),
+		(problem) => tell(`The host did not open the link: ${problem.message}`)
+	)
+);
 const form = makeForm(tool.inputSchema);
 
 const status = h("p", { role: "status", class: "status" });
 const progress = h("progress", { "aria-label": "Progress", hidden: true });
 const stop = h("button", { type: "button", hidden: true, onclick: () => running?.abort() }, "Stop");
-const start = h("button", { type: "button", class: "primary", onclick: () => run(actions) }, asksFirst ? "Run…" : "Run");
+const start = h(
+	"button",
+	{ type: "button", class: "primary", onclick: () => run(actions) },
+	asksFirst ? "Run…" : "Run"
+);
 const reset = h("button", { type: "button", onclick: () => fill(undefined, { fresh: true }) }, "Reset");
 const actions = h("div", { class: "actions" }, start, reset, stop, progress, status);
 const input = h("section", { class: "input", "aria-label": "Input" }, form.element, actions);
 const answer = h("section", { class: "answer", "aria-label": "Result", tabindex: -1, hidden: true });
 const notice = h("p", { class: "notice", hidden: true });
-const header = h("header", {}, h("div", { class: "title" }, h("h1", {}, name),
-	h("span", { class: asksFirst ? "badge warn" : "badge" }, hints.readOnlyHint ? "Read-only" : asksFirst ? "May change or delete" : "Adds or updates")),
-tool.description && cut(h("p", { class: "lead" }), clean(tool.description), 400, (piece) => h("span", {}, piece)));
+const header = h(
+	"header",
+	{},
+	h(
+		"div",
+		{ class: "title" },
+		h("h1", {}, name),
+		h(
+			"span",
+			{ class: asksFirst ? "badge warn" : "badge" },
+			hints.readOnlyHint ? "Read-only" : asksFirst ? "May change or delete" : "Adds or updates"
+		)
+	),
+	tool.description && cut(h("p", { class: "lead" }), clean(tool.description), 400, (piece) => h("span", {}, piece))
+);
 const main = h("main", {}, header, notice, input, answer);
 
 let running;
@@ -60,10 +79,23 @@ function agree(anchor, args, shown) {
 			back?.focus?.();
 			done(yes);
 		};
-		const panel = h("div", { class: "confirm", role: "alertdialog", "aria-label": "Confirm", onkeydown: (event) => event.key === "Escape" && end(false)() },
+		const panel = h(
+			"div",
+			{
+				class: "confirm",
+				role: "alertdialog",
+				"aria-label": "Confirm",
+				onkeydown: (event) => event.key === "Escape" && end(false)()
+			},
 			h("p", {}, h("strong", {}, `Run “${name}”?`), " It may change or delete something."),
 			shown && h("pre", {}, pretty(args).slice(0, 4000)),
-			h("div", { class: "actions" }, h("button", { type: "button", class: "danger", onclick: end(true) }, "Run it"), h("button", { type: "button", onclick: end(false) }, "Cancel")));
+			h(
+				"div",
+				{ class: "actions" },
+				h("button", { type: "button", class: "danger", onclick: end(true) }, "Run it"),
+				h("button", { type: "button", onclick: end(false) }, "Cancel")
+			)
+		);
 		anchor.after(panel);
 		panel.querySelector(".actions").lastChild.focus();
 	});
@@ -80,19 +112,24 @@ async function run(anchor) {
 
 /** Calls the tool; the answer, or `undefined` if nothing was called. */
 async function call(args, anchor, shown) {
-	if (running || asksFirst && !await agree(anchor, args, shown) || running) {
+	if (running || (asksFirst && !(await agree(anchor, args, shown))) || running) {
 		return undefined;
 	}
 	const before = state.result;
 	running = new AbortController();
 	working("Running…");
 	try {
-		const result = await host.request("tools/call", { name: tool.name, arguments: args, _meta: { progressToken: `portcullis-${Date.now()}` } }, running.signal);
+		const result = await host.request(
+			"tools/call",
+			{ name: tool.name, arguments: args, _meta: { progressToken: `portcullis-${Date.now()}` } },
+			running.signal
+		);
 		// A host may tell the same once more by a notification, before or after.
 		if (state.result === before || !equal(state.result, result)) {
 			state.input = args;
 			present(result);
 			main.append(answer);
+			answer.scrollIntoView({ block: "nearest" });
 		}
 		tell(result?.isError ? "The tool reports an error." : "Done.");
 		return result;
@@ -108,7 +145,14 @@ async function call(args, anchor, shown) {
 function failed(message) {
 	tell("");
 	answer.hidden = false;
-	answer.replaceChildren(h("div", { class: "alert", role: "alert" }, h("strong", {}, "The tool was not called, or gave no answer"), h("p", {}, message)));
+	answer.replaceChildren(
+		h(
+			"div",
+			{ class: "alert", role: "alert" },
+			h("strong", {}, "The tool was not called, or gave no answer"),
+			h("p", {}, message)
+		)
+	);
 	main.append(answer);
 }
 
@@ -191,7 +235,10 @@ function heard(method, params) {
 			if (running) {
 				progress.max = params.total ?? 1;
 				params.total && (progress.value = params.progress);
-				tell(params.message ?? `Running… ${showNumber(params.progress)}${params.total ? ` of ${showNumber(params.total)}` : ""}`);
+				tell(
+					params.message ??
+						`Running… ${showNumber(params.progress)}${params.total ? ` of ${showNumber(params.total)}` : ""}`
+				);
 			}
 			break;
 		// What else a host tells does not concern this page.
@@ -207,7 +254,10 @@ function dress(context) {
 	}
 	for (const [key, value] of Object.entries(context.styles?.variables ?? {})) {
 		// An address would be fetched.
-		/^--[\w-]+$/.test(key) && typeof value === "string" && !/url\(|image-set\(/i.test(value) && root.style.setProperty(key, value);
+		/^--[\w-]+$/.test(key) &&
+			typeof value === "string" &&
+			!/url\(|image-set\(/i.test(value) &&
+			root.style.setProperty(key, value);
 	}
 	if (context.safeAreaInsets) {
 		const { top, right, bottom, left } = context.safeAreaInsets;
@@ -222,7 +272,7 @@ function dress(context) {
 	} catch {
 		user.locale = undefined;
 	}
-	old === JSON.stringify(user) || state.result && present(state.result);
+	old === JSON.stringify(user) || (state.result && present(state.result));
 	face?.dress?.(root.dataset.theme);
 }
 
@@ -230,7 +280,12 @@ const LINES = ["INPUT", "SELECT"];
 
 input.addEventListener("keydown", (event) => {
 	const field = event.target;
-	if (event.key === "Enter" && !event.isComposing && LINES.includes(field.tagName) && !["checkbox", "color"].includes(field.type)) {
+	if (
+		event.key === "Enter" &&
+		!event.isComposing &&
+		LINES.includes(field.tagName) &&
+		!["checkbox", "color"].includes(field.type)
+	) {
 		event.preventDefault();
 		run(actions);
 	}
@@ -247,13 +302,37 @@ if (wants) {
 		if (!globalThis.portcullisFace) {
 			throw new Error(`the page has ${wants} and nothing that shows it`);
 		}
-		face = globalThis.portcullisFace({ call, clean, draw, form, h, has, host, image, input, isObject, jsonIn, page, plain, point, run, showNumber, state, tell, tool, view });
+		face = globalThis.portcullisFace({
+			call,
+			clean,
+			draw,
+			form,
+			h,
+			has,
+			host,
+			image,
+			input,
+			isObject,
+			jsonIn,
+			page,
+			plain,
+			point,
+			run,
+			showNumber,
+			state,
+			tell,
+			tool,
+			view
+		});
 		main.classList.add("faced", page.document ? "documented" : "specified");
 		notice.after(face.element);
 		face.update(state);
 	});
 }
-greet(host).then(({ hostContext = {} }) => {
-	dress(hostContext);
-	reportSize(host);
-}, (problem) => tell(`The host refused this view: ${problem.message}`));
+greet(host).then(
+	({ hostContext = {} }) => {
+		dress(hostContext);
+		reportSize(host);
+	},
+	(problem) => tell(`The host refused this view: ${problem.message}`)
+);

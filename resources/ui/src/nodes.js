@@ -31,9 +31,11 @@ function fits({ kind, choices, schema, nullable }, value) {
 	if (value === undefined || kind === "union" || kind === "any" || (nullable && value === null)) {
 		return true;
 	}
-	return kind === "enum" ? choices.some((one) => equal(one.value, value))
-		: kind === "const" ? equal(schema.const, value)
-		: Boolean(FITS[kind]?.(value));
+	return kind === "enum"
+		? choices.some((one) => equal(one.value, value))
+		: kind === "const"
+			? equal(schema.const, value)
+			: Boolean(FITS[kind]?.(value));
 }
 
 /**
@@ -67,12 +69,17 @@ export class Nodes {
 		// A referenced schema is named for what it is; here its place tells more.
 		const whole = isObject(schema) ? { ...this.look(schema), title: schema.title } : this.look(schema);
 		const shape = shapeOf(whole, this.look);
-		const value = given === undefined && ask.fresh && has(whole, "default") ? structuredClone(whole.default) : given;
+		const value =
+			given === undefined && ask.fresh && has(whole, "default") ? structuredClone(whole.default) : given;
 		if (whole.readOnly) {
 			return fixed(whole, value, ask);
 		}
 		const group = has(GROUPS, shape.kind) && !isFree(shape) && fits(shape, value) && !this.isSpent(ask);
-		return group ? this.fieldset(whole, shape, value, ask) : shape.nullable ? this.orNull(shape, value, ask) : this.plain(shape, value, ask);
+		return group
+			? this.fieldset(whole, shape, value, ask)
+			: shape.nullable
+				? this.orNull(shape, value, ask)
+				: this.plain(shape, value, ask);
 	}
 
 	/** There is so much of it already, or so deep, that the rest is shown as JSON. */
@@ -84,10 +91,15 @@ export class Nodes {
 		const { kind, schema, choices } = shape;
 		const bad = !fits(shape, given);
 		const value = bad && ask.partial ? undefined : given;
-		if (has(GROUPS, kind) || kind === "any" || kind === "never" || bad && !ask.partial) {
+		if (has(GROUPS, kind) || kind === "any" || kind === "never" || (bad && !ask.partial)) {
 			return kind === "never" && value === undefined
 				? { element: h("span", { hidden: true }), get: () => undefined, say() {}, focus() {} }
-				: json(schema, value, ask, bad && "What was given is not of the expected kind, so it is shown as JSON.");
+				: json(
+						schema,
+						value,
+						ask,
+						bad && "What was given is not of the expected kind, so it is shown as JSON."
+					);
 		}
 		if (kind === "const" || kind === "null") {
 			return constant(kind === "null" ? { ...schema, const: null } : schema, value, ask);
@@ -99,7 +111,7 @@ export class Nodes {
 	inside(schema, value, ask) {
 		const whole = this.look(schema);
 		const shape = shapeOf(whole, this.look);
-		if (!has(GROUPS, shape.kind) || value === null || !fits(shape, value) || isFree(shape) && ask.depth) {
+		if (!has(GROUPS, shape.kind) || value === null || !fits(shape, value) || (isFree(shape) && ask.depth)) {
 			const node = this.build(schema, value, { ...ask, name: "Value", item: true });
 			return { ...node, parts: [node.element] };
 		}
@@ -110,11 +122,19 @@ export class Nodes {
 		const node = this.plain(shape, value === null ? undefined : value, ask);
 		const tick = h("input", { type: "checkbox" });
 		const element = h("div", { class: "nullable" }, node.element, h("label", { class: "tick" }, tick, "null"));
-		const apply = () => node.element.querySelectorAll("input,select,textarea").forEach((control) => (control.disabled = tick.checked));
+		const apply = () =>
+			node.element
+				.querySelectorAll("input,select,textarea")
+				.forEach((control) => (control.disabled = tick.checked));
 		tick.checked = value === null;
 		tick.addEventListener("change", apply);
 		apply();
-		return { ...node, element, get: (...where) => tick.checked ? null : node.get(...where), focus: () => tick.checked ? tick.focus() : node.focus() };
+		return {
+			...node,
+			element,
+			get: (...where) => (tick.checked ? null : node.get(...where)),
+			focus: () => (tick.checked ? tick.focus() : node.focus())
+		};
 	}
 
 	/** A group under its name: with a switch if it may be left out, with a tick if it may be null. */
@@ -126,10 +146,15 @@ export class Nodes {
 		const on = !ask.required && h("input", { type: "checkbox", role: "switch", oninput: (event) => apply(event) });
 		const none = shape.nullable && h("input", { type: "checkbox", oninput: (event) => apply(event) });
 		const name = h("span", { "data-name": ask.item }, title(schema, ask));
-		const element = h("fieldset", { "aria-describedby": id },
+		const element = h(
+			"fieldset",
+			{ "aria-describedby": id },
 			h("legend", { class: ask.required && "must" }, on ? h("label", { class: "tick" }, on, name) : name),
 			schema.description && h("p", { class: "hint" }, schema.description),
-			none && h("label", { class: "tick" }, none, "null"), body, error);
+			none && h("label", { class: "tick" }, none, "null"),
+			body,
+			error
+		);
 		if (on) {
 			on.checked = value !== undefined;
 		}
@@ -141,7 +166,11 @@ export class Nodes {
 			// Built when it is first wanted: a schema that holds itself has no end.
 			if (there() && !node) {
 				event && this.renew();
-				node = this.inside(schema, value ?? undefined, { ...ask, depth: ask.depth + 1, fresh: ask.fresh || Boolean(event) });
+				node = this.inside(schema, value ?? undefined, {
+					...ask,
+					depth: ask.depth + 1,
+					fresh: ask.fresh || Boolean(event)
+				});
 				body.append(...node.parts);
 			}
 			body.hidden = !there();
@@ -152,8 +181,8 @@ export class Nodes {
 		apply();
 		return {
 			element,
-			get: (problems, path) => on && !on.checked ? undefined : none?.checked ? null : node.get(problems, path),
-			child: (key) => there() ? node.child?.(key) : undefined,
+			get: (problems, path) => (on && !on.checked ? undefined : none?.checked ? null : node.get(problems, path)),
+			child: (key) => (there() ? node.child?.(key) : undefined),
 			say(message) {
 				error.textContent = clean(message ?? "");
 				error.hidden = !message;
@@ -168,7 +197,9 @@ export class Nodes {
 		const { conditions = [], ...rest } = schema;
 		return conditions.reduce((all, { when, then, otherwise }) => {
 			const more = this.look((this.check(when, value).length ? otherwise : then) ?? true);
-			return isObject(more) && level < 8 ? this.look({ allOf: [all, this.effective(more, value, level + 1)] }) : all;
+			return isObject(more) && level < 8
+				? this.look({ allOf: [all, this.effective(more, value, level + 1)] })
+				: all;
 		}, rest);
 	}
 }

@@ -17,8 +17,16 @@ function bytes(base64) {
 /** JSON in a text; whole numbers that would be rounded stay as they are written. */
 export function jsonIn(text) {
 	try {
-		return /^\s*[[{]/.test(text) ? JSON.parse(text, (_, value, context) =>
-			typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source) ? context.source : value) : undefined;
+		return /^\s*[[{]/.test(text)
+			? JSON.parse(text, (_, value, context) =>
+					typeof value === "number" &&
+					Number.isInteger(value) &&
+					!Number.isSafeInteger(value) &&
+					/^-?\d+$/.test(context?.source)
+						? context.source
+						: value
+				)
+			: undefined;
 	} catch {
 		return undefined;
 	}
@@ -71,9 +79,12 @@ function audio(data, mimeType) {
 }
 
 function resource({ uri, mimeType = "", text, blob = "" }) {
-	const body = text !== undefined ? longText(text)
-		: mimeType.startsWith("image/") ? image(blob, mimeType, uri)
-		: note(`${mimeType || "Data"}, about ${showNumber(Math.round(blob.length * 0.75))} bytes`);
+	const body =
+		text !== undefined
+			? longText(text)
+			: mimeType.startsWith("image/")
+				? image(blob, mimeType, uri)
+				: note(`${mimeType || "Data"}, about ${showNumber(Math.round(blob.length * 0.75))} bytes`);
 	return h("figure", {}, h("figcaption", {}, uri), body);
 }
 
@@ -82,20 +93,32 @@ function block(item, view, schema) {
 	switch (item?.type) {
 		case "text": {
 			const data = jsonIn(item.text);
-			return data === undefined ? longText(item.text, item.text.includes("\n") ? "pre" : "p") : view.show(data, "", schema);
+			return data === undefined
+				? longText(item.text, item.text.includes("\n") ? "pre" : "p")
+				: view.show(data, "", schema);
 		}
-		case "image": return image(item.data, item.mimeType);
-		case "audio": return audio(item.data, item.mimeType);
-		case "resource": return resource(item.resource);
-		case "resource_link": return h("div", { class: "card" }, h("strong", {}, item.title ?? item.name), item.description && h("p", { class: "hint" }, item.description),
-			/^https?:\/\//i.test(item.uri) ? view.link(item.uri) : h("code", {}, item.uri));
-		default: return longText(pretty(item));
+		case "image":
+			return image(item.data, item.mimeType);
+		case "audio":
+			return audio(item.data, item.mimeType);
+		case "resource":
+			return resource(item.resource);
+		case "resource_link":
+			return h(
+				"div",
+				{ class: "card" },
+				h("strong", {}, item.title ?? item.name),
+				item.description && h("p", { class: "hint" }, item.description),
+				/^https?:\/\//i.test(item.uri) ? view.link(item.uri) : h("code", {}, item.uri)
+			);
+		default:
+			return longText(pretty(item));
 	}
 }
 
 /** Whether a text only says again, for clients that know no data, what the data says. */
 function repeats(text, data) {
-	const told = [data, ...isObject(data) && Object.keys(data).length === 1 ? Object.values(data) : []];
+	const told = [data, ...(isObject(data) && Object.keys(data).length === 1 ? Object.values(data) : [])];
 	try {
 		return told.includes(text) || told.some((one) => equal(JSON.parse(text), one));
 	} catch {
@@ -130,12 +153,18 @@ export function resultOf(result, view, schema) {
 	const data = result?.structuredContent;
 	const parts = content
 		.filter((item) => data === undefined || item?.type !== "text" || !repeats(item.text, data))
-		.map((item) => safely(() => block(item, view, data === undefined && !result.isError ? schema : undefined), item));
-	const shown = [
-		data !== undefined && safely(() => view.show(data, "", schema), data),
-		parts
-	].flat().filter(Boolean);
-	const body = result?.isError ? h("div", { class: "alert", role: "alert" }, h("strong", {}, "The tool reports an error"), shown)
-		: h("div", { class: "data" }, shown.length ? shown : note(isObject(result) ? "Done. The tool answered without content." : "The tool answered nothing."));
+		.map((item) =>
+			safely(() => block(item, view, data === undefined && !result.isError ? schema : undefined), item)
+		);
+	const shown = [data !== undefined && safely(() => view.show(data, "", schema), data), parts].flat().filter(Boolean);
+	const body = result?.isError
+		? h("div", { class: "alert", role: "alert" }, h("strong", {}, "The tool reports an error"), shown)
+		: h(
+				"div",
+				{ class: "data" },
+				shown.length
+					? shown
+					: note(isObject(result) ? "Done. The tool answered without content." : "The tool answered nothing.")
+			);
 	return h("div", { class: "data" }, body, raw(result));
 }

@@ -10,7 +10,7 @@ const SCHEMAS = ["items", "additionalProperties", "propertyNames", "contains"];
 /** Parts of a schema that say nothing about what to ask for. */
 const ANNOTATIONS = /^(\$|title$|description$|default$|examples$|deprecated$|readOnly$|writeOnly$|x-)/;
 
-const list = (value) => value === undefined ? [] : [value].flat();
+const list = (value) => (value === undefined ? [] : [value].flat());
 
 /** One schema that asks for what both ask for, as far as a form can show it; `check` holds the rest. */
 export function merge(a, b) {
@@ -26,16 +26,30 @@ export function merge(a, b) {
 		if (!has(all, key)) {
 			all[key] = value;
 		} else if (MAPS.includes(key)) {
-			all[key] = Object.fromEntries([...new Set([...Object.keys(old), ...Object.keys(value)])]
-				.map((name) => [name, has(old, name) && has(value, name) ? { allOf: [old[name], value[name]] } : has(old, name) ? old[name] : value[name]]));
+			all[key] = Object.fromEntries(
+				[...new Set([...Object.keys(old), ...Object.keys(value)])].map((name) => [
+					name,
+					has(old, name) && has(value, name)
+						? { allOf: [old[name], value[name]] }
+						: has(old, name)
+							? old[name]
+							: value[name]
+				])
+			);
 		} else if (key === "required" || key === "conditions") {
 			all[key] = [...new Set([...old, ...value])];
 		} else if (key === "enum") {
 			all[key] = old.filter((one) => value.some((other) => equal(one, other)));
 		} else if (key === "type") {
-			all[key] = list(old).flatMap((one) => list(value).includes(one) ? one
-				: one === "number" && list(value).includes("integer") ? "integer"
-				: one === "integer" && list(value).includes("number") ? one : []);
+			all[key] = list(old).flatMap((one) =>
+				list(value).includes(one)
+					? one
+					: one === "number" && list(value).includes("integer")
+						? "integer"
+						: one === "integer" && list(value).includes("number")
+							? one
+							: []
+			);
 		} else if (MORE.includes(key)) {
 			all[key] = Math.max(old, value);
 		} else if (LESS.includes(key)) {
@@ -79,8 +93,16 @@ const unescape = (part) => {
 };
 
 /** What a JSON pointer leads to within `value`. */
-export const point = (value, pointer, decode = unescape) => pointer.split("/").slice(1).map(decode)
-	.reduce((inner, key) => typeof inner === "object" && inner !== null && Object.hasOwn(inner, key) ? inner[key] : undefined, value);
+export const point = (value, pointer, decode = unescape) =>
+	pointer
+		.split("/")
+		.slice(1)
+		.map(decode)
+		.reduce(
+			(inner, key) =>
+				typeof inner === "object" && inner !== null && Object.hasOwn(inner, key) ? inner[key] : undefined,
+			value
+		);
 
 /** The schemas within `root`: `follow` leads to what a `$ref` names, `look` also puts `allOf` together. */
 export function reader(root) {
@@ -101,7 +123,18 @@ export function reader(root) {
 			return known;
 		}
 		const inner = [...within, schema];
-		const { $ref, $dynamicRef, allOf, if: when, then, else: otherwise, dependentRequired, dependentSchemas, dependencies, ...rest } = schema;
+		const {
+			$ref,
+			$dynamicRef,
+			allOf,
+			if: when,
+			then,
+			else: otherwise,
+			dependentRequired,
+			dependentSchemas,
+			dependencies,
+			...rest
+		} = schema;
 		const conditions = when === undefined ? [] : [{ when, then, otherwise }];
 		for (const [name, needs] of Object.entries({ ...dependencies, ...dependentRequired, ...dependentSchemas })) {
 			conditions.push({ when: { required: [name] }, then: Array.isArray(needs) ? { required: needs } : needs });
@@ -118,20 +151,27 @@ export function reader(root) {
 	return { look, follow };
 }
 
-const pick = (schema) => Object.fromEntries(Object.entries(schema).filter(([key]) => ["title", "description", "default", "examples"].includes(key)));
+const pick = (schema) =>
+	Object.fromEntries(
+		Object.entries(schema).filter(([key]) => ["title", "description", "default", "examples"].includes(key))
+	);
 
 const typed = (type) => (schema) => schema.type === type;
 
 /** The kinds by which a schema without `type` is known. */
 const HINTS = [
-	["object", /^(properties|patternProperties|additionalProperties|required|propertyNames|m(in|ax)Properties|conditions)$/],
+	[
+		"object",
+		/^(properties|patternProperties|additionalProperties|required|propertyNames|m(in|ax)Properties|conditions)$/
+	],
 	["array", /^(items|prefixItems|uniqueItems|contains|m(in|ax)Items)$/],
 	["string", /^(pattern|format|m(in|ax)Length|content(Encoding|MediaType))$/],
 	["number", /^(multipleOf|(exclusiveM|m)(in|ax)imum)$/]
 ];
 
 /** Says only what must hold, not what to ask for. */
-const onlyHolds = (schema) => isObject(schema) && Object.keys(schema).every((key) => ["required", "not"].includes(key) || ANNOTATIONS.test(key));
+const onlyHolds = (schema) =>
+	isObject(schema) && Object.keys(schema).every((key) => ["required", "not"].includes(key) || ANNOTATIONS.test(key));
 
 /** The choices of an enumeration, with their titles; `undefined` if the schema is none. */
 function choicesOf(schema, look) {
@@ -140,10 +180,15 @@ function choicesOf(schema, look) {
 		return schema.enum.map((value, index) => ({ value, title: titles[index] }));
 	}
 	const branches = (schema.oneOf ?? schema.anyOf)?.map((branch) => look(branch));
-	if (branches?.length && branches.every((branch) => has(branch, "const") || isObject(branch) && Array.isArray(branch.enum))) {
-		return branches.flatMap((branch) => has(branch, "const")
-			? { value: branch.const, title: branch.title ?? branch.description }
-			: choicesOf(branch, look));
+	if (
+		branches?.length &&
+		branches.every((branch) => has(branch, "const") || (isObject(branch) && Array.isArray(branch.enum)))
+	) {
+		return branches.flatMap((branch) =>
+			has(branch, "const")
+				? { value: branch.const, title: branch.title ?? branch.description }
+				: choicesOf(branch, look)
+		);
 	}
 	return undefined;
 }
@@ -171,9 +216,13 @@ export function shapeOf(schema, look) {
 		if (!Array.isArray(branches) || !branches.length || branches.map((branch) => look(branch)).every(onlyHolds)) {
 			continue;
 		}
-		const open = branches.map((branch) => look(branch)).filter((branch) => !typed("null")(branch) && !(has(branch, "const") && branch.const === null));
+		const open = branches
+			.map((branch) => look(branch))
+			.filter((branch) => !typed("null")(branch) && !(has(branch, "const") && branch.const === null));
 		const nullable = open.length < branches.length;
-		const whole = open.map((branch) => look({ ...merge(base, branch), ...(branch.title && { title: branch.title }) }));
+		const whole = open.map((branch) =>
+			look({ ...merge(base, branch), ...(branch.title && { title: branch.title }) })
+		);
 		if (whole.length === 1) {
 			const one = { ...whole[0], ...pick(base) };
 			return { ...shapeOf(one, look), nullable: nullable || shapeOf(one, look).nullable };
@@ -189,19 +238,43 @@ export function shapeOf(schema, look) {
 	}
 	const said = open.includes("number") ? "number" : open[0];
 	const keys = Object.keys(schema);
-	const kind = has(KINDS, said) ? said : (nullable ? "null" : HINTS.find(([, hint]) => keys.some((key) => hint.test(key)))?.[0] ?? "any");
+	const kind = has(KINDS, said)
+		? said
+		: nullable
+			? "null"
+			: (HINTS.find(([, hint]) => keys.some((key) => hint.test(key)))?.[0] ?? "any");
 	return { kind, schema: { ...schema, type: kind }, nullable: nullable && open.length > 0 };
 }
 
-const KINDS = { string: "Text", number: "Number", integer: "Whole number", boolean: "Yes or no", array: "List", object: "Group", null: "Nothing", any: "Anything" };
+const KINDS = {
+	string: "Text",
+	number: "Number",
+	integer: "Whole number",
+	boolean: "Yes or no",
+	array: "List",
+	object: "Group",
+	null: "Nothing",
+	any: "Anything"
+};
 
 /** A branch of a union in a word: its title, the value that tells it from the others, or its kind. */
 export function branchTitle(branch, all, look) {
-	const constants = (one) => Object.entries(one.properties ?? {}).map(([name, inner]) => [name, look(inner)])
-		.filter(([, inner]) => has(inner, "const") || inner.enum?.length === 1)
-		.map(([name, inner]) => [name, has(inner, "const") ? inner.const : inner.enum[0]]);
+	const constants = (one) =>
+		Object.entries(one.properties ?? {})
+			.map(([name, inner]) => [name, look(inner)])
+			.filter(([, inner]) => has(inner, "const") || inner.enum?.length === 1)
+			.map(([name, inner]) => [name, has(inner, "const") ? inner.const : inner.enum[0]]);
 	const mark = constants(branch).find(([name, value]) =>
-		all.every((other) => other === branch || !constants(other).some(([key, same]) => key === name && equal(same, value))));
-	return branch.title ?? (mark ? String(mark[1]) : has(branch, "const") ? canon(branch.const)
-		: branch.description?.slice(0, 60) ?? KINDS[shapeOf(branch, look).kind] ?? "Choice");
+		all.every(
+			(other) => other === branch || !constants(other).some(([key, same]) => key === name && equal(same, value))
+		)
+	);
+	return (
+		branch.title ??
+		(mark
+			? String(mark[1])
+			: has(branch, "const")
+				? canon(branch.const)
+				: (branch.description?.slice(0, 60) ?? KINDS[shapeOf(branch, look).kind] ?? "Choice"))
+	);
 }

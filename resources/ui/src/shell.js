@@ -2,18 +2,34 @@
 
 import { inner } from "./inner.js";
 
-const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
+const POLICY =
+	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 const EVERY = 1000;
 const LARGEST = 100_000;
 const HEIGHT = 10_000;
 
 function make({ call, h, isObject, page, plain, state, tell }) {
 	// Our own frame's rules are the nested document's as well: what it is sent to must be nowhere.
-	document.head.append(h("meta", { "http-equiv": "Content-Security-Policy", content: "frame-src 'none'; connect-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; worker-src 'none'" }));
+	document.head.append(
+		h("meta", {
+			"http-equiv": "Content-Security-Policy",
+			content:
+				"frame-src 'none'; connect-src 'none'; object-src 'none'; form-action 'none'; base-uri 'none'; worker-src 'none'"
+		})
+	);
 	const { port1: port, port2 } = new MessageChannel();
-	const frame = h("iframe", { sandbox: "allow-scripts", title: "View", class: "document", referrerpolicy: "no-referrer" });
-	const element = h("section", { class: "face data", "aria-label": "View" }, frame,
-		h("button", { type: "button", class: "link", onclick: () => plain("") }, "Show the plain form instead"));
+	const frame = h("iframe", {
+		sandbox: "allow-scripts",
+		title: "View",
+		class: "document",
+		referrerpolicy: "no-referrer"
+	});
+	const element = h(
+		"section",
+		{ class: "face data", "aria-label": "View" },
+		frame,
+		h("button", { type: "button", class: "link", onclick: () => plain("") }, "Show the plain form instead")
+	);
 	let last = -Infinity;
 	let busy = false;
 
@@ -59,13 +75,24 @@ function make({ call, h, isObject, page, plain, state, tell }) {
 			}
 		}
 	};
-	const inform = () => port.postMessage({ state: { input: state.input, result: state.result, theme: document.documentElement.dataset.theme ?? "light" } });
-	frame.addEventListener("load", () => {
-		frame.contentWindow.postMessage("portcullis", "*", [port2]);
-		inform();
-		// A document that goes elsewhere is shown no more.
-		frame.addEventListener("load", () => plain("its document tried to go elsewhere"), { once: true });
-	}, { once: true });
+	const inform = () =>
+		port.postMessage({
+			state: {
+				input: state.input,
+				result: state.result,
+				theme: document.documentElement.dataset.theme ?? "light"
+			}
+		});
+	frame.addEventListener(
+		"load",
+		() => {
+			frame.contentWindow.postMessage("portcullis", "*", [port2]);
+			inform();
+			// A document that goes elsewhere is shown no more.
+			frame.addEventListener("load", () => plain("its document tried to go elsewhere"), { once: true });
+		},
+		{ once: true }
+	);
 	frame.srcdoc = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta http-equiv="x-dns-prefetch-control" content="off"><script>(${inner})()</script>${page.document}`;
 	tell("");
 	return { element, update: inform, dress: inform };
