@@ -13,6 +13,13 @@ window.answers = (result, { hang = false, fail } = {}) => {
 	answer = () => (hang ? new Promise(() => {}) : fail ? Promise.reject(new Error(fail)) : result);
 };
 
+/** Tells of progress with the last call. */
+window.progress = (params) =>
+	bridge.notification({
+		method: "notifications/progress",
+		params: { progressToken: log.calls.at(-1)._meta.progressToken, ...params }
+	});
+
 window.send = (what, params) => bridge[what](params);
 
 /** Embeds `html` behind the sandbox proxy of another origin, as the specification has it. */

@@ -213,6 +213,10 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		await view.answers(null, { hang: true });
 		await app.getByRole("button", { name: "Run", exact: true }).click();
 		await app.getByRole("progressbar").waitFor();
+		await view.host.waitForFunction(() => window.log.calls.length === 2);
+		await view.host.evaluate(() => window.progress({ progress: 3, total: 4, message: "three of four" }));
+		await app.getByText("three of four").waitFor();
+		assert.equal(await app.getByRole("progressbar").getAttribute("value"), "3");
 		await app.getByRole("button", { name: "Stop" }).click();
 		await app.getByText(/Stopped/).waitFor();
 		assert.equal(await app.getByRole("button", { name: "Run", exact: true }).isEnabled(), true);

@@ -8,6 +8,9 @@ import { table } from "./table.js";
 const DEPTH = 10;
 const COLUMNS = 30;
 
+/** As many records say which columns there are. */
+const SAMPLE = 1000;
+
 const isScalar = (value) => typeof value !== "object" || value === null;
 
 /**
@@ -134,16 +137,14 @@ export class Viewer {
 			const keys = [
 				...new Set([
 					...Object.keys(this.about(item).properties ?? {}),
-					...records.flatMap((record) => Object.keys(record))
+					...records.slice(0, SAMPLE).flatMap((record) => Object.keys(record))
 				])
 			].filter((key) => records.some((record) => has(record, key)));
-			return keys
-				.slice(0, COLUMNS)
-				.map((key) => ({
-					key,
-					label: this.nameOf(key, this.within(item, key)),
-					schema: this.within(item, key)
-				}));
+			return keys.slice(0, COLUMNS).map((key) => ({
+				key,
+				label: this.nameOf(key, this.within(item, key)),
+				schema: this.within(item, key)
+			}));
 		};
 		if (Array.isArray(value)) {
 			if (!value.length) {
@@ -186,13 +187,11 @@ export class Viewer {
 			);
 			return {
 				records,
-				columns: parts
-					.slice(0, COLUMNS)
-					.map(([key]) => ({
-						key,
-						label: this.nameOf(key, this.within(schema, key)),
-						schema: this.within(this.within(schema, key) ?? {}, 0)
-					}))
+				columns: parts.slice(0, COLUMNS).map(([key]) => ({
+					key,
+					label: this.nameOf(key, this.within(schema, key)),
+					schema: this.within(this.within(schema, key) ?? {}, 0)
+				}))
 			};
 		}
 		// A map of counts: names that no schema lists.

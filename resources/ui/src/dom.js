@@ -56,7 +56,14 @@ export const canon = (value) =>
 			: inner
 	);
 
-export const equal = (a, b) => canon(a) === canon(b);
+export function equal(a, b) {
+	try {
+		return canon(a) === canon(b);
+	} catch {
+		// Deeper than the stack: nobody compares that.
+		return false;
+	}
+}
 
 /** JSON for people; what deceives stays escaped. */
 export const pretty = (value) =>
@@ -126,5 +133,4 @@ export function cut(box, items, size, make) {
 }
 
 /** A long text, cut. */
-export const longText = (text, tag = "pre") =>
-	cut(h("div", { class: "text" }), text, 4000, (piece) => h(tag, {}, piece));
+export const longText = (text, tag = "pre") => cut(h(tag, { class: "text" }), text, 4000, clean);

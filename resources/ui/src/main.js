@@ -59,6 +59,8 @@ const header = h(
 const main = h("main", {}, header, notice, input, answer);
 
 let running;
+let progressToken;
+let calls = 0;
 let edited = false;
 let face;
 
@@ -116,12 +118,13 @@ async function call(args, anchor, shown) {
 		return undefined;
 	}
 	const before = state.result;
+	progressToken = `portcullis-${++calls}`;
 	running = new AbortController();
 	working("Running…");
 	try {
 		const result = await host.request(
 			"tools/call",
-			{ name: tool.name, arguments: args, _meta: { progressToken: `portcullis-${Date.now()}` } },
+			{ name: tool.name, arguments: args, _meta: { progressToken } },
 			running.signal
 		);
 		// A host may tell the same once more by a notification, before or after.
@@ -232,7 +235,7 @@ function heard(method, params) {
 			dress(params);
 			break;
 		case "notifications/progress":
-			if (running) {
+			if (running && params.progressToken === progressToken) {
 				progress.max = params.total ?? 1;
 				params.total && (progress.value = params.progress);
 				tell(
