@@ -66,8 +66,12 @@ test("views", { timeout: 300_000 }, async (t) => {
 		await app.getByRole("alertdialog").waitFor({ state: "detached" });
 		assert.deepEqual((await view.log()).calls, []);
 		await app.getByLabel("Path").press("Enter");
+		await app.getByRole("alertdialog").waitFor();
+		await app.getByLabel("Path").fill("/tmp/y");
+		await app.getByRole("alertdialog").waitFor({ state: "detached" });
+		await app.getByLabel("Path").press("Enter");
 		await app.getByRole("button", { name: "Run it" }).click();
-		assert.deepEqual(await view.calls(1), [{ name: "delete_file", arguments: { path: "/tmp/x" } }]);
+		assert.deepEqual(await view.calls(1), [{ name: "delete_file", arguments: { path: "/tmp/y" } }]);
 		await behaved(view);
 	});
 });

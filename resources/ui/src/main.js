@@ -62,11 +62,16 @@ let running;
 let progressToken;
 let calls = 0;
 let edited = false;
+
+/** Takes back the question that is open: what it asks about is no longer what stands in the form. */
+let dismiss;
+
 let face;
 
 const tell = (text) => (status.textContent = clean(text));
 
 function fill(value, ask) {
+	dismiss?.();
 	form.fill(value, ask);
 	edited = false;
 }
@@ -74,12 +79,17 @@ function fill(value, ask) {
 /** Asks before what may destroy; `true` once the user agrees. */
 function agree(anchor, args, shown) {
 	return new Promise((done) => {
-		document.querySelector(".confirm")?.remove();
+		dismiss?.();
 		const back = document.activeElement;
-		const end = (yes) => () => {
+		dismiss = () => {
+			dismiss = undefined;
 			panel.remove();
-			back?.focus?.();
+			done(false);
+		};
+		const end = (yes) => () => {
 			done(yes);
+			dismiss?.();
+			back?.focus?.();
 		};
 		const panel = h(
 			"div",
@@ -163,7 +173,7 @@ function working(text) {
 	tell(text);
 	progress.hidden = false;
 	progress.removeAttribute("value");
-	stop.hidden = start.disabled = Boolean(running);
+	start.disabled = Boolean(running);
 	stop.hidden = !running;
 	main.setAttribute("aria-busy", "true");
 }
@@ -294,7 +304,11 @@ input.addEventListener("keydown", (event) => {
 	}
 });
 for (const kind of ["input", "change"]) {
-	form.element.addEventListener(kind, () => (edited = true));
+	form.element.addEventListener(kind, ({ isTrusted }) => {
+		edited = true;
+		// A field that the focus has left for the question says so by a change of its own.
+		(kind === "input" || !isTrusted) && dismiss?.();
+	});
 }
 
 fill(undefined, { fresh: true });
