@@ -1,0 +1,136 @@
+// Makes elements from text that nobody trusts, and shows numbers and times as the host's user writes them.
+
+/** What the host says about its user; filled in by main.js. */
+export const user = { locale: undefined, timeZone: undefined };
+
+/** Characters that reorder or hide what stands around them, and controls that no text needs. */
+const DECEIVING = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text from outside, fit to be shown: what would deceive is replaced by a visible mark. */
+export const clean = (text) => String(text).replace(DECEIVING, "\ufffd");
+
+const SVG = ["svg", "g", "path", "line", "rect", "circle", "text", "title"];
+
+/**
+ * Makes an element. Strings become text, never markup. A function given as `onX` listens to X;
+ * `undefined`, `null` and `false` leave an attribute or a child out.
+ */
+export function h(tag, attributes, ...children) {
+	const element = SVG.includes(tag)
+		? document.createElementNS("http://www.w3.org/2000/svg", tag)
+		: document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes ?? {})) {
+		if (typeof value === "function") {
+			element.addEventListener(name.slice(2), value);
+		} else if (value !== undefined && value !== null && value !== false) {
+			element.setAttribute(name, value === true ? "" : clean(value));
+		}
+	}
+	element.append(
+		...children
+			.flat()
+			.filter((child) => child || child === 0 || child === "")
+			.map((child) => (child instanceof Node ? child : clean(child)))
+	);
+	return element;
+}
+
+let ids = 0;
+
+/** A name for an element that no other has. */
+export const freshId = () => `p${++ids}`;
+
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const has = (object, key) => isObject(object) && Object.hasOwn(object, key);
+
+/** The same text for the same JSON, whatever the order of its keys. */
+export const canon = (value) =>
+	JSON.stringify(value, (_, inner) =>
+		isObject(inner)
+			? Object.fromEntries(
+					Object.keys(inner)
+						.sort()
+						.map((key) => [key, inner[key]])
+				)
+			: inner
+	);
+
+export function equal(a, b) {
+	try {
+		return canon(a) === canon(b);
+	} catch {
+		// Deeper than the stack: nobody compares that.
+		return false;
+	}
+}
+
+/** JSON for people; what deceives stays escaped. */
+export const pretty = (value) =>
+	(JSON.stringify(value, null, 2) ?? "").replace(
+		DECEIVING,
+		(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
+	);
+
+/** "maxItemCount" and "max_item_count" as words. */
+export const words = (key) => {
+	const text = String(key)
+		.replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)
+		.replace(/[_-]+/g, " ")
+		.trim();
+	return text.charAt(0).toUpperCase() + text.slice(1);
+};
+
+/** Numbers that name something rather than count it are written without separators. */
+const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number)$/i;
+
+export function showNumber(value, name = "", options = {}) {
+	try {
+		return new Intl.NumberFormat(user.locale, {
+			maximumFractionDigits: 20,
+			useGrouping: !NAMES.test(words(name)) && "min2",
+			...options
+			// What binary fractions add is nobody's data.
+		}).format(Number.isInteger(value) ? value : Number(value.toPrecision(15)));
+	} catch {
+		return String(value);
+	}
+}
+
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** Milliseconds since 1970 of an ISO date or time; `undefined` if it is none. */
+export const timeOf = (value) => {
+	const time = typeof value === "string" && TIME.test(value) ? Date.parse(value) : NaN;
+	return Number.isNaN(time) ? undefined : time;
+};
+
+/** An ISO date or time as the user writes it. A time without a zone is not moved. */
+export function showTime(value, options) {
+	const fixed = !value.includes("T") ? "UTC" : /(Z|[+-]\d\d:\d\d)$/.test(value) ? user.timeZone : undefined;
+	const style = value.includes("T") ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "medium" };
+	try {
+		return new Intl.DateTimeFormat(user.locale, { timeZone: fixed, ...(options ?? style) }).format(timeOf(value));
+	} catch {
+		return value;
+	}
+}
+
+/** Puts `items` into `box` bit by bit: `size` at first, the rest when the user asks. */
+export function cut(box, items, size, make) {
+	let shown = 0;
+	const more = h("button", { type: "button", class: "link", onclick: () => grow() });
+	const grow = () => {
+		const next = items.slice(shown, shown + size);
+		shown += next.length;
+		more.before(...[make(next)].flat());
+		more.textContent = `Show more (${showNumber(items.length - shown)} left)`;
+		more.hidden = shown >= items.length;
+	};
+	box.append(more);
+	grow();
+	return box;
+}
+
+/** A long text, cut. */
+export const longText = (text, tag = "pre") => cut(h(tag, { class: "text" }), text, 4000, clean);

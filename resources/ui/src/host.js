@@ -1,0 +1,73 @@
+// The view's half of MCP Apps (2026-01-26): JSON-RPC with whoever embeds the page.
+
+const VERSION = "2026-01-26";
+
+/**
+ * Talks with the host.
+ *
+ * @param heard called with the method and the parameters of each notification
+ * @returns `request`, which can be taken back through a signal, and `notify`
+ */
+export function talk(heard) {
+	const waiting = new Map();
+	let last = 0;
+	const post = (message) => parent !== window && parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+	const notify = (method, params) => post({ method, params });
+
+	addEventListener("message", ({ source, data }) => {
+		if (source !== parent || parent === window || data?.jsonrpc !== "2.0") {
+			return;
+		}
+		const { id, method, params, result, error } = data;
+		if (method === undefined) {
+			const [done, failed] = waiting.get(id) ?? [];
+			waiting.delete(id);
+			error ? failed?.(new Error(error.message ?? "The host refused without a reason.")) : done?.(result);
+		} else if (id === undefined) {
+			heard(method, params ?? {});
+		} else if (method === "ping" || method === "ui/resource-teardown") {
+			post({ id, result: {} });
+		} else {
+			post({ id, error: { code: -32601, message: `this view does not answer ${method}` } });
+		}
+	});
+
+	const request = (method, params, signal) =>
+		new Promise((done, failed) => {
+			const id = ++last;
+			waiting.set(id, [done, failed]);
+			signal?.addEventListener("abort", () => {
+				if (waiting.delete(id)) {
+					notify("notifications/cancelled", { requestId: id, reason: "the user stopped it" });
+					failed(new Error("Stopped. The tool may still be at work."));
+				}
+			});
+			post({ id, method, params });
+		});
+
+	return { request, notify };
+}
+
+/** The handshake; what the host says about itself and its user. */
+export async function greet({ request, notify }) {
+	const answer = await request("ui/initialize", {
+		appInfo: { name: "portcullis-view", version: "1" },
+		appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
+		protocolVersion: VERSION
+	});
+	notify("ui/notifications/initialized", {});
+	return answer;
+}
+
+/** Tells the host how large the page is, now and whenever it changes. */
+export function reportSize({ notify }) {
+	let told = "";
+	const tell = () => {
+		const size = { width: Math.ceil(innerWidth), height: Math.ceil(document.body.getBoundingClientRect().height) };
+		if (told !== (told = `${size.width} ${size.height}`)) {
+			notify("ui/notifications/size-changed", size);
+		}
+	};
+	new ResizeObserver(tell).observe(document.body);
+	tell();
+}

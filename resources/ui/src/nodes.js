@@ -1,0 +1,205 @@
+// The nodes of a form, one for each part of a schema: what is asked by name, what may be left out, what may be null.
+
+import { checker } from "./check.js";
+import { clean, equal, freshId, h, has, isObject } from "./dom.js";
+import { constant, FIELDS, fixed, json, title } from "./fields.js";
+import { array, object, union } from "./groups.js";
+import { reader, shapeOf } from "./schema.js";
+
+const DEPTH = 16;
+const NODES = 1500;
+const GROUPS = { object, array, union };
+
+const FITS = {
+	string: (value) => typeof value === "string",
+	number: (value) => typeof value === "number",
+	integer: (value) => typeof value === "number",
+	boolean: (value) => typeof value === "boolean",
+	null: (value) => value === null,
+	array: Array.isArray,
+	object: isObject
+};
+
+const PARTS = ["properties", "patternProperties", "required", "conditions"];
+
+/** Nothing is known of what is in it. */
+const isFree = ({ kind, schema }) =>
+	kind === "object" && !PARTS.some((key) => has(schema, key)) && !isObject(schema.additionalProperties);
+
+/** Whether a value can be shown by the field of this shape. */
+function fits({ kind, choices, schema, nullable }, value) {
+	if (value === undefined || kind === "union" || kind === "any" || (nullable && value === null)) {
+		return true;
+	}
+	return kind === "enum"
+		? choices.some((one) => equal(one.value, value))
+		: kind === "const"
+			? equal(schema.const, value)
+			: Boolean(FITS[kind]?.(value));
+}
+
+/**
+ * Makes nodes. A node has its `element` or `parts`, `get(problems, path)` for its value (`undefined`: not there),
+ * `child(key)`, `say(message)` and `focus()`. What is asked (`ask`) is its `name`, whether it is `required`, how deep it
+ * lies, whether it is `fresh` (defaults count) or `partial` (still being written).
+ */
+export class Nodes {
+	constructor(root) {
+		const { look, follow } = reader(root);
+		Object.assign(this, { look, ...checker(follow) });
+		this.renew();
+	}
+
+	/** As many nodes again: the user asked for them. */
+	renew() {
+		this.budget = NODES;
+	}
+
+	/** A node with its name around it. */
+	build(schema, given, ask) {
+		try {
+			return this.named(schema, given, ask);
+		} catch {
+			// No schema, however odd, may leave the user without a way to give the value.
+			return json({}, given, ask);
+		}
+	}
+
+	named(schema, given, ask) {
+		// A referenced schema is named for what it is; here its place tells more.
+		const whole = isObject(schema) ? { ...this.look(schema), title: schema.title } : this.look(schema);
+		const shape = shapeOf(whole, this.look);
+		const value =
+			given === undefined && ask.fresh && has(whole, "default") ? structuredClone(whole.default) : given;
+		if (whole.readOnly) {
+			return fixed(whole, value, ask);
+		}
+		const group = has(GROUPS, shape.kind) && !isFree(shape) && fits(shape, value) && !this.isSpent(ask);
+		return group
+			? this.fieldset(whole, shape, value, ask)
+			: shape.nullable
+				? this.orNull(shape, value, ask)
+				: this.plain(shape, value, ask);
+	}
+
+	/** There is so much of it already, or so deep, that the rest is shown as JSON. */
+	isSpent(ask) {
+		return --this.budget < 0 || ask.depth > DEPTH;
+	}
+
+	plain(shape, given, ask) {
+		const { kind, schema, choices } = shape;
+		const bad = !fits(shape, given);
+		const value = bad && ask.partial ? undefined : given;
+		if (has(GROUPS, kind) || kind === "any" || kind === "never" || (bad && !ask.partial)) {
+			return kind === "never" && value === undefined
+				? { element: h("span", { hidden: true }), get: () => undefined, say() {}, focus() {} }
+				: json(
+						schema,
+						value,
+						ask,
+						bad && "What was given is not of the expected kind, so it is shown as JSON."
+					);
+		}
+		if (kind === "const" || kind === "null") {
+			return constant(kind === "null" ? { ...schema, const: null } : schema, value, ask);
+		}
+		return FIELDS[kind](schema, value, ask, choices);
+	}
+
+	/** What is within a node, without a name around it. */
+	inside(schema, value, ask) {
+		const whole = this.look(schema);
+		const shape = shapeOf(whole, this.look);
+		if (!has(GROUPS, shape.kind) || value === null || !fits(shape, value) || (isFree(shape) && ask.depth)) {
+			const node = this.build(schema, value, { ...ask, name: "Value", item: true });
+			return { ...node, parts: [node.element] };
+		}
+		return GROUPS[shape.kind](this, shape.kind === "union" ? shape : shape.schema, value, ask);
+	}
+
+	orNull(shape, value, ask) {
+		const node = this.plain(shape, value === null ? undefined : value, ask);
+		const tick = h("input", { type: "checkbox" });
+		const element = h("div", { class: "nullable" }, node.element, h("label", { class: "tick" }, tick, "null"));
+		const apply = () =>
+			node.element
+				.querySelectorAll("input,select,textarea")
+				.forEach((control) => (control.disabled = tick.checked));
+		tick.checked = value === null;
+		tick.addEventListener("change", apply);
+		apply();
+		return {
+			...node,
+			element,
+			get: (...where) => (tick.checked ? null : node.get(...where)),
+			focus: () => (tick.checked ? tick.focus() : node.focus())
+		};
+	}
+
+	/** A group under its name: with a switch if it may be left out, with a tick if it may be null. */
+	fieldset(schema, shape, value, ask) {
+		const id = freshId();
+		let node;
+		const error = h("p", { class: "error", id, hidden: true });
+		const body = h("div", { class: "body" });
+		const on = !ask.required && h("input", { type: "checkbox", role: "switch", oninput: (event) => apply(event) });
+		const none = shape.nullable && h("input", { type: "checkbox", oninput: (event) => apply(event) });
+		const name = h("span", { "data-name": ask.item }, title(schema, ask));
+		const element = h(
+			"fieldset",
+			{ "aria-describedby": id },
+			h("legend", { class: ask.required && "must" }, on ? h("label", { class: "tick" }, on, name) : name),
+			schema.description && h("p", { class: "hint" }, schema.description),
+			none && h("label", { class: "tick" }, none, "null"),
+			body,
+			error
+		);
+		if (on) {
+			on.checked = value !== undefined;
+		}
+		if (none) {
+			none.checked = value === null;
+		}
+		const there = () => (!on || on.checked) && !none?.checked;
+		const apply = (event) => {
+			// Built when it is first wanted: a schema that holds itself has no end.
+			if (there() && !node) {
+				event && this.renew();
+				node = this.inside(schema, value ?? undefined, {
+					...ask,
+					depth: ask.depth + 1,
+					fresh: ask.fresh || Boolean(event)
+				});
+				body.append(...node.parts);
+			}
+			body.hidden = !there();
+			if (none) {
+				none.parentNode.hidden = Boolean(on && !on.checked);
+			}
+		};
+		apply();
+		return {
+			element,
+			get: (problems, path) => (on && !on.checked ? undefined : none?.checked ? null : node.get(problems, path)),
+			child: (key) => (there() ? node.child?.(key) : undefined),
+			say(message) {
+				error.textContent = clean(message ?? "");
+				error.hidden = !message;
+				node?.parts && !node.child && node.say?.();
+			},
+			focus: () => element.querySelector("input,select,textarea,button")?.focus()
+		};
+	}
+
+	/** The schema with what its conditions add, as the value stands. */
+	effective(schema, value, level = 0) {
+		const { conditions = [], ...rest } = schema;
+		return conditions.reduce((all, { when, then, otherwise }) => {
+			const more = this.look((this.check(when, value).length ? otherwise : then) ?? true);
+			return isObject(more) && level < 8
+				? this.look({ allOf: [all, this.effective(more, value, level + 1)] })
+				: all;
+		}, rest);
+	}
+}

@@ -1,0 +1,322 @@
+// Shows a tool by a view specification: components that hold data, bound by JSON pointers, and no code.
+
+const LEVELS = 20;
+const COMPONENTS = 500;
+const ROWS = 5000;
+
+/** Thrown where a component wants an answer that is not there yet: it waits, unseen. */
+const PENDING = Symbol("pending");
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** What the runtime lends, once it has: `make` says it. */
+let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, view;
+
+/** What paths lead into, and how much of the specification has been shown. */
+let data;
+let count;
+
+/** What a path leads to: `/input…`, `/result…`, `/content…`, or `@/…` within the item of a list or table. */
+function at(path, item) {
+	if (typeof path !== "string" || !/^(@|\/(input|result|content)(\/|$)|@\/)/.test(path)) {
+		throw new Error(`“${path}” leads neither into the input nor into the result`);
+	}
+	if (!path.startsWith("@")) {
+		if (!path.startsWith("/input") && data.result === undefined && data.content === undefined) {
+			throw PENDING;
+		}
+		return point(data, path);
+	}
+	return point(item, path.slice(1));
+}
+
+const FORMATS = {
+	number: (value) => showNumber(value, "", { useGrouping: true }),
+	integer: (value) => showNumber(value, "", { useGrouping: true, maximumFractionDigits: 0 }),
+	percent: (value) => showNumber(value, "", { style: "percent", maximumFractionDigits: 1 }),
+	bytes(value) {
+		const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(value || 1) / 3)));
+		return `${showNumber(value / 1000 ** power, "", { maximumFractionDigits: 1 })} ${UNITS[power]}`;
+	},
+	duration: (value) =>
+		value < 60
+			? `${showNumber(value, "", { maximumFractionDigits: 1 })} s`
+			: `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`
+};
+
+function formatted(value, format) {
+	if (typeof value !== "number" || format === undefined) {
+		return view.scalar(typeof value === "object" && value !== null ? JSON.stringify(value) : value);
+	}
+	return has(FORMATS, format)
+		? FORMATS[format](value)
+		: showNumber(value, "", { style: "currency", currency: format });
+}
+
+/** A literal, in which `{/pointer}` stands for what it leads to, or a binding. */
+function shown(value, item) {
+	if (isObject(value)) {
+		return formatted(at(value.path, item), value.format);
+	}
+	return String(value ?? "").replace(/\{((?:@|\/(?:input|result|content))[^{}]*)\}/g, (_, path) => {
+		const found = at(path, item);
+		return typeof found === "number" ? showNumber(found) : isObject(found) ? JSON.stringify(found) : (found ?? "—");
+	});
+}
+
+const isMet = ({ path, equals }, item) => {
+	const found = at(path, item);
+	return equals === undefined
+		? found !== undefined && found !== null && found !== false && found.length !== 0
+		: found === equals;
+};
+
+const records = (path, item) => {
+	const found = at(path, item);
+	return Array.isArray(found)
+		? found.slice(0, ROWS)
+		: found === undefined || found === null
+			? []
+			: Object.entries(found).map(([key, value]) => ({ key, value }));
+};
+
+/** A little of Markdown: paragraphs, lists, bold, code. */
+function markdown(text) {
+	const inline = (line) =>
+		line
+			.split(/(\*\*[^*]+\*\*|`[^`]+`)/)
+			.map((part) =>
+				part.startsWith("**") && part.length > 4
+					? h("strong", {}, part.slice(2, -2))
+					: part.startsWith("`") && part.length > 2
+						? h("code", {}, part.slice(1, -1))
+						: part
+			);
+	return h(
+		"div",
+		{ class: "data" },
+		text.split(/\n\s*\n/).map((block) => {
+			const lines = block.split("\n");
+			return lines.every((line) => /^\s*[-*] /.test(line))
+				? h(
+						"ul",
+						{},
+						lines.map((line) => h("li", {}, inline(line.replace(/^\s*[-*] /, ""))))
+					)
+				: h("p", {}, inline(block));
+		})
+	);
+}
+
+const TEXTS = { heading: "h2", subheading: "h3", body: "p", caption: "p", badge: "span" };
+
+/** A box; none where all that would be in it waits. */
+const box = (kind, children, title) => children.length > 0 && h("div", { class: kind }, title, children);
+
+const COMPONENT = {
+	Column: ({ children }, item, go) => box("data", go(children)),
+	Row: ({ children }, item, go) => box("row", go(children)),
+	Card: ({ title, children }, item, go) => box("card", go(children), title && h("h2", {}, shown(title, item))),
+	Tabs({ tabs }, item, go) {
+		const panel = h("div", { role: "tabpanel" });
+		const buttons = tabs.map(({ title }, index) =>
+			h(
+				"button",
+				{
+					type: "button",
+					role: "tab",
+					onclick: () => choose(index),
+					onkeydown: ({ key }) => {
+						const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+						step && choose((index + step + tabs.length) % tabs.length).focus();
+					}
+				},
+				shown(title, item)
+			)
+		);
+		function choose(index) {
+			buttons.forEach((button, place) => {
+				button.setAttribute("aria-selected", String(place === index));
+				button.tabIndex = place === index ? 0 : -1;
+			});
+			panel.replaceChildren(...go([tabs[index].child]));
+			panel.setAttribute("aria-label", buttons[index].textContent);
+			return buttons[index];
+		}
+		choose(0);
+		return h("div", { class: "data" }, h("div", { class: "actions", role: "tablist" }, buttons), panel);
+	},
+	Text({ text, variant = "body" }, item) {
+		const said = shown(text, item);
+		return variant === "markdown"
+			? markdown(said.textContent ?? said)
+			: h(TEXTS[variant] ?? "p", { class: { caption: "hint", badge: "badge" }[variant] }, said);
+	},
+	Metric: ({ label, value, unit }, item) =>
+		h(
+			"div",
+			{ class: "metric" },
+			h("span", { class: "hint" }, shown(label, item)),
+			h("p", { class: "value" }, h("strong", {}, shown(value, item)), unit && ` ${shown(unit, item)}`)
+		),
+	Details: ({ rows, path }, item) =>
+		rows
+			? view.details(rows.map(({ label, value }) => ({ label: shown(label, item), value: shown(value, item) })))
+			: view.show(at(path, item)),
+	Table({ rows, columns }, item) {
+		const flat = records(rows, item).map((record) =>
+			Object.fromEntries(columns.map(({ path }, index) => [index, at(path, record)]))
+		);
+		return flat.length
+			? view.table(
+					flat,
+					columns.map(({ label, format }, index) => ({
+						key: index,
+						label,
+						show: format && ((record) => formatted(record[index], format))
+					}))
+				)
+			: h("p", { class: "none" }, "No entries");
+	},
+	Chart({ kind, rows, x, y }, item) {
+		const flat = records(rows, item)
+			.slice(0, 300)
+			.map((record) => ({
+				x: String(at(x.path, record) ?? ""),
+				...Object.fromEntries(y.map(({ path }, index) => [index, at(path, record)]))
+			}));
+		const series = y
+			.slice(0, 5)
+			.map(({ label }, index) => ({ key: index, label }))
+			.filter(({ key }) => flat.some((record) => Number.isFinite(record[key])));
+		const across = { key: "x", label: x.label };
+		return flat.length && series.length
+			? h(
+					"div",
+					{ class: "data" },
+					draw(flat, across, series, kind),
+					h("details", {}, h("summary", {}, "As a table"), view.table(flat, [across, ...series]))
+				)
+			: h("p", { class: "none" }, "Nothing to draw");
+	},
+	List: ({ items, child }, item, go) =>
+		h(
+			"div",
+			{ class: "cards" },
+			records(items, item)
+				.slice(0, 200)
+				.flatMap((one) => go([child], one))
+		),
+	Image({ path, mimeType = "image/png", alt }, item) {
+		const found = at(path, item);
+		return isObject(found)
+			? image(found.data, found.mimeType, shown(alt, item))
+			: typeof found === "string"
+				? image(found, mimeType, shown(alt, item))
+				: undefined;
+	},
+	Form: () => input,
+	Field: ({ path }) => form.part(path.replace("/input/", "")) ?? fail(`the tool takes no “${path}”`),
+	Button: ({ label, arguments: args }, item) => {
+		const button = h(
+			"button",
+			{
+				type: "button",
+				class: "primary",
+				onclick: () =>
+					args
+						? call(
+								{
+									...form.read(),
+									...Object.fromEntries(
+										Object.entries(args)
+											.map(([name, value]) => [
+												name,
+												isObject(value) && has(value, "path") ? at(value.path, item) : value
+											])
+											.filter(([, value]) => value !== undefined)
+									)
+								},
+								button,
+								true
+							)
+						: run(button).then((sent) => sent || reveal())
+			},
+			shown(label, item)
+		);
+		return button;
+	}
+};
+
+const fail = (reason) => {
+	throw new Error(reason);
+};
+
+/** Where the form is out of sight, what needs attention in it must not be. */
+const reveal = () => {
+	const folded = input.closest("details");
+	if (folded && form.element.querySelector(".error:not([hidden])")) {
+		folded.open = true;
+	}
+};
+
+function render(component, item, where, level) {
+	if (!isObject(component) || !has(COMPONENT, component.component)) {
+		fail(`${where}: ${component?.component ?? "this"} is no component`);
+	}
+	if (level > LEVELS || ++count > COMPONENTS * 20) {
+		fail(`${where}: there are too many components`);
+	}
+	try {
+		if (component.when && !isMet(component.when, item)) {
+			return [];
+		}
+		const go = (children, inner = item) =>
+			children.flatMap((child, index) => render(child, inner, `${where}/${index}`, level + 1));
+		return [COMPONENT[component.component](component, item, go)].filter(Boolean);
+	} catch (problem) {
+		if (problem === PENDING) {
+			return [];
+		}
+		throw problem.at
+			? problem
+			: Object.assign(new Error(`${where} (${component.component}): ${problem.message}`), { at: where });
+	}
+}
+
+/** The face of the page: what the runtime calls once it stands. */
+function make(kit) {
+	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, view } = kit);
+	const { version, root } = page.view;
+	const element = h("section", { class: "face data", "aria-label": "View" });
+	const rest = h("details", { class: "raw" }, h("summary", {}, "All input"));
+	return {
+		element,
+		update({ input: args, result }) {
+			if (version !== 1) {
+				fail(`it is of version ${version}, and this page knows 1`);
+			}
+			const held = document.activeElement;
+			const { structuredContent, content } = result ?? {};
+			data = {
+				input: args ?? form.read(),
+				content,
+				result:
+					structuredContent ??
+					content?.map?.((one) => jsonIn(one?.text ?? "")).find((one) => one !== undefined) ??
+					content?.[0]?.text
+			};
+			count = 0;
+			element.replaceChildren(...render(root, undefined, "root", 0));
+			if (!element.contains(input)) {
+				const placed = element.querySelector("button.primary");
+				rest.append(input);
+				rest.open = !placed;
+				element.append(rest);
+			}
+			held?.isConnected && held.focus();
+		}
+	};
+}
+
+globalThis.portcullisFace = make;

@@ -1,0 +1,72 @@
+// The page of a host, made of the official AppBridge. `start` embeds a view; `log` is what came of it.
+
+import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
+
+const log = { messages: [], calls: [], links: [], sizes: [], ready: false, others: [] };
+let bridge;
+let answer = () => ({ content: [{ type: "text", text: "ok" }] });
+
+window.log = log;
+
+/** What the tool answers from now on. */
+window.answers = (result, { hang = false, fail } = {}) => {
+	answer = () => (hang ? new Promise(() => {}) : fail ? Promise.reject(new Error(fail)) : result);
+};
+
+/** Tells of progress with the last call. */
+window.progress = (params) =>
+	bridge.notification({
+		method: "notifications/progress",
+		params: { progressToken: log.calls.at(-1)._meta.progressToken, ...params }
+	});
+
+window.send = (what, params) => bridge[what](params);
+
+/** Embeds `html` behind the sandbox proxy of another origin, as the specification has it. */
+window.start = async (html, proxy, hostContext) => {
+	const frame = document.createElement("iframe");
+	frame.title = "view";
+	frame.sandbox = "allow-scripts allow-same-origin";
+	addEventListener("message", ({ data, source }) => {
+		if (source === frame.contentWindow) {
+			log.messages.push(data);
+		}
+	});
+	bridge = new AppBridge(
+		null,
+		{ name: "host", version: "1" },
+		{ openLinks: {}, serverTools: {}, logging: {} },
+		{ hostContext }
+	);
+	bridge.oninitialized = () => (log.ready = true);
+	bridge.onsizechange = (size) => {
+		log.sizes.push(size);
+		frame.style.height = `${size.height}px`;
+	};
+	bridge.oncalltool = async (params) => {
+		log.calls.push(params);
+		return answer(params);
+	};
+	bridge.onopenlink = async ({ url }) => {
+		log.links.push(url);
+		return {};
+	};
+	for (const name of [
+		"onmessage",
+		"onupdatemodelcontext",
+		"ondownloadfile",
+		"onreadresource",
+		"oncreatesamplingmessage"
+	]) {
+		bridge[name] = async (params) => {
+			log.others.push([name, params]);
+			return {};
+		};
+	}
+	const ready = new Promise((resolve) => (bridge.onsandboxready = resolve));
+	document.body.append(frame);
+	await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
+	frame.src = proxy;
+	await ready;
+	await bridge.sendSandboxResourceReady({ html });
+};

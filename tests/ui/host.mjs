@@ -1,0 +1,207 @@
+// Hosts for the tests: seven ways in which hosts embed views, in Chromium, on this machine alone.
+
+import assert from "node:assert/strict";
+import Ajv from "ajv/dist/2020.js";
+import { build } from "esbuild";
+import { readFile } from "node:fs/promises";
+import http from "node:http";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const read = (name) => readFile(path.join(here, name), "utf8");
+
+const INLINE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+const LAX =
+	"default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' data: blob:; font-src 'self' data: blob:; media-src 'self' data: blob:; connect-src 'self'; frame-src 'none'; object-src 'none'; base-uri 'none'";
+
+/** What hosts allow the page and how they deliver it. */
+export const PROFILES = {
+	"basic-host": { written: true, sandbox: "allow-scripts allow-same-origin allow-forms", csp: LAX },
+	claude: {
+		written: true,
+		sandbox: "allow-scripts allow-same-origin allow-forms",
+		csp: LAX.replace("connect-src 'self'", "connect-src 'none'")
+	},
+	inspector: { sandbox: "allow-scripts allow-forms", csp: `${INLINE}; form-action 'none'` },
+	mcpjam: {
+		sandbox: "allow-scripts allow-same-origin allow-forms",
+		csp: `${INLINE}; img-src data:; connect-src 'none'`
+	},
+	goose: { sandbox: "allow-scripts", csp: `${INLINE}; img-src data:; media-src data:; form-action 'none'` },
+	strict: { sandbox: "allow-scripts", csp: `${INLINE}; form-action 'none'; base-uri 'none'` },
+	spec: {
+		written: true,
+		sandbox: "allow-scripts allow-same-origin",
+		csp: "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'"
+	}
+};
+
+/** A server of this machine, for as long as the tests run. */
+function serve(t, answer) {
+	const server = http.createServer((request, response) => {
+		const { type = "text/html; charset=utf-8", headers, body } = answer(new URL(request.url, "http://localhost"));
+		response.writeHead(200, { "content-type": type, ...headers });
+		response.end(body);
+	});
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return new Promise((resolve) =>
+		server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${server.address().port}`))
+	);
+}
+
+/** Chromium, and the two origins that a host has. */
+export async function startHosts(t) {
+	const proxy = await read("proxy.html");
+	const {
+		outputFiles: [bundle]
+	} = await build({
+		entryPoints: [path.join(here, "host-page.js")],
+		bundle: true,
+		write: false,
+		format: "iife",
+		logLevel: "error"
+	});
+	const page = `<!doctype html><html lang="en"><title>host</title><style>body { margin: 0 } iframe { width: 100%; height: 700px; border: 0; display: block }</style><body><script>${bundle.text.replaceAll("</script", "<\\/script")}</script></body></html>`;
+	const hosts = await serve(t, () => ({ body: page }));
+	const sandboxes = await serve(t, ({ pathname, searchParams }) =>
+		pathname === "/blank"
+			? { body: "<!doctype html>", headers: { "content-security-policy": searchParams.get("csp") } }
+			: { body: proxy }
+	);
+	const browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+		args: [
+			"--headless",
+			"--no-sandbox",
+			"--disable-gpu",
+			"--disable-background-networking",
+			"--disable-component-update",
+			"--disable-sync",
+			"--no-first-run"
+		]
+	});
+	t.after(() => browser.close());
+	return { browser, hosts, sandboxes };
+}
+
+const validate = await (async () => {
+	const schema = JSON.parse(await read("node_modules/@modelcontextprotocol/ext-apps/dist/src/generated/schema.json"));
+	const ajv = new Ajv({ strict: false, validateFormats: false });
+	ajv.addSchema(schema, "apps");
+	const names = {
+		"ui/initialize": "McpUiInitializeRequest",
+		"ui/open-link": "McpUiOpenLinkRequest",
+		"ui/notifications/initialized": "McpUiInitializedNotification",
+		"ui/notifications/size-changed": "McpUiSizeChangedNotification"
+	};
+	return Object.fromEntries(
+		Object.entries(names).map(([method, name]) => [method, ajv.getSchema(`apps#/$defs/${name}`)])
+	);
+})();
+
+/**
+ * A view within a host.
+ *
+ * @param more `profile`, `context` (what the host says about its user), and what Playwright's page takes
+ * @returns `app`, the frame of the view; `host`, the page; and what was seen there
+ */
+export async function open(
+	t,
+	{ browser, hosts, sandboxes },
+	html,
+	{ profile = "spec", context = {}, ...options } = {}
+) {
+	const host = await browser.newPage(options);
+	t.after(() => host.close());
+	host.setDefaultTimeout(20_000);
+	const violations = [];
+	const requests = [];
+	host.on("console", (message) => {
+		// The specification itself asks for both of them.
+		if (
+			["error", "warning"].includes(message.type()) &&
+			!/allow-scripts and allow-same-origin/.test(message.text())
+		) {
+			violations.push(message.text());
+		}
+	});
+	host.on("pageerror", (error) => violations.push(String(error)));
+	host.on(
+		"request",
+		(request) =>
+			[hosts, sandboxes, "data:", "blob:", "about:"].some((known) => request.url().startsWith(known)) ||
+			requests.push(request.url())
+	);
+	await host.goto(hosts);
+	const address = `${sandboxes}/#${encodeURIComponent(JSON.stringify(PROFILES[profile]))}`;
+	await host.evaluate(
+		([page, proxy, hostContext]) => window.start(page, proxy, hostContext),
+		[html, address, { theme: "light", locale: "en-GB", timeZone: "UTC", ...context }]
+	);
+	await host.waitForFunction(() => window.log.ready && window.log.sizes.length > 0);
+	const app = host.frameLocator("iframe[title=view]").frameLocator("iframe[title=app]");
+	return {
+		host,
+		app,
+		violations,
+		requests,
+		log: () => host.evaluate(() => window.log),
+		send: (what, params) => host.evaluate(([name, given]) => window.send(name, given), [what, params]),
+		answers: (...what) => host.evaluate((given) => window.answers(...given), what),
+		calls: async (count) => {
+			await host.waitForFunction((wanted) => window.log.calls.length >= wanted, count);
+			return (await host.evaluate(() => window.log.calls)).map(({ name, arguments: args }) => ({
+				name,
+				arguments: args
+			}));
+		}
+	};
+}
+
+/** Nothing was complained of, nothing fetched, nothing said that the specification does not know. */
+export async function behaved({ violations, requests, log }) {
+	assert.deepEqual(violations, []);
+	assert.deepEqual(requests, []);
+	const { messages, others } = await log();
+	assert.deepEqual(others, []);
+	assert.equal(messages.filter(({ method }) => method === "ui/initialize").length, 1);
+	for (const message of messages) {
+		assert.equal(message.jsonrpc, "2.0");
+		const { jsonrpc, id, ...rest } = message;
+		const check = validate[message.method];
+		assert.ok(!check || check(rest), `${JSON.stringify(message)}: ${JSON.stringify(check?.errors)}`);
+		assert.ok(
+			!message.method ||
+				check ||
+				["tools/call", "notifications/cancelled", "ui/notifications/sandbox-proxy-ready"].includes(
+					message.method
+				),
+			message.method
+		);
+	}
+}
+
+const axe = await read("node_modules/axe-core/axe.min.js");
+
+/** No finding of axe that is serious. */
+export async function accessible({ host }) {
+	const frame = host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame());
+	await frame.evaluate(axe);
+	const findings = await frame.evaluate(async () =>
+		(await globalThis.axe.run(document, { resultTypes: ["violations"] })).violations
+			.filter(({ impact }) => impact === "serious" || impact === "critical")
+			.map(
+				({ id, nodes }) =>
+					`${id}: ${nodes
+						.slice(0, 3)
+						.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
+						.join(" | ")}`
+			)
+	);
+	assert.deepEqual(findings, []);
+}

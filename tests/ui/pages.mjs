@@ -1,0 +1,24 @@
+// Makes a page by the rules of resources/ui/README.md, as the plugin does.
+
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { shipped } from "./build.mjs";
+
+const read = (name) => readFile(path.join(shipped, name), "utf8");
+
+/**
+ * @param tool as MCP lists it; @param more `view`, a specification, or `document`, a model's HTML
+ * @param plain whether the runtime stands in the page as it is, rather than packed
+ * @returns the page
+ */
+export async function makePage(tool, more = {}, plain = false) {
+	const places = {
+		lang: "en",
+		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
+		style: plain ? await read("runtime.css") : "",
+		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
+		face: more.view ? await read("view.js") : more.document ? await read("shell.js") : "",
+		runtime: await read(plain ? "runtime.js" : "packed.js")
+	};
+	return (await read("page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
+}

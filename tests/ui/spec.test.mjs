@@ -1,0 +1,76 @@
+// Views that a specification describes: shown, bound, called, and given up with a reason where they are wrong.
+
+import assert from "node:assert/strict";
+import Ajv from "ajv/dist/2020.js";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { shipped } from "./build.mjs";
+import { accessible, behaved, open, PROFILES, startHosts } from "./host.mjs";
+import { makePage } from "./pages.mjs";
+import { FORECAST, WEATHER } from "./tools.mjs";
+import { PIXEL, VIEW } from "./views.mjs";
+
+const valid = new Ajv({ strict: false }).compile(
+	JSON.parse(await readFile(path.join(shipped, "view.schema.json"), "utf8"))
+);
+const result = {
+	content: [{ type: "image", data: PIXEL, mimeType: "image/png" }],
+	structuredContent: { ...FORECAST, next: "page2" }
+};
+
+test("view specifications", { timeout: 240_000 }, async (t) => {
+	const hosts = await startHosts(t);
+	assert.ok(valid(VIEW), JSON.stringify(valid.errors));
+	for (const profile of Object.keys(PROFILES)) {
+		await t.test(`in ${profile}`, { timeout: 60_000 }, async (t) => {
+			const view = await open(t, hosts, await makePage(WEATHER, { view: VIEW }), { profile });
+			const { app } = view;
+			await app.getByRole("button", { name: "Look it up" }).waitFor();
+			assert.equal(await app.getByText("Warmest day").count(), 0, "what needs a result waits for one");
+			await view.send("sendToolInput", { arguments: { city: "Lisbon" } });
+			await view.send("sendToolResult", result);
+			await app.getByText("Forecast for Lisbon").waitFor();
+			assert.equal(await app.getByText("Only with a storm").count(), 0);
+			await app.getByRole("img", { name: /Bar chart/ }).waitFor();
+			await app.getByRole("img", { name: /A map, 1 × 1/ }).waitFor();
+			await app.getByText("€18.50").waitFor();
+			await app.getByRole("tab", { name: "Table" }).click();
+			await app.getByRole("cell", { name: "Showers" }).waitFor();
+			await accessible(view);
+
+			await view.answers(result);
+			await app.getByLabel("City").fill("Faro");
+			await app.getByRole("button", { name: "Look it up" }).click();
+			await app.getByText("Done.").waitFor({ state: "attached" });
+			await app.getByRole("button", { name: "Next page" }).click();
+			assert.deepEqual(await view.calls(2), [
+				{ name: "get_weather", arguments: { city: "Faro" } },
+				{ name: "get_weather", arguments: { city: "Faro", days: 2, cursor: "page2" } }
+			]);
+			await behaved(view);
+		});
+	}
+
+	const wrong = {
+		"Nothing is no component": { version: 1, root: { component: "Nothing" } },
+		"is of version 2": { version: 2, root: { component: "Form" } },
+		"leads neither into the input nor into the result": {
+			version: 1,
+			root: { component: "Text", text: { path: "/secrets" } }
+		},
+		"takes no": { version: 1, root: { component: "Field", path: "/input/nowhere" } },
+		"constructor is no component": { version: 1, root: { component: "constructor" } },
+		"root (Table)": { version: 1, root: { component: "Table", rows: "/input" } }
+	};
+	for (const [reason, spec] of Object.entries(wrong)) {
+		await t.test(`given up: ${reason}`, { timeout: 60_000 }, async (t) => {
+			const view = await open(t, hosts, await makePage(WEATHER, { view: spec }));
+			await view.app.getByText(reason).waitFor();
+			await view.app.getByLabel("City").fill("Faro");
+			await view.app.getByRole("button", { name: "Run", exact: true }).click();
+			assert.equal((await view.calls(1))[0].arguments.city, "Faro");
+			await behaved(view);
+		});
+	}
+});
