@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::bindings::types::ResourceInfo;
 use crate::bindings::{Prompt, ResourceTemplate};
-use crate::plugins::{Loaded, Plugins, Tool};
+use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
+use crate::upstreams::Offered;
+use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
 
 /// Longest name that all clients take.
 const MAX_NAME: usize = 64;
@@ -14,8 +16,10 @@ const MAX_NAME: usize = 64;
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]
 pub struct Catalog {
-    /// Where everything comes from.
+    /// Where plugins come from.
     pub plugins: Arc<Plugins>,
+    /// What other servers offer.
+    pub others: Vec<Offered>,
     /// What the operator should know: names that had to be changed or hidden.
     pub remarks: Vec<String>,
     tools: Named,
@@ -23,18 +27,57 @@ pub struct Catalog {
     resources: HashMap<String, usize>,
 }
 
+/// A tool, and whose.
+#[derive(Clone, Copy)]
+pub enum Tool<'a> {
+    /// Of a plugin.
+    Own(&'a Arc<Loaded>, &'a OwnTool),
+    /// Of another server.
+    Other(&'a Offered, &'a OtherTool),
+}
+
+impl Tool<'_> {
+    /// Whose it is, by the operator's name.
+    pub fn source(&self) -> &str {
+        match self {
+            Self::Own(loaded, _) => &loaded.plugin.name,
+            Self::Other(other, _) => &other.source.name,
+        }
+    }
+}
+
+/// A prompt, and whose.
+#[derive(Clone, Copy)]
+pub enum PromptOf<'a> {
+    /// Of a plugin.
+    Own(&'a Arc<Loaded>, &'a Prompt),
+    /// Of another server.
+    Other(&'a Offered, &'a OtherPrompt),
+}
+
 impl Catalog {
-    /// Lists what these plugins offer.
-    pub fn new(plugins: Arc<Plugins>) -> Self {
+    /// Lists what these plugins and other servers offer.
+    pub fn new(plugins: Arc<Plugins>, others: Vec<Offered>) -> Self {
         let mut remarks = Vec::new();
-        let tools = Named::of("tool", &plugins, &mut remarks, |loaded| {
+        let own = plugins.loaded.iter().map(|loaded| {
             let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.on);
-            shown.map(|(place, tool)| (place, tool.definition.name.clone())).collect()
+            let tools = shown.map(|(place, tool)| (place, tool.definition.name.clone())).collect();
+            Things::of_plugin(loaded, tools)
         });
-        let prompts = Named::of("prompt", &plugins, &mut remarks, |loaded| {
+        let foreign = others.iter().map(|other| {
+            let tools = other.tools().map(|(place, tool)| (place, tool.name.clone())).collect();
+            Things::of_other(other, tools)
+        });
+        let tools = Named::of("tool", own.chain(foreign).collect(), &mut remarks);
+        let own = plugins.loaded.iter().map(|loaded| {
             let prompts = loaded.manifest.prompts.iter().enumerate();
-            prompts.map(|(place, prompt)| (place, prompt.name.clone())).collect()
+            Things::of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
+        let foreign = others.iter().map(|other| {
+            let prompts = other.listing.prompts.iter().enumerate();
+            Things::of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
+        });
+        let prompts = Named::of("prompt", own.chain(foreign).collect(), &mut remarks);
         let mut resources = HashMap::new();
         for (index, loaded) in plugins.loaded.iter().enumerate() {
             for resource in &loaded.manifest.resources {
@@ -49,36 +92,79 @@ impl Catalog {
                 }
             }
         }
-        Self { plugins, remarks, tools, prompts, resources }
+        for other in &others {
+            let held = other.held.iter().map(|tool| {
+                format!("the tool `{tool}` of `{}` is held back until approved", other.source.name)
+            });
+            remarks.extend(held);
+        }
+        Self { plugins, others, remarks, tools, prompts, resources }
     }
 
-    /// The tool that clients know by this name, and its plugin.
-    pub fn tool(&self, name: &str) -> Option<(&Arc<Loaded>, &Tool)> {
-        let (plugin, place) = self.tools.find(name)?;
-        let loaded = &self.plugins.loaded[plugin];
-        Some((loaded, &loaded.tools[place]))
+    /// The tool that clients know by this name.
+    pub fn tool(&self, name: &str) -> Option<Tool<'_>> {
+        self.tools.find(name).map(|(source, place)| self.tool_at(source, place))
+    }
+
+    fn tool_at(&self, source: usize, place: usize) -> Tool<'_> {
+        match self.plugins.loaded.get(source) {
+            Some(loaded) => Tool::Own(loaded, &loaded.tools[place]),
+            None => {
+                let other = &self.others[source - self.plugins.loaded.len()];
+                Tool::Other(other, &other.listing.tools[place])
+            }
+        }
     }
 
     /// Every tool, with the name that clients know it by.
-    pub fn tools(&self) -> impl Iterator<Item = (&str, &Arc<Loaded>, &Tool)> {
-        self.tools.all.iter().map(|(name, plugin, place)| {
-            let loaded = &self.plugins.loaded[*plugin];
-            (name.as_str(), loaded, &loaded.tools[*place])
-        })
+    pub fn tools(&self) -> impl Iterator<Item = (&str, Tool<'_>)> {
+        let all = self.tools.all.iter();
+        all.map(|(name, source, place)| (name.as_str(), self.tool_at(*source, *place)))
     }
 
-    /// The prompt that clients know by this name, and its plugin.
-    pub fn prompt(&self, name: &str) -> Option<(&Arc<Loaded>, &Prompt)> {
-        let (plugin, place) = self.prompts.find(name)?;
-        let loaded = &self.plugins.loaded[plugin];
-        Some((loaded, &loaded.manifest.prompts[place]))
+    /// The prompt that clients know by this name.
+    pub fn prompt(&self, name: &str) -> Option<PromptOf<'_>> {
+        self.prompts.find(name).map(|(source, place)| self.prompt_at(source, place))
+    }
+
+    fn prompt_at(&self, source: usize, place: usize) -> PromptOf<'_> {
+        match self.plugins.loaded.get(source) {
+            Some(loaded) => PromptOf::Own(loaded, &loaded.manifest.prompts[place]),
+            None => {
+                let other = &self.others[source - self.plugins.loaded.len()];
+                PromptOf::Other(other, &other.listing.prompts[place])
+            }
+        }
     }
 
     /// Every prompt, with the name that clients know it by.
-    pub fn prompts(&self) -> impl Iterator<Item = (&str, &Prompt)> {
-        self.prompts.all.iter().map(|(name, plugin, place)| {
-            (name.as_str(), &self.plugins.loaded[*plugin].manifest.prompts[*place])
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, PromptOf<'_>)> {
+        let all = self.prompts.all.iter();
+        all.map(|(name, source, place)| (name.as_str(), self.prompt_at(*source, *place)))
+    }
+
+    /// The other server that lists this resource, or has the closest template for it.
+    pub fn other_with(&self, uri: &str) -> Option<&Offered> {
+        let text = |object: &Object, key: &str| -> String {
+            object.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+        };
+        let lists = |other: &&Offered| {
+            other.listing.resources.iter().any(|resource| text(resource, "uri") == uri)
+        };
+        self.others.iter().find(lists).or_else(|| {
+            let closest = |other: &Offered| {
+                let templates = other.listing.templates.iter();
+                templates.filter_map(|one| closeness(&text(one, "uriTemplate"), uri)).max()
+            };
+            let fitting = self.others.iter().filter_map(|other| Some((closest(other)?, other)));
+            fitting.max_by_key(|(closeness, _)| *closeness).map(|(_, other)| other)
         })
+    }
+
+    /// The other server that has this template.
+    pub fn other_of_template(&self, template: &str) -> Option<&Offered> {
+        let has = |one: &Object| one.get("uriTemplate").is_some_and(|value| value == template);
+        self.others.iter().find(|other| other.listing.templates.iter().any(has))
     }
 
     /// Every resource that a manifest names.
@@ -130,51 +216,40 @@ impl Catalog {
 /// Names of one kind of thing, as clients know them.
 #[derive(Default)]
 struct Named {
-    /// Name, plugin, and place among the plugin's own.
+    /// Name, source (the plugins, and then the others), and place among the source's own.
     all: Vec<(String, usize, usize)>,
     by_name: HashMap<String, usize>,
 }
 
 impl Named {
-    /// Gives every thing its name: its own where only one has it, with its plugin's before it where
+    /// Gives every thing its name: its own where only one has it, with its source's before it where
     /// several do.
-    fn of(
-        kind: &str,
-        plugins: &Plugins,
-        remarks: &mut Vec<String>,
-        own: impl Fn(&Loaded) -> Vec<(usize, String)>,
-    ) -> Self {
-        let mut things = Vec::new();
+    fn of(kind: &str, all: Vec<Things>, remarks: &mut Vec<String>) -> Self {
         let mut times: HashMap<String, usize> = HashMap::new();
-        for (plugin, loaded) in plugins.loaded.iter().enumerate() {
-            for (place, name) in own(loaded) {
-                let name = match &loaded.prefix {
-                    Some(prefix) => format!("{prefix}_{name}"),
-                    None => name,
-                };
-                *times.entry(name.clone()).or_default() += 1;
-                things.push((name, plugin, place));
-            }
+        for (name, ..) in all.iter().flat_map(Things::named) {
+            *times.entry(name).or_default() += 1;
         }
         let mut named = Self::default();
-        for (name, plugin, place) in things {
-            let source = &plugins.loaded[plugin].plugin.name;
-            let shown = if times[&name] > 1 {
-                let shown = format!("{source}_{name}");
-                remarks.push(format!(
-                    "several plugins have a {kind} `{name}`: that of `{source}` is `{shown}`"
-                ));
-                shown
-            } else {
-                name
-            };
-            if shown.len() > MAX_NAME {
-                remarks.push(format!("the {kind} `{shown}` is hidden: its name is too long"));
-            } else if named.by_name.contains_key(&shown) {
-                remarks.push(format!("a second {kind} `{shown}`, of `{source}`, is hidden"));
-            } else {
-                named.by_name.insert(shown.clone(), named.all.len());
-                named.all.push((shown, plugin, place));
+        for (source, things) in all.iter().enumerate() {
+            let whose = &things.source;
+            for (name, place) in things.named() {
+                let shown = if times[&name] > 1 {
+                    let shown = format!("{whose}_{name}");
+                    remarks.push(format!(
+                        "several plugins have a {kind} `{name}`: that of `{whose}` is `{shown}`"
+                    ));
+                    shown
+                } else {
+                    name
+                };
+                if shown.len() > MAX_NAME {
+                    remarks.push(format!("the {kind} `{shown}` is hidden: its name is too long"));
+                } else if named.by_name.contains_key(&shown) {
+                    remarks.push(format!("a second {kind} `{shown}`, of `{whose}`, is hidden"));
+                } else {
+                    named.by_name.insert(shown.clone(), named.all.len());
+                    named.all.push((shown, source, place));
+                }
             }
         }
         named
@@ -183,6 +258,31 @@ impl Named {
     fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (_, plugin, place) = &self.all[*self.by_name.get(name)?];
         Some((*plugin, *place))
+    }
+}
+
+/// Things of one kind and one source, by their own names.
+struct Things {
+    source: Arc<str>,
+    prefix: Option<String>,
+    own: Vec<(usize, String)>,
+}
+
+impl Things {
+    fn of_plugin(loaded: &Loaded, own: Vec<(usize, String)>) -> Self {
+        Self { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
+    }
+
+    fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Self {
+        Self { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
+    }
+
+    /// Their names, with the source's prefix.
+    fn named(&self) -> impl Iterator<Item = (String, usize)> {
+        self.own.iter().map(|(place, name)| match &self.prefix {
+            Some(prefix) => (format!("{prefix}_{name}"), *place),
+            None => (name.clone(), *place),
+        })
     }
 }
 

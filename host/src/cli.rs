@@ -106,6 +106,10 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == child::SUBCOMMAND) {
         return finish(child::main().map(|()| End::Done));
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_upstream::SUBCOMMAND) {
+        eprintln!("{}", portcullis_upstream::become_upstream());
+        return ExitCode::FAILURE;
+    }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_confine::SUBCOMMAND) {
         eprintln!("portcullis: {}", portcullis_confine::main());
         return ExitCode::from(127);

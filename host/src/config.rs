@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
-use portcullis_outgoing::Origin;
+use portcullis_outgoing::{Origin, Secret};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
@@ -42,6 +42,59 @@ pub struct Config {
     /// Each plugin, by name.
     #[serde(default)]
     pub plugins: BTreeMap<String, PluginConfig>,
+    /// Other MCP servers, by name.
+    #[serde(default)]
+    pub upstreams: BTreeMap<String, UpstreamConfig>,
+}
+
+/// What the operator says of another MCP server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct UpstreamConfig {
+    /// Whether it is used; it is unless this is false.
+    pub enabled: Option<bool>,
+    /// What is put before the names of its tools and prompts, with `_` between.
+    pub prefix: Option<String>,
+    /// Tools of it that no client sees.
+    pub tools_off: Vec<String>,
+    /// How it is started or reached.
+    pub definition: portcullis_upstream::Definition,
+}
+
+impl TryFrom<toml::Table> for UpstreamConfig {
+    type Error = String;
+
+    /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
+    /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Own {
+            enabled: Option<bool>,
+            prefix: Option<String>,
+            #[serde(default)]
+            tools_off: Vec<String>,
+        }
+        let mut own = toml::Table::new();
+        for key in ["enabled", "prefix", "tools-off"] {
+            own.extend(table.remove(key).map(|value| (key.to_owned(), value)));
+        }
+        for key in ["env", "headers"] {
+            let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
+                continue;
+            };
+            for (name, value) in values.iter_mut().filter(|(_, value)| value.is_table()) {
+                let secret: Secret =
+                    value.clone().try_into().map_err(|error| format!("`{key}.{name}`: {error}"))?;
+                *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
+            }
+        }
+        let Own { enabled, prefix, tools_off } =
+            own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let definition =
+            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { enabled, prefix, tools_off, definition })
+    }
 }
 
 /// Where the host finds and keeps things.
@@ -58,6 +111,8 @@ pub struct HostConfig {
     pub cache_dir: Option<PathBuf>,
     /// What plugins keep, instead of `store` in the user's data folder.
     pub store_dir: Option<PathBuf>,
+    /// What was approved, instead of `portcullis.lock` in the user's state folder.
+    pub lock_file: Option<PathBuf>,
 }
 
 /// The HTTP transport.
@@ -147,6 +202,7 @@ impl Config {
             .chain(self.host.audit_file.iter().map(|path| ("host.audit-file", path)))
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
+            .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
             .chain(self.http.token_file.iter().map(|path| ("http.token-file", path)));
         for (key, path) in paths {
             if !path.is_absolute() {
@@ -184,6 +240,19 @@ impl Config {
                         )
                     })?;
                 }
+            }
+        }
+        for (name, upstream) in &self.upstreams {
+            if !is_name(name) || self.plugins.contains_key(name) {
+                return Err(format!(
+                    "`upstreams.{name}`: a name has letters, digits, `-` and `_` only, and no plugin \
+                     has it"
+                ));
+            }
+            if upstream.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
+                return Err(format!(
+                    "`upstreams.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
+                ));
             }
         }
         self.commands().map(drop)
@@ -306,6 +375,8 @@ pub struct Folders {
     pub store: PathBuf,
     /// The audit's file.
     pub audit: PathBuf,
+    /// What was approved.
+    pub lock: PathBuf,
     /// What may be deleted at any time.
     pub cache: PathBuf,
 }
@@ -326,15 +397,17 @@ impl Folders {
             plugins: base.data_dir().join("portcullis").join("plugins"),
             store: base.data_dir().join("portcullis").join("store"),
             audit: state.join("portcullis").join("audit.jsonl"),
+            lock: state.join("portcullis").join("portcullis.lock"),
             cache: base.cache_dir().join("portcullis"),
         })
     }
 
     /// These folders, as far as the configuration does not name others.
     pub fn with(mut self, config: &HostConfig) -> Self {
-        let HostConfig { audit_file, cache_dir, store_dir, .. } = config.clone();
+        let HostConfig { audit_file, cache_dir, store_dir, lock_file, .. } = config.clone();
         self.audit = audit_file.unwrap_or(self.audit);
         self.cache = cache_dir.unwrap_or(self.cache);
+        self.lock = lock_file.unwrap_or(self.lock);
         self.store = store_dir.unwrap_or(self.store);
         self
     }

@@ -5,6 +5,7 @@ mod convert;
 mod input;
 mod lists;
 mod news;
+mod others;
 mod requests;
 mod serve;
 mod session;
@@ -16,7 +17,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
+use parking_lot::Mutex;
+use portcullis_raw::Raw;
 use portcullis_roots::Roots;
+use portcullis_wrap::Wrap;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -30,16 +34,16 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::{OnceCell, broadcast};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-pub use convert::{block, tool};
-pub use session::Principal;
+pub use convert::{block, shown};
 
-use crate::catalog::Catalog;
+use crate::bindings::portcullis::plugin::request::ListKind;
+use crate::catalog::{Catalog, Tool};
 use crate::plugins::Plugins;
 use crate::sandbox::{Feature, News};
-use requests::internal;
+use crate::upstreams::{Source, Upstreams};
 use session::Session;
 
 /// Calls that may wait or run at the same time, over all sessions; more are refused at once.
@@ -53,11 +57,18 @@ const NEWS: usize = 256;
 
 /// What all sessions share.
 pub struct Host {
-    catalog: Shared<BoxFuture<'static, Arc<Catalog>>>,
-    tools: OnceCell<Vec<McpTool>>,
+    plugins: Shared<BoxFuture<'static, Arc<Plugins>>>,
+    /// Other MCP servers.
+    pub upstreams: Arc<Upstreams>,
+    shown: Mutex<Option<Arc<Shown>>>,
+    /// Held while that is being made.
+    showing: tokio::sync::Mutex<bool>,
     /// The operator's roots.
     roots: Roots,
     seal: input::Seal,
+    /// The key under which results travel that rmcp's types would change.
+    pub raw: Raw,
+    wrap: Wrap,
     calls: AtomicUsize,
     tasks: TaskManager,
     news: broadcast::Sender<News>,
@@ -65,51 +76,114 @@ pub struct Host {
     pub shutdown: CancellationToken,
 }
 
+/// What clients see, until something changes.
+struct Shown {
+    catalog: Arc<Catalog>,
+    /// Its tools in rmcp's types.
+    tools: Vec<McpTool>,
+}
+
 impl Host {
-    /// A host that loads its plugins when they are first needed.
-    pub fn new(roots: Roots, load: impl Future<Output = Arc<Plugins>> + Send + 'static) -> Self {
-        let catalog = load.map(|plugins| Arc::new(Catalog::new(plugins)));
-        Self {
-            catalog: catalog.boxed().shared(),
-            tools: OnceCell::new(),
+    /// A host that loads its plugins, and starts other servers, when they are first needed.
+    pub fn new(
+        roots: Roots,
+        upstreams: Upstreams,
+        load: impl Future<Output = Arc<Plugins>> + Send + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            plugins: load.boxed().shared(),
+            upstreams: Arc::new(upstreams),
+            shown: Mutex::new(None),
+            showing: tokio::sync::Mutex::new(false),
             roots,
             seal: input::Seal::new(),
+            raw: Raw::new().expect("the system has randomness"),
+            wrap: Wrap::default(),
             calls: AtomicUsize::new(0),
             tasks: TaskManager::new(),
             news: broadcast::channel(NEWS).0,
             shutdown: CancellationToken::new(),
+        })
+    }
+
+    /// What clients can see.
+    pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
+        self.shown().await.catalog.clone()
+    }
+
+    async fn shown(self: &Arc<Self>) -> Arc<Shown> {
+        if let Some(shown) = &*self.shown.lock() {
+            return shown.clone();
+        }
+        let mut kept = self.showing.lock().await;
+        if let Some(shown) = &*self.shown.lock() {
+            return shown.clone();
+        }
+        if !*kept {
+            *kept = true;
+            let host = Arc::downgrade(self);
+            self.upstreams.keep(&self.shutdown, move || {
+                if let Some(host) = host.upgrade() {
+                    host.changed();
+                }
+            });
+        }
+        let plugins = self.plugins.clone().await;
+        let catalog = Arc::new(Catalog::new(plugins, self.upstreams.offered().await));
+        let typed = |(name, tool): (&str, Tool<'_>)| match tool {
+            Tool::Own(_, tool) => Some(convert::tool(name, &tool.definition)),
+            Tool::Other(_, tool) => {
+                let mut tool: McpTool =
+                    serde_json::from_value(tool.definition.clone().into()).ok()?;
+                tool.name = name.to_owned().into();
+                Some(tool)
+            }
+        };
+        let tools = catalog.tools().filter_map(typed).collect();
+        let shown = Arc::new(Shown { catalog, tools });
+        *self.shown.lock() = Some(shown.clone());
+        shown
+    }
+
+    /// Another server offers something else than before.
+    fn changed(&self) {
+        let mut shown = self.shown.lock();
+        let Some(before) = &*shown else { return };
+        let is_shown = |source: &Arc<Source>| {
+            source.upstream.known().is_none_or(|now| {
+                before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
+            })
+        };
+        if self.upstreams.all.iter().all(is_shown) {
+            return;
+        }
+        *shown = None;
+        for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+            // No client listens.
+            let _nobody = self.news.send(News::List(list));
         }
     }
 
-    /// What clients can see, loaded once.
-    pub async fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.clone().await
-    }
-
-    /// Waits for the plugins, whose advice is part of the introduction; but not for one that takes
-    /// long to compile, which a later session will know.
-    async fn plugins_soon(&self) {
+    /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
+    /// which a later session will know.
+    async fn plugins_soon(self: &Arc<Self>) {
         if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
             tracing::info!("the plugins are still being loaded");
         }
     }
 
-    async fn tools(&self) -> &[McpTool] {
-        let list = || async {
-            let catalog = self.catalog().await;
-            let all = catalog.tools();
-            all.map(|(name, _, tool)| convert::tool(name, &tool.definition)).collect()
-        };
-        self.tools.get_or_init(list).await
-    }
-
     /// Whether a feature is offered. As long as the plugins are being loaded: it may be.
     fn offers(&self, feature: Feature) -> bool {
-        self.catalog.peek().is_none_or(|catalog| match feature {
+        let Some(shown) = self.shown.lock().clone() else { return true };
+        let catalog = &shown.catalog;
+        let other =
+            |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
+        match feature {
             Feature::Manifest | Feature::Tools => true,
-            Feature::Prompts => catalog.prompts().next().is_some(),
-            Feature::Resources | Feature::Completions => catalog.with(feature).next().is_some(),
-        })
+            Feature::Prompts => catalog.prompts().next().is_some() || other("prompts"),
+            Feature::Resources => catalog.with(feature).next().is_some() || other("resources"),
+            Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),
+        }
     }
 }
 
@@ -201,10 +275,13 @@ impl ServerHandler for Server {
         capabilities.completions = offers(Feature::Completions).then(JsonObject::new);
         let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
-        let advice = self.host.catalog.peek().map(|catalog| {
-            let all = catalog.plugins.loaded.iter();
-            let advice = all.filter_map(|loaded| loaded.manifest.instructions.as_deref());
-            advice.map(crate::text::plain).collect::<Vec<_>>().join("\n\n")
+        let shown = self.host.shown.lock().clone();
+        let advice = shown.map(|shown| {
+            let own = shown.catalog.plugins.loaded.iter();
+            let own = own.filter_map(|loaded| loaded.manifest.instructions.as_deref());
+            let others = shown.catalog.others.iter();
+            let others = others.filter_map(|other| other.listing.peer.instructions.as_deref());
+            own.chain(others).map(crate::text::plain).collect::<Vec<_>>().join("\n\n")
         });
         info.instructions = advice.filter(|advice| !advice.is_empty());
         info
@@ -229,13 +306,14 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.host.tools().await.to_vec()))
+        Ok(self.tools(&cx).await)
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        self.host.tools.get()?.iter().find(|tool| tool.name == name).cloned()
+        let shown = self.host.shown.lock().clone()?;
+        shown.tools.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -244,22 +322,20 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         // In a box: what is spawned for a request is moved several times.
-        let work = Box::pin(self.call_plugin(params, &cx));
+        let work = Box::pin(self.tool(params, &cx));
         self.bounded(work, |why| Ok(convert::error(why).into())).await
     }
 
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        self.host.catalog().await;
         if !self.host.offers(Feature::Prompts) {
             return Err(not_offered("prompts/list"));
         }
-        let all = catalog.prompts().map(|(name, prompt)| convert::prompt(name, prompt)).collect();
-        let all = serde_json::from_value(all).map_err(|error| internal(error.to_string()))?;
-        Ok(ListPromptsResult::with_all_items(all))
+        self.prompts(&cx).await
     }
 
     async fn get_prompt(
@@ -286,15 +362,13 @@ impl ServerHandler for Server {
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        self.host.catalog().await;
         if !self.host.offers(Feature::Resources) {
             return Err(not_offered("resources/templates/list"));
         }
-        let all = catalog.templates().map(convert::template).collect();
-        let all = serde_json::from_value(all).map_err(|error| internal(error.to_string()))?;
-        Ok(ListResourceTemplatesResult::with_all_items(all))
+        self.templates(&cx).await
     }
 
     async fn read_resource(

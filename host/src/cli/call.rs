@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use portcullis_upstream::{Outcome, Request};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
@@ -12,8 +13,9 @@ use super::End;
 use super::start::{Ready, faint, patiently};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Tool};
 use crate::sandbox::{Context, Notice};
+use crate::upstreams::Offered;
 
 /// What `call` takes.
 #[derive(clap::Args)]
@@ -39,11 +41,20 @@ impl Args {
         }
         let plugins = ready.plugins().await;
         plugins.warn();
-        let catalog = Catalog::new(plugins.into());
-        let Some((loaded, tool)) = catalog.tool(&self.tool) else {
-            let names: Vec<_> = catalog.tools().map(|(name, _, _)| name).collect();
-            let tool = crate::text::line(&self.tool, 80);
-            return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
+        let upstreams = ready.upstreams()?;
+        let catalog = Catalog::new(plugins.into(), upstreams.offered().await);
+        let (loaded, tool) = match catalog.tool(&self.tool) {
+            Some(Tool::Own(loaded, tool)) => (loaded, tool),
+            Some(Tool::Other(other, tool)) => {
+                let ended = self.elsewhere(other, tool, arguments).await;
+                upstreams.close().await;
+                return ended;
+            }
+            None => {
+                let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
+                let tool = crate::text::line(&self.tool, 80);
+                return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
+            }
         };
         let (notices, mut told) = unbounded_channel();
         let cancel = CancellationToken::new();
@@ -82,6 +93,39 @@ impl Args {
             }
         }
         ended
+    }
+
+    /// Calls a tool of another server.
+    async fn elsewhere(
+        &self,
+        other: &Offered,
+        tool: &portcullis_upstream::Tool,
+        arguments: Map<String, Value>,
+    ) -> Result<End, String> {
+        let params = json!({ "name": tool.wire_name, "arguments": arguments });
+        let params = params.as_object().cloned().unwrap_or_default();
+        let request = Request::new("tools/call", params, "call");
+        let outcome = other.source.upstream.request(request).outcome().await;
+        match outcome.map_err(|fault| fault.to_string())? {
+            Outcome::Complete(result) => {
+                let failed = result["isError"] == true;
+                let blocks = result["content"].as_array().cloned().unwrap_or_default();
+                if self.json {
+                    super::print(&format!("{result:#}\n"))?;
+                } else {
+                    for block in &blocks {
+                        let text = block["text"].as_str().map(crate::text::plain);
+                        super::print(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
+                    }
+                }
+                Ok(if failed { End::Failed } else { End::Done })
+            }
+            Outcome::NeedInput { .. } => {
+                Err("the tool asks its client, and a shell is none: call it from an MCP client"
+                    .into())
+            }
+            Outcome::Error(error) => Err(crate::text::line(&error.message, 500)),
+        }
     }
 
     fn arguments(&self) -> Result<Map<String, Value>, String> {

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::End;
 use super::start::{Ready, green, red};
-use crate::catalog::Catalog;
 use crate::plugins::{Plugins, compare};
 
 /// What was found.
@@ -20,7 +19,7 @@ struct Findings {
 
 /// Checks everything that can be checked without calling a tool.
 pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
-    let catalog = Catalog::new(ready.plugins().await.into());
+    let catalog = ready.catalog().await?;
     let mut findings = Findings::default();
     findings.good.push(match &ready.source {
         Some(path) => format!("configuration: {}", path.display()),
@@ -43,6 +42,16 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
         }
     }
     examine(&catalog.plugins, &mut findings);
+    for name in ready.config.upstreams.keys() {
+        match catalog.others.iter().find(|other| *other.source.name == **name) {
+            Some(other) => findings.good.push(format!(
+                "upstream `{name}`, tools: {}, MCP {}",
+                other.listing.tools.len(),
+                other.listing.peer.version
+            )),
+            None => findings.remarks.push(format!("the upstream `{name}` does not answer")),
+        }
+    }
     findings.remarks.extend(catalog.remarks);
     let faults = findings.faults.len();
     if json {

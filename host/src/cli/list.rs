@@ -6,24 +6,26 @@ use serde_json::{Value, json};
 
 use super::End;
 use super::start::{Ready, faint, green, red};
-use crate::catalog::Catalog;
+use crate::catalog::Tool;
 use crate::plugins::{Loaded, Refused};
 
 /// Lists every tool that can be called.
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
-    let catalog = Catalog::new(ready.plugins().await.into());
+    let catalog = ready.catalog().await?;
     if json {
-        let tools: Vec<_> = catalog
-            .tools()
-            .map(|(name, _, tool)| crate::mcp::tool(name, &tool.definition))
-            .collect();
+        let tools: Vec<_> =
+            catalog.tools().map(|(name, tool)| crate::mcp::shown(name, tool)).collect();
         return super::print(&format!("{:#}\n", json!({ "tools": tools })));
     }
     let mut text = String::new();
-    for (name, loaded, tool) in catalog.tools() {
-        let description = tool.definition.description.as_deref().unwrap_or_default();
+    for (name, tool) in catalog.tools() {
+        let description = match tool {
+            Tool::Own(_, tool) => tool.definition.description.as_deref(),
+            Tool::Other(_, tool) => tool.definition.get("description").and_then(Value::as_str),
+        };
+        let description = description.unwrap_or_default();
+        let plugin = faint(&format!("({})", tool.source()));
         let name = green(name);
-        let plugin = faint(&format!("({})", loaded.plugin.name));
         let description = crate::text::line(description, 300);
         writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
     }

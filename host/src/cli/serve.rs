@@ -22,7 +22,7 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
-        let host = ready.host();
+        let host = ready.host()?;
         // While the client introduces itself; `initialize` does not wait for it.
         let loading = host.clone();
         tokio::spawn(async move {
@@ -30,7 +30,8 @@ impl Args {
         });
         end_on_signals(host.clone())?;
         let Some(address) = self.http else {
-            let served = transport::stdio::serve(host).await;
+            let served = transport::stdio::serve(host.clone()).await;
+            host.upstreams.close().await;
             return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
         };
         let config = &ready.config.http;
@@ -50,10 +51,9 @@ impl Args {
             .map_err(|error| format!("listening on {address}: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         anstream::eprintln!("serving MCP at http://{address}{}", transport::http::PATH);
-        transport::http::serve(host, listener, config, token)
-            .await
-            .map(|()| End::Done)
-            .map_err(|error| format!("serving HTTP: {error}"))
+        let served = transport::http::serve(host.clone(), listener, config, token).await;
+        host.upstreams.close().await;
+        served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
     }
 }
 

@@ -9,10 +9,12 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Command, Common, End, Plugin};
 use crate::audit::Audit;
+use crate::catalog::Catalog;
 use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::sandbox::Sandbox;
+use crate::upstreams::Upstreams;
 
 /// Everything a command works with.
 pub struct Ready {
@@ -51,7 +53,7 @@ impl Ready {
     }
 
     /// A host that loads its plugins when they are first needed.
-    pub fn host(&self) -> Arc<Host> {
+    pub fn host(&self) -> Result<Arc<Host>, String> {
         let (sandbox, config, folders) =
             (self.sandbox(), self.config.clone(), self.folders.clone());
         let load = async move {
@@ -59,7 +61,20 @@ impl Ready {
             plugins.warn();
             Arc::new(plugins)
         };
-        Arc::new(Host::new(self.roots.clone(), load))
+        Ok(Host::new(self.roots.clone(), self.upstreams()?, load))
+    }
+
+    /// Other MCP servers.
+    pub fn upstreams(&self) -> Result<Upstreams, String> {
+        Upstreams::new(&self.config, &self.folders, self.audit.clone())
+    }
+
+    /// Everything that clients can see.
+    pub async fn catalog(&self) -> Result<Catalog, String> {
+        let upstreams = self.upstreams()?;
+        let catalog = Catalog::new(self.plugins().await.into(), upstreams.offered().await);
+        upstreams.close().await;
+        Ok(catalog)
     }
 }
 

@@ -19,9 +19,22 @@ use crate::bindings::{
     Completion, Message, Prompt, PromptResult, ReadResult, ResourceTemplate, Tool, ToolHints,
     ToolResult,
 };
+use crate::catalog::Tool as Shown;
 
 /// Longest description that is passed on, in characters: it is read by a model, each time.
 const MAX_DESCRIPTION: usize = 16 * 1024;
+
+/// A tool of whatever source, as `tools/list` shows it.
+pub fn shown(name: &str, tool: Shown<'_>) -> Value {
+    match tool {
+        Shown::Own(_, own) => json!(self::tool(name, &own.definition)),
+        Shown::Other(_, other) => {
+            let mut definition = other.definition.clone();
+            definition.insert("name".into(), name.into());
+            definition.into()
+        }
+    }
+}
 
 /// A tool, as `tools/list` shows it. Its texts come from outside: nothing in them hides.
 pub fn tool(name: &str, tool: &Tool) -> McpTool {
@@ -170,6 +183,13 @@ fn meta(extra: Option<&str>) -> Option<MetaObject> {
 /// An answer that says that the tool failed.
 pub fn error(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+/// An answer that is written as what its `_meta` holds.
+pub fn raw(meta: MetaObject) -> CallToolResult {
+    let mut result = CallToolResult::success(Vec::new());
+    result.meta = Some(meta);
+    result
 }
 
 /// A tool's answer.

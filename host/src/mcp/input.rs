@@ -114,11 +114,7 @@ impl Seal {
         let Some(sealed) = sealed else {
             return Ok(Exchange { offered: responses.unwrap_or_default(), ..Exchange::default() });
         };
-        let bytes = binding.bytes();
-        let mut exchange: Exchange = self
-            .0
-            .open_json_with(sealed, &bytes)
-            .map_err(|_| "requestState is not what this server gave out for this call")?;
+        let mut exchange: Exchange = self.unseal(binding, sealed)?;
         exchange.take(responses.unwrap_or_default());
         Ok(exchange)
     }
@@ -134,13 +130,34 @@ impl Seal {
         exchange: &Exchange,
         asks: InputRequests,
     ) -> Result<InputRequiredResult, String> {
+        Ok(InputRequiredResult::new(Some(asks), Some(self.seal(binding, exchange)?)))
+    }
+
+    /// Seals a state, for this request alone.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be sealed: a fault of the host.
+    pub fn seal<T: Serialize>(&self, binding: &Binding<'_>, state: &T) -> Result<String, String> {
         let bytes = binding.bytes();
         let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
-        let sealed = self
-            .0
-            .seal_json_with(exchange, &options)
-            .map_err(|error| format!("sealing a request's state: {error}"))?;
-        Ok(InputRequiredResult::new(Some(asks), Some(sealed)))
+        let sealed = self.0.seal_json_with(state, &options);
+        sealed.map_err(|error| format!("sealing a request's state: {error}"))
+    }
+
+    /// Opens a state that was sealed for this request.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not one of ours, not of this request, or too old.
+    pub fn unseal<T: serde::de::DeserializeOwned>(
+        &self,
+        binding: &Binding<'_>,
+        sealed: &str,
+    ) -> Result<T, &'static str> {
+        self.0
+            .open_json_with(sealed, &binding.bytes())
+            .map_err(|_| "requestState is not what this server gave out for this call")
     }
 }
 

@@ -2,16 +2,21 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use portcullis_upstream::{Listing, Object};
 use rmcp::RoleServer;
-use rmcp::model::{CacheScope, ErrorData, ListResourcesResult};
+use rmcp::model::{
+    CacheScope, ErrorData, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, MetaObject,
+};
 use rmcp::service::RequestContext;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::types::CacheScope as Scope;
 use crate::call::{Answer, What};
+use crate::catalog::{Catalog, PromptOf};
 use crate::sandbox::Feature;
 
 /// A page is as long as this, or as what the last plugin put on it.
@@ -39,7 +44,7 @@ impl Place {
     }
 
     fn write(&self) -> String {
-        URL_SAFE_NO_PAD.encode(serde_json::json!([self.source, self.cursor]).to_string())
+        URL_SAFE_NO_PAD.encode(json!([self.source, self.cursor]).to_string())
     }
 }
 
@@ -95,12 +100,103 @@ impl Server {
                 place.source += 1;
             }
         }
-        let resources = serde_json::from_value(found.into()).map_err(|error| {
-            internal(format!("a plugin's resource is not as MCP has it: {error}"))
-        })?;
-        let mut result = ListResourcesResult::with_all_items(resources);
-        result.next_cursor = (place.source <= lists.len()).then(|| place.write());
-        (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
+        let last = place.source > lists.len();
+        let next = (!last).then(|| place.write());
+        if last {
+            found.extend(others(&catalog, |listing| &listing.resources));
+        }
+        if catalog.others.is_empty() {
+            let resources = serde_json::from_value(found.into()).map_err(|error| {
+                internal(format!("a plugin's resource is not as MCP has it: {error}"))
+            })?;
+            let mut result = ListResourcesResult::with_all_items(resources);
+            result.next_cursor = next;
+            (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
+            return Ok(result);
+        }
+        let mut result = ListResourcesResult::default();
+        result.meta = Some(self.whole("resources", found, next, cx));
         Ok(result)
     }
+
+    pub(super) async fn templates(
+        &self,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let catalog = self.host.catalog().await;
+        let mut all: Vec<Value> = catalog.templates().map(convert::template).collect();
+        let mut result = ListResourceTemplatesResult::default();
+        if catalog.others.is_empty() {
+            result.resource_templates =
+                serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
+        } else {
+            all.extend(others(&catalog, |listing| &listing.templates));
+            result.meta = Some(self.whole("resourceTemplates", all, None, cx));
+        }
+        Ok(result)
+    }
+
+    pub(super) async fn prompts(
+        &self,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let catalog = self.host.catalog().await;
+        let prompt = |(name, prompt): (&str, PromptOf<'_>)| match prompt {
+            PromptOf::Own(_, prompt) => convert::prompt(name, prompt),
+            PromptOf::Other(_, prompt) => named(name, &prompt.definition),
+        };
+        let all: Vec<Value> = catalog.prompts().map(prompt).collect();
+        let mut result = ListPromptsResult::default();
+        if catalog.others.is_empty() {
+            result.prompts =
+                serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
+        } else {
+            result.meta = Some(self.whole("prompts", all, None, cx));
+        }
+        Ok(result)
+    }
+
+    pub(super) async fn tools(&self, cx: &RequestContext<RoleServer>) -> ListToolsResult {
+        let shown = self.host.shown().await;
+        if shown.catalog.others.is_empty() {
+            return ListToolsResult::with_all_items(shown.tools.clone());
+        }
+        let all = shown.catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
+        let mut result = ListToolsResult::default();
+        result.meta = Some(self.whole("tools", all, None, cx));
+        result
+    }
+
+    /// A list that is written as it is here: what other servers say goes through unchanged.
+    fn whole(
+        &self,
+        key: &str,
+        list: Vec<Value>,
+        next: Option<String>,
+        cx: &RequestContext<RoleServer>,
+    ) -> MetaObject {
+        let mut whole = json!({ key: list });
+        if let Some(next) = next {
+            whole["nextCursor"] = next.into();
+        }
+        if !super::session::is_legacy(cx) {
+            whole["resultType"] = "complete".into();
+            whole["ttlMs"] = 0.into();
+            whole["cacheScope"] = "private".into();
+        }
+        self.host.raw.wrap(whole)
+    }
+}
+
+/// What other servers list, in their order.
+fn others(catalog: &Catalog, which: impl Fn(&Listing) -> &Vec<Object>) -> Vec<Value> {
+    let lists = catalog.others.iter().flat_map(|other| which(&other.listing));
+    lists.map(|object| object.clone().into()).collect()
+}
+
+/// A definition by the name that clients know it by.
+fn named(name: &str, definition: &Object) -> Value {
+    let mut definition = definition.clone();
+    definition.insert("name".into(), name.into());
+    definition.into()
 }

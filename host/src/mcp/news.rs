@@ -127,7 +127,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
     }))
 }
 
-async fn version(host: &Host, uri: &str, roots: &Roots) -> Option<String> {
+async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     let catalog = host.catalog().await;
     for loaded in catalog.resource(uri) {
         let call = Call {

@@ -2,37 +2,91 @@
 //! failures.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
+
+use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
 
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, JsonObject, ReadResourceRequestParams,
-    ReadResourceResponse, Reference,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
 };
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use super::others::{Passed, Passing};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::Subject;
 use crate::call::{Answer, Failure, What};
+use crate::catalog::{PromptOf, Tool};
+use crate::plugins::{Loaded, Tool as OwnTool};
 use crate::sandbox::Feature;
+use crate::upstreams::Offered;
 
 /// A plugin's own code for a resource that it does not have.
 const NOT_FOUND: i32 = -32002;
 
 impl Server {
-    pub(super) async fn call_plugin(
+    pub(super) async fn tool(
         &self,
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let catalog = self.host.catalog().await;
-        let Some((loaded, tool)) = catalog.tool(&params.name) else {
-            let name = crate::text::line(&params.name, 80);
-            return Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None));
+        match catalog.tool(&params.name) {
+            Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
+            Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
+            None => {
+                let name = crate::text::line(&params.name, 80);
+                Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None))
+            }
+        }
+    }
+
+    async fn other_tool(
+        &self,
+        other: &Offered,
+        tool: &OtherTool,
+        params: CallToolRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = params.arguments.clone().unwrap_or_default();
+        let schema = other.source.schema(tool);
+        if let Ok(schema) = &*schema
+            && let Err(faults) = schema.check(&arguments.clone().into())
+        {
+            let why = format!("invalid arguments for `{}`: {faults}", params.name);
+            return Ok(convert::error(why).into());
+        }
+        let mut passed = Object::new();
+        passed.insert("name".into(), tool.wire_name.as_str().into());
+        passed.extend(params.arguments.map(|arguments| ("arguments".to_owned(), arguments.into())));
+        let passed = Passed {
+            other,
+            method: "tools/call",
+            params: passed,
+            subject: tool.name.clone(),
+            digest: &tool.digest,
+            name: &params.name,
+            arguments: &arguments,
+            state: params.request_state.as_deref(),
+            responses: params.input_responses,
         };
+        Ok(match self.pass(passed, cx).await? {
+            Passing::Result(meta) => convert::raw(meta).into(),
+            Passing::Failed(why) => convert::error(why).into(),
+        })
+    }
+
+    async fn own_tool(
+        &self,
+        loaded: &Arc<Loaded>,
+        tool: &OwnTool,
+        params: CallToolRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.unwrap_or_default();
         let asked = Asked {
             loaded,
@@ -65,9 +119,15 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let catalog = self.host.catalog().await;
-        let Some((loaded, prompt)) = catalog.prompt(&params.name) else {
-            let name = crate::text::line(&params.name, 80);
-            return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
+        let (loaded, prompt) = match catalog.prompt(&params.name) {
+            Some(PromptOf::Own(loaded, prompt)) => (loaded, prompt),
+            Some(PromptOf::Other(other, prompt)) => {
+                return self.other_prompt(other, prompt, params, cx).await;
+            }
+            None => {
+                let name = crate::text::line(&params.name, 80);
+                return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
+            }
         };
         let given = params.arguments.unwrap_or_default();
         let text = |(name, value): (&String, &Value)| match value {
@@ -92,6 +152,101 @@ impl Server {
             Served::Answer(_) | Served::Task(_) => {
                 Err(internal("a prompt's answer is of another kind".into()))
             }
+        }
+    }
+
+    async fn other_prompt(
+        &self,
+        other: &Offered,
+        prompt: &OtherPrompt,
+        params: GetPromptRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = params.arguments.clone().unwrap_or_default();
+        let mut passed = Object::new();
+        passed.insert("name".into(), prompt.wire_name.as_str().into());
+        passed.extend(params.arguments.map(|arguments| ("arguments".to_owned(), arguments.into())));
+        let passed = Passed {
+            other,
+            method: "prompts/get",
+            params: passed,
+            subject: format!("prompts/get {}", prompt.name),
+            digest: "",
+            name: &params.name,
+            arguments: &arguments,
+            state: params.request_state.as_deref(),
+            responses: params.input_responses,
+        };
+        match self.pass(passed, cx).await? {
+            Passing::Result(meta) => {
+                let mut result = GetPromptResult::new(Vec::new());
+                result.meta = Some(meta);
+                Ok(result.into())
+            }
+            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
+        }
+    }
+
+    async fn other_resource(
+        &self,
+        other: &Offered,
+        params: ReadResourceRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut passed = Object::new();
+        passed.insert("uri".into(), params.uri.as_str().into());
+        let passed = Passed {
+            other,
+            method: "resources/read",
+            params: passed,
+            subject: format!("resources/read {}", params.uri),
+            digest: "",
+            name: &params.uri,
+            arguments: no_arguments(),
+            state: params.request_state.as_deref(),
+            responses: params.input_responses,
+        };
+        match self.pass(passed, cx).await? {
+            Passing::Result(meta) => {
+                let mut result = ReadResourceResult::new(Vec::new());
+                result.meta = Some(meta);
+                Ok(result.into())
+            }
+            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
+        }
+    }
+
+    async fn other_completion(
+        &self,
+        other: &Offered,
+        params: CompleteRequestParams,
+        prompt: Option<&OtherPrompt>,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut passed = serde_json::to_value(&params).unwrap_or_default();
+        if let Some(prompt) = prompt {
+            passed["ref"]["name"] = prompt.wire_name.as_str().into();
+        }
+        let mut passed = passed.as_object().cloned().unwrap_or_default();
+        passed.remove("_meta");
+        let passed = Passed {
+            other,
+            method: "completion/complete",
+            params: passed,
+            subject: format!("completion/complete {}", params.argument.name),
+            digest: "",
+            name: "completion/complete",
+            arguments: no_arguments(),
+            state: None,
+            responses: None,
+        };
+        match self.pass(passed, cx).await? {
+            Passing::Result(meta) => {
+                let mut result = CompleteResult::default();
+                result.meta = Some(meta);
+                Ok(result)
+            }
+            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
         }
     }
 
@@ -126,6 +281,9 @@ impl Server {
                 Err(other) => return Err(refusal(other)),
             }
         }
+        if let Some(other) = catalog.other_with(&params.uri) {
+            return self.other_resource(other, params, cx).await;
+        }
         Err(match refused {
             Some(refused) => refusal(refused),
             None => {
@@ -142,17 +300,24 @@ impl Server {
     ) -> Result<CompleteResult, ErrorData> {
         let catalog = self.host.catalog().await;
         let (loaded, subject) = match &params.r#ref {
-            Reference::Prompt(prompt) => {
-                let found = catalog.prompt(&prompt.name);
-                found.map(|(loaded, prompt)| (loaded, Subject::Prompt(prompt.name.clone())))
-            }
-            Reference::Resource(template) => {
-                let found = catalog.template(&template.uri);
-                found.map(|loaded| (loaded, Subject::Template(template.uri.clone())))
-            }
-            _ => None,
-        }
-        .ok_or_else(|| ErrorData::invalid_params("there is nothing of that name", None))?;
+            Reference::Prompt(named) => match catalog.prompt(&named.name) {
+                Some(PromptOf::Own(loaded, prompt)) => {
+                    (loaded, Subject::Prompt(prompt.name.clone()))
+                }
+                Some(PromptOf::Other(other, prompt)) => {
+                    return self.other_completion(other, params, Some(prompt), cx).await;
+                }
+                None => return Err(nothing()),
+            },
+            Reference::Resource(template) => match catalog.template(&template.uri) {
+                Some(loaded) => (loaded, Subject::Template(template.uri.clone())),
+                None => {
+                    let other = catalog.other_of_template(&template.uri).ok_or_else(nothing)?;
+                    return self.other_completion(other, params, None, cx).await;
+                }
+            },
+            _ => return Err(nothing()),
+        };
         if !loaded.features.contains(&Feature::Completions) {
             return Ok(CompleteResult::default());
         }
@@ -182,6 +347,10 @@ impl Server {
             }
         }
     }
+}
+
+fn nothing() -> ErrorData {
+    ErrorData::invalid_params("there is nothing of that name", None)
 }
 
 /// Of requests that have none.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_front::Principal;
 use portcullis_roots::{Roots, path_of_uri};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -26,10 +27,6 @@ use crate::sandbox::{Context, Notice};
 /// How long a client may take to say what its roots are.
 const ROOTS_TIME: Duration = Duration::from_secs(3);
 
-/// Who calls, where the transport has found out; put into a request's extensions.
-#[derive(Debug, Clone)]
-pub struct Principal(pub String);
-
 /// One session.
 #[derive(Default)]
 pub struct Session {
@@ -37,10 +34,21 @@ pub struct Session {
     pub subscriptions: Mutex<HashMap<String, Watch>>,
     /// Fires when the session is over.
     pub over: Over,
+    /// Unlike any other session's.
+    pub name: Name,
     /// The operator's roots narrowed by the client's; `None`: to be asked for.
     roots: Mutex<Option<Roots>>,
     /// The least level of log records that the client wants: 1 + its rank; 0: it did not say.
     level: AtomicU8,
+}
+
+/// A name that nobody else has.
+pub struct Name(pub String);
+
+impl Default for Name {
+    fn default() -> Self {
+        Self(crate::call::request_id())
+    }
 }
 
 /// Fires when it is dropped.
@@ -131,7 +139,8 @@ pub struct Caller {
     pub capabilities: ClientCapabilities,
     /// Who it is, where the transport knows.
     pub principal: Option<String>,
-    meta: Option<String>,
+    /// The request's `_meta` without the reserved keys.
+    pub meta: Option<String>,
     progress: Option<ProgressToken>,
     /// The level that this one request asks for, in the era without sessions.
     level: Option<LoggingLevel>,
@@ -156,7 +165,7 @@ impl Caller {
             protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
             modern: !is_legacy(cx),
             capabilities: cx.client_capabilities().unwrap_or_default(),
-            principal: principal.map(|Principal(name)| name.clone()),
+            principal: principal.map(Principal::to_string),
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
             level: cx.meta.log_level(),
@@ -193,17 +202,19 @@ impl Caller {
         self.features().iter().any(|known| known == feature)
     }
 
+    /// The least level of log records that it wants, if it wants any.
+    pub fn logs(&self, session: &Session) -> Option<LoggingLevel> {
+        match (self.modern, session.level.load(Ordering::Relaxed)) {
+            // Of the era without sessions: only what the request itself asks for.
+            (true, _) => self.level,
+            (false, 0) => Some(LoggingLevel::Info),
+            (false, level) => LEVELS.get(usize::from(level - 1)).copied(),
+        }
+    }
+
     /// What a guest can learn of the call; where its notices go is added by [`run`].
     pub fn context(&self, session: &Session, exchange: &Exchange) -> (Context, u8) {
-        let least = match (self.modern, self.level) {
-            // Of the era without sessions: only what the request itself asks for.
-            (true, None) => u8::MAX,
-            (true, Some(level)) => rank(level),
-            (false, _) => match session.level.load(Ordering::Relaxed) {
-                0 => rank(LoggingLevel::Info),
-                level => level - 1,
-            },
-        };
+        let least = self.logs(session).map_or(u8::MAX, rank);
         let context = Context {
             protocol: self.protocol.clone(),
             principal: self.principal.clone(),

@@ -84,7 +84,9 @@ impl Wrap {
             Some((state, answers)) => {
                 rounds = state.rounds;
                 match state.then {
-                    Then::Again(state) => upstream.request(request.clone().with_input(answers, state)),
+                    Then::Again(state) => {
+                        upstream.request(request.clone().with_input(answers, state))
+                    }
                     Then::Parked(name) => match self.resume(&name, answers).await {
                         Ok(flight) => flight,
                         Err(answer) => return answer,
@@ -157,9 +159,9 @@ impl Wrap {
         let Some(Waiting { mut flight, key }) = self.0.take(name) else {
             return Err(Answer::Given("the request that this answers has ended in the meantime"));
         };
-        let answer = answers.remove(KEY).ok_or_else(|| {
-            RpcError::new(RpcError::INTERNAL, "the client did not answer")
-        });
+        let answer = answers
+            .remove(KEY)
+            .ok_or_else(|| RpcError::new(RpcError::INTERNAL, "the client did not answer"));
         match flight.answer(key, answer).await {
             Ok(()) => Ok(flight),
             Err(fault) => Err(Answer::Fault(fault)),
@@ -178,7 +180,8 @@ async fn tell(event: Event, caller: &Caller<'_>) {
             caller.peer().notify_progress(params).await
         }
         Event::Log(params) => {
-            let Ok(params) = serde_json::from_value::<LoggingMessageNotificationParam>(params.into())
+            let Ok(params) =
+                serde_json::from_value::<LoggingMessageNotificationParam>(params.into())
             else {
                 return;
             };
@@ -229,6 +232,9 @@ mod tests {
         assert_eq!(new, expected);
         let said = json!({ "resultType": "complete", "ttlMs": 7, "cacheScope": "public" });
         assert_eq!(fitting(said.clone(), "resources/read", true), said);
-        assert_eq!(fitting(json!({ "resultType": "complete", "content": [] }), "tools/call", false), json!({ "content": [] }));
+        assert_eq!(
+            fitting(json!({ "resultType": "complete", "content": [] }), "tools/call", false),
+            json!({ "content": [] })
+        );
     }
 }

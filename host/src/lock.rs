@@ -1,0 +1,133 @@
+//! What the operator has approved: how the tools of other servers described themselves
+//! (`portcullis.lock`).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// The approved digest of each tool, by upstream and by its name there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approved {
+    #[serde(default)]
+    upstreams: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The file, read with the first question.
+pub struct Lock {
+    path: PathBuf,
+    approved: Mutex<Option<Approved>>,
+}
+
+impl Lock {
+    /// The lock at this path. It is made with the first approval.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path, approved: Mutex::new(None) }
+    }
+
+    /// Which of these tools say something else than what was approved of them. Those that nobody has
+    /// seen before are approved as they are: the operator chose their server.
+    pub fn changed<'a>(
+        &self,
+        upstream: &str,
+        tools: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Vec<String> {
+        let mut approved = self.approved.lock();
+        let all = match self.read(&mut approved) {
+            Ok(all) => all,
+            Err(error) => {
+                tracing::error!("{}: {error}: nothing counts as approved", self.path.display());
+                return tools.map(|(name, _)| name.to_owned()).collect();
+            }
+        };
+        let known = all.upstreams.entry(upstream.to_owned()).or_default();
+        let (mut changed, mut new) = (Vec::new(), false);
+        for (name, digest) in tools {
+            match known.get(name) {
+                Some(approved) if approved == digest => {}
+                Some(_) => changed.push(name.to_owned()),
+                None => {
+                    known.insert(name.to_owned(), digest.to_owned());
+                    new = true;
+                }
+            }
+        }
+        if new && let Err(error) = self.write(all) {
+            tracing::warn!("{}: {error}: what is approved is not kept", self.path.display());
+        }
+        changed
+    }
+
+    /// Approves the tools of an upstream as they are now.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read or written.
+    pub fn approve<'a>(
+        &self,
+        upstream: &str,
+        tools: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> io::Result<()> {
+        let mut approved = self.approved.lock();
+        let all = self.read(&mut approved)?;
+        let tools = tools.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
+        all.upstreams.insert(upstream.to_owned(), tools.collect());
+        self.write(all)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
+    fn read<'a>(&self, approved: &'a mut Option<Approved>) -> io::Result<&'a mut Approved> {
+        if approved.is_none() {
+            *approved = Some(match std::fs::read_to_string(&self.path) {
+                Ok(text) => toml::from_str(&text).map_err(io::Error::other)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Approved::default(),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(approved.as_mut().expect("read above"))
+    }
+
+    /// Whole or not at all: another process may read it.
+    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
+    fn write(&self, approved: &Approved) -> io::Result<()> {
+        let text = toml::to_string(approved).map_err(io::Error::other)?;
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let staged = self.path.with_extension(format!("lock.{}", std::process::id()));
+        std::fs::write(&staged, text)?;
+        std::fs::rename(&staged, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_changed_since_it_was_approved_is_held_back_until_it_is_approved_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state").join("portcullis.lock");
+        let first = [("a", "1"), ("b", "2")];
+        assert!(Lock::at(path.clone()).changed("one", first.into_iter()).is_empty());
+        let lock = Lock::at(path.clone());
+        let later = [("a", "1"), ("b", "3"), ("c", "4")];
+        assert_eq!(lock.changed("one", later.into_iter()), ["b"]);
+        assert!(lock.changed("two", later.into_iter()).is_empty(), "another server");
+        assert_eq!(Lock::at(path.clone()).changed("one", later.into_iter()), ["b"], "still");
+        lock.approve("one", later.into_iter()).unwrap();
+        assert!(Lock::at(path.clone()).changed("one", later.into_iter()).is_empty());
+        assert_eq!(Lock::at(path).changed("one", first.into_iter()), ["b"], "back again");
+    }
+
+    #[test]
+    fn a_lock_that_cannot_be_read_approves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        std::fs::write(&path, "nonsense").unwrap();
+        assert_eq!(Lock::at(path).changed("one", [("a", "1")].into_iter()), ["a"]);
+    }
+}
