@@ -143,9 +143,14 @@ struct State {
     first: u64,
     /// The number of the next that no reader has taken.
     taken: u64,
-    readers: usize,
-    /// Readers of an earlier generation have lost their connection.
-    generation: u64,
+    /// Who reads, in the order in which they came. The last of them gets the events: the others have
+    /// lost their connection, or their client has opened more than it needs. They are not sent
+    /// away, as each of them would come back, and so for ever.
+    readers: Vec<u64>,
+    /// The number of the next reader.
+    next_reader: u64,
+    /// Readers with smaller numbers stayed behind and are sent away.
+    given_up: u64,
     ended: Option<Instant>,
     bytes: usize,
 }
@@ -162,8 +167,9 @@ impl Log {
             events: VecDeque::new(),
             first,
             taken: first,
-            readers: 0,
-            generation: 0,
+            readers: Vec::new(),
+            next_reader: 0,
+            given_up: 0,
             ended: None,
             bytes: 0,
         };
@@ -189,7 +195,9 @@ impl Log {
                 if !late && state.is_full() {
                     return false;
                 }
-                state.generation += u64::from(late);
+                if late {
+                    state.given_up = state.next_reader;
+                }
                 event.take().is_some_and(|event| {
                     state.append(self.number, event);
                     true
@@ -202,16 +210,16 @@ impl Log {
         }
     }
 
-    /// Reads from an event on, instead of those who read before; or, with them, what nobody has read.
-    fn read(self: &Arc<Self>, from: Option<u64>) -> EventStream {
-        let mut generation = 0;
+    /// Reads what nobody has read, and what will come; after a replay from an event on, if so.
+    fn read(self: &Arc<Self>, replay: Option<u64>) -> EventStream {
+        let mut number = 0;
         self.state.send_modify(|state| {
-            state.readers += 1;
-            state.generation += u64::from(from.is_some());
-            generation = state.generation;
+            number = state.next_reader;
+            state.next_reader += 1;
+            state.readers.push(number);
         });
         let changes = self.state.subscribe();
-        let reader = Reader { log: self.clone(), changes, at: from, generation };
+        let reader = Reader { log: self.clone(), changes, number, replay };
         Box::pin(stream::unfold(reader, |mut reader| async {
             let event = reader.next().await?;
             Some((event, reader))
@@ -221,7 +229,7 @@ impl Log {
 
 impl State {
     fn is_full(&self) -> bool {
-        self.events.len() >= EVENTS && self.taken <= self.first && self.readers > 0
+        self.events.len() >= EVENTS && self.taken <= self.first && !self.readers.is_empty()
     }
 
     fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage) {
@@ -237,30 +245,30 @@ impl State {
         self.events.push_back(event);
     }
 
-    fn take(&mut self, at: &mut Option<u64>, generation: u64) -> Next {
-        if generation < self.generation {
+    fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {
+        if reader < self.given_up {
             return Next::End;
         }
-        let wanted = at.filter(|at| *at < self.taken).unwrap_or(self.taken).max(self.first);
-        let place = usize::try_from(wanted - self.first).ok();
-        match place.and_then(|place| self.events.get(place)) {
-            Some(event) => {
-                self.taken = self.taken.max(wanted + 1);
-                *at = Some(wanted + 1);
-                Next::Event(event.clone())
-            }
-            None if self.ended.is_some() => Next::End,
-            None => Next::Wait,
+        let wait = || if self.ended.is_some() { Next::End } else { Next::Wait };
+        if self.readers.last() != Some(&reader) {
+            return wait();
         }
+        // Of a stream that went on for long without a reader, the newest events are left.
+        let wanted = replay.unwrap_or(self.taken).clamp(self.first, self.taken.max(self.first));
+        let place = usize::try_from(wanted - self.first).ok();
+        let Some(event) = place.and_then(|place| self.events.get(place)) else { return wait() };
+        self.taken = self.taken.max(wanted + 1);
+        *replay = (wanted + 1 < self.taken).then_some(wanted + 1);
+        Next::Event(event.clone())
     }
 }
 
 struct Reader {
     log: Arc<Log>,
     changes: watch::Receiver<State>,
-    /// Where it reads on, if that is before what nobody has read.
-    at: Option<u64>,
-    generation: u64,
+    number: u64,
+    /// The next of the events that it gets again.
+    replay: Option<u64>,
 }
 
 impl Reader {
@@ -269,7 +277,7 @@ impl Reader {
             self.changes.borrow_and_update();
             let mut next = Next::Wait;
             self.log.state.send_if_modified(|state| {
-                next = state.take(&mut self.at, self.generation);
+                next = state.take(self.number, &mut self.replay);
                 matches!(next, Next::Event(_))
             });
             match next {
@@ -283,7 +291,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.log.state.send_modify(|state| state.readers -= 1);
+        let number = self.number;
+        self.log.state.send_modify(|state| state.readers.retain(|reader| *reader != number));
     }
 }
 
