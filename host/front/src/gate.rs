@@ -83,7 +83,8 @@ impl<S: ServerHandler> Gate<S> {
             return Err(format!("a page cannot be at `{path}`"));
         }
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
-        let sessions = Arc::new(Sessions::new(settings.session_idle));
+        let replay = settings.replay_bytes.get() as usize;
+        let sessions = Arc::new(Sessions::new(settings.session_idle, replay));
         // Hosts and origins are checked here, for all paths alike.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()

@@ -27,9 +27,6 @@ const KEPT: Duration = Duration::from_secs(60);
 /// Streams of one session that are kept after their last event.
 const ENDED: usize = 16;
 
-/// Size of what streams of one session, after their last event, may hold, in bytes of JSON.
-const BYTES: usize = 1024 * 1024;
-
 /// The streams of one session.
 pub(crate) struct Streams {
     /// Those that answer one request, by their number.
@@ -37,6 +34,8 @@ pub(crate) struct Streams {
     /// The one that is for all else, and whether it is written.
     common: Arc<Log>,
     common_begun: Mutex<bool>,
+    /// Size of what one stream, and of what all that have ended together, may hold, in bytes of JSON.
+    max_bytes: usize,
 }
 
 #[derive(Default)]
@@ -46,12 +45,13 @@ struct Logs {
 }
 
 impl Streams {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             logs: Mutex::default(),
             // 0 is the event by which rmcp tells how to come back, before there are others.
-            common: Log::new(None, 1),
+            common: Log::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
+            max_bytes,
         })
     }
 
@@ -64,7 +64,7 @@ impl Streams {
             let mut logs = self.logs.lock();
             let number = logs.next;
             logs.next += 1;
-            let log = Log::new(Some(number), 0);
+            let log = Log::new(Some(number), 0, self.max_bytes);
             logs.open.insert(number, log.clone());
             log
         };
@@ -108,23 +108,25 @@ impl Streams {
         Some(log.read(Some(next)))
     }
 
-    /// Forgets the oldest of the streams that have ended, as far as they are too many.
+    /// Forgets the oldest of what has ended, as far as it is too much. Of a stream, the answer is the
+    /// last to go.
     fn forget(&self) {
         let mut logs = self.logs.lock();
-        let mut ended: Vec<_> = logs
-            .open
-            .iter()
-            .filter_map(|(number, log)| {
-                let state = log.state.borrow();
-                state.ended.map(|at| (*number, at, state.bytes))
-            })
-            .collect();
-        ended.sort_by_key(|(_, at, _)| *at);
-        let mut bytes = 0;
-        // The newest first.
-        for (place, (number, at, size)) in ended.into_iter().rev().enumerate() {
-            bytes += size;
-            if place >= ENDED || bytes > BYTES || at.elapsed() > KEPT {
+        let ended = logs.open.iter().filter_map(|(number, log)| {
+            let at = log.state.borrow().ended?;
+            Some((at, *number, log.clone()))
+        });
+        let mut ended: Vec<_> = ended.collect();
+        ended.sort_by_key(|(at, number, _)| std::cmp::Reverse((*at, *number)));
+        let mut left = self.max_bytes;
+        for (place, (at, number, log)) in ended.into_iter().enumerate() {
+            let mut bytes = 0;
+            log.state.send_modify(|state| {
+                state.shrink(EVENTS, left);
+                bytes = state.bytes;
+            });
+            left -= bytes;
+            if bytes == 0 || place >= ENDED || at.elapsed() > KEPT {
                 logs.open.remove(&number);
             }
         }
@@ -138,7 +140,8 @@ struct Log {
 }
 
 struct State {
-    events: VecDeque<ServerSseMessage>,
+    /// With their sizes.
+    events: VecDeque<(ServerSseMessage, usize)>,
     /// The number of the first of them.
     first: u64,
     /// The number of the next that no reader has taken.
@@ -153,6 +156,7 @@ struct State {
     given_up: u64,
     ended: Option<Instant>,
     bytes: usize,
+    max_bytes: usize,
 }
 
 enum Next {
@@ -162,7 +166,7 @@ enum Next {
 }
 
 impl Log {
-    fn new(number: Option<u64>, first: u64) -> Arc<Self> {
+    fn new(number: Option<u64>, first: u64, max_bytes: usize) -> Arc<Self> {
         let state = State {
             events: VecDeque::new(),
             first,
@@ -172,6 +176,7 @@ impl Log {
             given_up: 0,
             ended: None,
             bytes: 0,
+            max_bytes,
         };
         Arc::new(Self { number, state: watch::Sender::new(state) })
     }
@@ -228,21 +233,32 @@ impl Log {
 }
 
 impl State {
+    /// Whether one more would push out what a reader has yet to take.
     fn is_full(&self) -> bool {
-        self.events.len() >= EVENTS && self.taken <= self.first && !self.readers.is_empty()
+        let full = self.events.len() >= EVENTS || self.bytes >= self.max_bytes;
+        full && self.taken <= self.first && !self.readers.is_empty()
     }
 
     fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage) {
-        if self.events.len() >= EVENTS && self.events.pop_front().is_some() {
-            self.first += 1;
-        }
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
             Some(stream) => format!("{number}/{stream}"),
             None => number.to_string(),
         });
-        self.bytes += size(&event);
-        self.events.push_back(event);
+        let size = size(&event);
+        // The newest is kept however large it is, until it has been sent.
+        self.shrink(EVENTS - 1, self.max_bytes.saturating_sub(size));
+        self.bytes += size;
+        self.events.push_back((event, size));
+    }
+
+    /// Forgets the oldest events.
+    fn shrink(&mut self, events: usize, bytes: usize) {
+        while self.events.len() > events || self.bytes > bytes {
+            let Some((_, size)) = self.events.pop_front() else { return };
+            self.bytes -= size;
+            self.first += 1;
+        }
     }
 
     fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {
@@ -256,7 +272,9 @@ impl State {
         // Of a stream that went on for long without a reader, the newest events are left.
         let wanted = replay.unwrap_or(self.taken).clamp(self.first, self.taken.max(self.first));
         let place = usize::try_from(wanted - self.first).ok();
-        let Some(event) = place.and_then(|place| self.events.get(place)) else { return wait() };
+        let Some((event, _)) = place.and_then(|place| self.events.get(place)) else {
+            return wait();
+        };
         self.taken = self.taken.max(wanted + 1);
         *replay = (wanted + 1 < self.taken).then_some(wanted + 1);
         Next::Event(event.clone())

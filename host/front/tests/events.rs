@@ -118,7 +118,10 @@ async fn question(
 
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nothing_else() {
-    let front = Front::start(|_| {}).await;
+    let front = Front::start(|settings| {
+        settings.replay_bytes = std::num::NonZeroU32::new(64_000_000).unwrap();
+    })
+    .await;
     let session = front.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
     let mut deaf = front.connect().await;
