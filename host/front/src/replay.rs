@@ -120,14 +120,18 @@ impl Streams {
         ended.sort_by_key(|(at, number, _)| std::cmp::Reverse((*at, *number)));
         let mut left = self.max_bytes;
         for (place, (at, number, log)) in ended.into_iter().enumerate() {
-            let mut bytes = 0;
+            let mut kept = 0;
             log.state.send_modify(|state| {
-                state.shrink(EVENTS, left);
-                bytes = state.bytes;
+                // Who reads now will have it all.
+                if state.readers.is_empty() {
+                    state.forget(state.surplus(EVENTS, left));
+                }
+                kept = state.bytes;
             });
-            left -= bytes;
-            if bytes == 0 || place >= ENDED || at.elapsed() > KEPT {
+            if kept == 0 || kept > left || place >= ENDED || at.elapsed() > KEPT {
                 logs.open.remove(&number);
+            } else {
+                left -= kept;
             }
         }
     }
@@ -190,6 +194,7 @@ impl Log {
 
     /// Adds an event. Waits while readers are behind; those that stay behind are given up.
     async fn push(&self, event: ServerSseMessage) {
+        let size = size(&event);
         let mut event = Some(event);
         let mut changes = self.state.subscribe();
         let deadline = Instant::now() + STALLED;
@@ -197,14 +202,16 @@ impl Log {
         loop {
             changes.borrow_and_update();
             self.state.send_if_modified(|state| {
-                if !late && state.is_full() {
-                    return false;
-                }
+                // The newest has room however large it is: there will be no other chance to send it.
+                let surplus = state.surplus(EVENTS - 1, state.max_bytes.saturating_sub(size));
                 if late {
                     state.given_up = state.next_reader;
+                } else if state.is_unread(surplus) {
+                    return false;
                 }
+                state.forget(surplus);
                 event.take().is_some_and(|event| {
-                    state.append(self.number, event);
+                    state.append(self.number, event, size);
                     true
                 })
             });
@@ -233,32 +240,35 @@ impl Log {
 }
 
 impl State {
-    /// Whether one more would push out what a reader has yet to take.
-    fn is_full(&self) -> bool {
-        let full = self.events.len() >= EVENTS || self.bytes >= self.max_bytes;
-        full && self.taken <= self.first && !self.readers.is_empty()
+    /// How many of the oldest events are over what there may be.
+    fn surplus(&self, events: usize, bytes: usize) -> usize {
+        let mut left = (self.events.len(), self.bytes);
+        let over = self.events.iter().take_while(|(_, size)| {
+            let is_over = left.0 > events || left.1 > bytes;
+            left = (left.0 - 1, left.1 - size);
+            is_over
+        });
+        over.count()
     }
 
-    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage) {
+    /// Whether a reader has yet to take one of the oldest events.
+    fn is_unread(&self, oldest: usize) -> bool {
+        !self.readers.is_empty() && self.first + oldest as u64 > self.taken
+    }
+
+    fn forget(&mut self, oldest: usize) {
+        self.first += oldest as u64;
+        self.bytes -= self.events.drain(..oldest).map(|(_, size)| size).sum::<usize>();
+    }
+
+    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage, size: usize) {
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
             Some(stream) => format!("{number}/{stream}"),
             None => number.to_string(),
         });
-        let size = size(&event);
-        // The newest is kept however large it is, until it has been sent.
-        self.shrink(EVENTS - 1, self.max_bytes.saturating_sub(size));
         self.bytes += size;
         self.events.push_back((event, size));
-    }
-
-    /// Forgets the oldest events.
-    fn shrink(&mut self, events: usize, bytes: usize) {
-        while self.events.len() > events || self.bytes > bytes {
-            let Some((_, size)) = self.events.pop_front() else { return };
-            self.bytes -= size;
-            self.first += 1;
-        }
     }
 
     fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {

@@ -143,6 +143,24 @@ async fn a_client_that_does_not_read_holds_up_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_has_it_all_however_little_is_kept() {
+    let front = Front::start(|settings| {
+        settings.replay_bytes = std::num::NonZeroU32::new(1000).unwrap();
+    })
+    .await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    for bytes in [10, 700, 5000] {
+        let body = call_with_progress(1, "flood", json!({"count": 100, "bytes": bytes}));
+        let reply = front.post(&headers, &body).await;
+        assert_eq!(reply.body.matches("notifications/progress").count(), 100);
+        assert_eq!(reply.text(), "flooded");
+    }
+    let reply = front.post(&headers, &call(2, "large", json!({"bytes": 6_000_000}))).await;
+    assert_eq!(reply.text().len(), 6_000_000);
+}
+
+#[tokio::test]
 async fn results_are_sent_as_they_were_made() {
     let front = Front::start(|_| {}).await;
     let made = json!({
