@@ -135,7 +135,10 @@ impl Legacy {
         }
         match session.posted.send_timeout(message, SLOW).await {
             Ok(()) => accepted,
-            Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
+            Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
+                if let JsonRpcMessage::Request(request) = &message {
+                    session.is_over(&request.id);
+                }
                 say(StatusCode::SERVICE_UNAVAILABLE, "too many messages wait in this session")
             }
             Err(mpsc::error::SendTimeoutError::Closed(_)) => {
@@ -172,13 +175,19 @@ impl Session {
     }
 
     fn answered(&self, message: &ServerJsonRpcMessage) {
-        let id = match message {
-            JsonRpcMessage::Response(answer) => Some(&answer.id),
-            JsonRpcMessage::Error(answer) => answer.id.as_ref(),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
-        };
-        if let (Some(id), Some(waiting)) = (id, &mut *self.waiting.lock()) {
-            waiting.remove(id);
+        match message {
+            JsonRpcMessage::Response(answer) => self.is_over(&answer.id),
+            JsonRpcMessage::Error(answer) => {
+                answer.id.iter().for_each(|id| self.is_over(id));
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+    }
+
+    /// Its id may be used again.
+    fn is_over(&self, request: &RequestId) {
+        if let Some(waiting) = &mut *self.waiting.lock() {
+            waiting.remove(request);
         }
     }
 }
