@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
+use portcullis_raw::Raw;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
@@ -23,7 +24,6 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 pub use convert::{block, tool};
-pub use session::Principal;
 
 use crate::call::Failure;
 use crate::plugins::Plugins;
@@ -44,6 +44,8 @@ pub struct Host {
     roots: Roots,
     seal: input::Seal,
     calls: AtomicUsize,
+    /// The key under which results travel that rmcp's types would change.
+    pub raw: Raw,
     /// Fires when the process is about to end: calls in flight are then given up.
     pub shutdown: CancellationToken,
 }
@@ -57,6 +59,7 @@ impl Host {
             roots,
             seal: input::Seal::new(),
             calls: AtomicUsize::new(0),
+            raw: Raw::new().expect("the system has random bytes"),
             shutdown: CancellationToken::new(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_front::Principal;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
@@ -23,10 +24,6 @@ use crate::sandbox::{Context, Notice};
 
 /// How long a client may take to say what its roots are.
 const ROOTS_TIME: Duration = Duration::from_secs(3);
-
-/// Who calls, where the transport has found out; put into a request's extensions.
-#[derive(Debug, Clone)]
-pub struct Principal(pub String);
 
 /// One session.
 #[derive(Default)]
@@ -134,7 +131,7 @@ impl Caller {
             protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
             modern: !is_legacy(cx),
             capabilities: cx.client_capabilities().unwrap_or_default(),
-            principal: principal.map(|Principal(name)| name.clone()),
+            principal: principal.map(Principal::to_string),
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
             level: cx.meta.log_level(),

@@ -25,7 +25,7 @@ const END: Duration = Duration::from_millis(4500);
 pub async fn serve(host: Arc<Host>) -> io::Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let ended = CancellationToken::new();
-    let lines = Lines::new(input, output, ended.clone());
+    let lines = Lines::new(input, output, host.raw.clone(), ended.clone());
     tokio::spawn(watch(ended, host.clone()));
     let session = match Server::new(host).serve(lines).await {
         Ok(session) => session,
