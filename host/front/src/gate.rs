@@ -50,10 +50,16 @@ pub(crate) struct Gate<S> {
 
 /// Where a request goes.
 enum Place<'a> {
+    /// What whoever is not let in reads to learn where to get a token.
+    Metadata(&'a Value),
+    Inside(Inside<'a>),
+}
+
+/// Where only callers go that are let in.
+enum Inside<'a> {
     Streamable,
     Stream(&'a Arc<Legacy>),
     Messages(&'a Legacy),
-    Metadata(&'a Value),
     Page(&'a Page),
 }
 
@@ -77,7 +83,8 @@ impl<S: ServerHandler> Gate<S> {
             return Err(format!("a page cannot be at `{path}`"));
         }
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
-        let sessions = Arc::new(Sessions::new(settings.session_idle));
+        let replay = settings.replay_bytes.get() as usize;
+        let sessions = Arc::new(Sessions::new(settings.session_idle, replay));
         // Hosts and origins are checked here, for all paths alike.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
@@ -127,46 +134,47 @@ impl<S: ServerHandler> Gate<S> {
 
     fn place(&self, path: &str) -> Option<Place<'_>> {
         let legacy = self.legacy.as_ref();
+        let metadata = || self.callers.resource().and_then(|ours| ours.metadata_at(path));
         match path {
-            PATH => Some(Place::Streamable),
-            SSE_PATH => legacy.map(Place::Stream),
-            MESSAGES_PATH => legacy.map(|legacy| Place::Messages(legacy)),
-            path => {
-                let metadata = self.callers.resource().and_then(|ours| ours.metadata_at(path));
-                let page = || self.pages.get(path).map(Place::Page);
-                metadata.map(Place::Metadata).or_else(page)
-            }
+            PATH => Some(Place::Inside(Inside::Streamable)),
+            SSE_PATH => legacy.map(|legacy| Place::Inside(Inside::Stream(legacy))),
+            MESSAGES_PATH => legacy.map(|legacy| Place::Inside(Inside::Messages(legacy))),
+            path => match metadata() {
+                Some(metadata) => Some(Place::Metadata(metadata)),
+                None => self.pages.get(path).map(|page| Place::Inside(Inside::Page(page))),
+            },
         }
     }
 
     async fn enter(&self, place: Place<'_>, request: Request<Incoming>) -> Result<Reply, Reply> {
-        // Whoever is not let in reads here where to get a token.
-        if let Place::Metadata(metadata) = place {
-            let metadata = || ("application/json", metadata.to_string().into());
-            return Ok(page(request.method(), metadata));
-        }
+        let place = match place {
+            Place::Inside(place) => place,
+            Place::Metadata(metadata) => {
+                let make = || ("application/json", metadata.to_string().into());
+                return Ok(page(request.method(), make));
+            }
+        };
         let principal = self.callers.identify(request.headers()).await?;
         match place {
-            Place::Streamable => self.streamable(request, principal).await,
-            Place::Stream(_) if request.method() != Method::GET => Err(not_allowed("GET")),
-            Place::Stream(legacy) => {
+            Inside::Streamable => self.streamable(request, principal).await,
+            Inside::Stream(_) if request.method() != Method::GET => Err(not_allowed("GET")),
+            Inside::Stream(legacy) => {
                 let room = self.room()?;
                 Ok(legacy.open((self.factory)(), principal, room))
             }
-            Place::Messages(_) if request.method() != Method::POST => Err(not_allowed("POST")),
-            Place::Messages(_) if !posts::is_json(request.headers()) => {
+            Inside::Messages(_) if request.method() != Method::POST => Err(not_allowed("POST")),
+            Inside::Messages(_) if !posts::is_json(request.headers()) => {
                 let why = "a message is application/json";
                 Err(say(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
             }
-            Place::Messages(legacy) => {
+            Inside::Messages(legacy) => {
                 let (mut parts, body) = posts::read(request, self.max_body).await?;
                 forget_credentials(&mut parts.headers);
                 let owner = principal.clone();
                 parts.extensions.extend(extension(principal));
                 Ok(legacy.post(parts, &body, owner.as_ref()).await)
             }
-            Place::Metadata(_) => unreachable!("it was answered above"),
-            Place::Page(shown) => Ok(page(request.method(), || shown.make())),
+            Inside::Page(shown) => Ok(page(request.method(), || shown.make())),
         }
     }
 

@@ -49,7 +49,7 @@ struct Session {
     principal: Option<Principal>,
     posted: mpsc::Sender<ClientJsonRpcMessage>,
     /// The requests without an answer: of two with one id, rmcp would answer only one. `None`: there
-    /// was no request yet, and rmcp takes a notification before the first for the end of the world.
+    /// was no request yet, and rmcp takes anything else before the first for the end of the world.
     waiting: Mutex<Option<HashSet<RequestId>>>,
 }
 
@@ -121,21 +121,24 @@ impl Legacy {
             return envelope.invalid("a request with this id still waits for its answer");
         }
         let accepted = say(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
+        if session.waiting.lock().is_none() {
+            return accepted;
+        }
         match &mut message {
             JsonRpcMessage::Request(request) => {
-                drop(request.request.extensions_mut().insert(parts))
+                request.request.extensions_mut().insert(parts);
             }
             JsonRpcMessage::Notification(told) => {
-                if session.waiting.lock().is_none() {
-                    return accepted;
-                }
                 told.notification.extensions_mut().insert(parts);
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
         match session.posted.send_timeout(message, SLOW).await {
             Ok(()) => accepted,
-            Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
+            Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
+                if let JsonRpcMessage::Request(request) = &message {
+                    session.is_over(&request.id);
+                }
                 say(StatusCode::SERVICE_UNAVAILABLE, "too many messages wait in this session")
             }
             Err(mpsc::error::SendTimeoutError::Closed(_)) => {
@@ -172,13 +175,19 @@ impl Session {
     }
 
     fn answered(&self, message: &ServerJsonRpcMessage) {
-        let id = match message {
-            JsonRpcMessage::Response(answer) => Some(&answer.id),
-            JsonRpcMessage::Error(answer) => answer.id.as_ref(),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
-        };
-        if let (Some(id), Some(waiting)) = (id, &mut *self.waiting.lock()) {
-            waiting.remove(id);
+        match message {
+            JsonRpcMessage::Response(answer) => self.is_over(&answer.id),
+            JsonRpcMessage::Error(answer) => {
+                answer.id.iter().for_each(|id| self.is_over(id));
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+    }
+
+    /// Its id may be used again.
+    fn is_over(&self, request: &RequestId) {
+        if let Some(waiting) = &mut *self.waiting.lock() {
+            waiting.remove(request);
         }
     }
 }
@@ -264,4 +273,34 @@ fn random_id() -> Result<String, getrandom::Error> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ServerResult;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_loses_its_session() {
+        let (posted, received) = mpsc::channel(1);
+        let (events, mut written) = mpsc::channel(WAITING);
+        let session = Arc::new(Session { principal: None, posted, waiting: Mutex::default() });
+        let (raw, end) = (Raw::new().unwrap(), CancellationToken::new());
+        let mut pipe = Pipe { session, received, events, raw, end: end.clone() };
+        let answer = || JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        for _ in 0..WAITING {
+            pipe.send(answer()).await.unwrap();
+        }
+        // One that reads late does not.
+        let (sent, ()) = tokio::join!(pipe.send(answer()), async {
+            tokio::time::sleep(STALLED / 2).await;
+            written.recv().await.unwrap();
+        });
+        sent.unwrap();
+        assert!(!end.is_cancelled());
+        let error = pipe.send(answer()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(end.is_cancelled() && pipe.receive().await.is_none());
+    }
 }

@@ -39,7 +39,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// What every message has, whatever it is.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Envelope {
     method: Option<String>,
     id: Option<Value>,
@@ -75,10 +75,6 @@ impl Envelope {
     pub(crate) fn invalid(&self, why: &str) -> Reply {
         let id = self.id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
         error(INVALID_REQUEST, id.unwrap_or(Value::Null), why)
-    }
-
-    fn default() -> Self {
-        Self { method: None, id: None }
     }
 }
 

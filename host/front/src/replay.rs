@@ -27,9 +27,6 @@ const KEPT: Duration = Duration::from_secs(60);
 /// Streams of one session that are kept after their last event.
 const ENDED: usize = 16;
 
-/// Size of what streams of one session, after their last event, may hold, in bytes of JSON.
-const BYTES: usize = 1024 * 1024;
-
 /// The streams of one session.
 pub(crate) struct Streams {
     /// Those that answer one request, by their number.
@@ -37,6 +34,8 @@ pub(crate) struct Streams {
     /// The one that is for all else, and whether it is written.
     common: Arc<Log>,
     common_begun: Mutex<bool>,
+    /// Size of what one stream, and of what all that have ended together, may hold, in bytes of JSON.
+    max_bytes: usize,
 }
 
 #[derive(Default)]
@@ -46,12 +45,13 @@ struct Logs {
 }
 
 impl Streams {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             logs: Mutex::default(),
             // 0 is the event by which rmcp tells how to come back, before there are others.
-            common: Log::new(None, 1),
+            common: Log::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
+            max_bytes,
         })
     }
 
@@ -64,7 +64,7 @@ impl Streams {
             let mut logs = self.logs.lock();
             let number = logs.next;
             logs.next += 1;
-            let log = Log::new(Some(number), 0);
+            let log = Log::new(Some(number), 0, self.max_bytes);
             logs.open.insert(number, log.clone());
             log
         };
@@ -108,24 +108,30 @@ impl Streams {
         Some(log.read(Some(next)))
     }
 
-    /// Forgets the oldest of the streams that have ended, as far as they are too many.
+    /// Forgets the oldest of what has ended, as far as it is too much. Of a stream, the answer is the
+    /// last to go.
     fn forget(&self) {
         let mut logs = self.logs.lock();
-        let mut ended: Vec<_> = logs
-            .open
-            .iter()
-            .filter_map(|(number, log)| {
-                let state = log.state.borrow();
-                state.ended.map(|at| (*number, at, state.bytes))
-            })
-            .collect();
-        ended.sort_by_key(|(_, at, _)| *at);
-        let mut bytes = 0;
-        // The newest first.
-        for (place, (number, at, size)) in ended.into_iter().rev().enumerate() {
-            bytes += size;
-            if place >= ENDED || bytes > BYTES || at.elapsed() > KEPT {
+        let ended = logs.open.iter().filter_map(|(number, log)| {
+            let at = log.state.borrow().ended?;
+            Some((at, *number, log.clone()))
+        });
+        let mut ended: Vec<_> = ended.collect();
+        ended.sort_by_key(|(at, number, _)| std::cmp::Reverse((*at, *number)));
+        let mut left = self.max_bytes;
+        for (place, (at, number, log)) in ended.into_iter().enumerate() {
+            let mut kept = 0;
+            log.state.send_modify(|state| {
+                // Who reads now will have it all.
+                if state.readers.is_empty() {
+                    state.forget(state.surplus(EVENTS, left));
+                }
+                kept = state.bytes;
+            });
+            if kept == 0 || kept > left || place >= ENDED || at.elapsed() > KEPT {
                 logs.open.remove(&number);
+            } else {
+                left -= kept;
             }
         }
     }
@@ -138,16 +144,23 @@ struct Log {
 }
 
 struct State {
-    events: VecDeque<ServerSseMessage>,
+    /// With their sizes.
+    events: VecDeque<(ServerSseMessage, usize)>,
     /// The number of the first of them.
     first: u64,
     /// The number of the next that no reader has taken.
     taken: u64,
-    readers: usize,
-    /// Readers of an earlier generation have lost their connection.
-    generation: u64,
+    /// Who reads, in the order in which they came. The last of them gets the events: the others have
+    /// lost their connection, or their client has opened more than it needs. They are not sent
+    /// away, as each of them would come back, and so for ever.
+    readers: Vec<u64>,
+    /// The number of the next reader.
+    next_reader: u64,
+    /// Readers with smaller numbers stayed behind and are sent away.
+    given_up: u64,
     ended: Option<Instant>,
     bytes: usize,
+    max_bytes: usize,
 }
 
 enum Next {
@@ -157,15 +170,17 @@ enum Next {
 }
 
 impl Log {
-    fn new(number: Option<u64>, first: u64) -> Arc<Self> {
+    fn new(number: Option<u64>, first: u64, max_bytes: usize) -> Arc<Self> {
         let state = State {
             events: VecDeque::new(),
             first,
             taken: first,
-            readers: 0,
-            generation: 0,
+            readers: Vec::new(),
+            next_reader: 0,
+            given_up: 0,
             ended: None,
             bytes: 0,
+            max_bytes,
         };
         Arc::new(Self { number, state: watch::Sender::new(state) })
     }
@@ -179,6 +194,7 @@ impl Log {
 
     /// Adds an event. Waits while readers are behind; those that stay behind are given up.
     async fn push(&self, event: ServerSseMessage) {
+        let size = size(&event);
         let mut event = Some(event);
         let mut changes = self.state.subscribe();
         let deadline = Instant::now() + STALLED;
@@ -186,12 +202,16 @@ impl Log {
         loop {
             changes.borrow_and_update();
             self.state.send_if_modified(|state| {
-                if !late && state.is_full() {
+                // The newest has room however large it is: there will be no other chance to send it.
+                let surplus = state.surplus(EVENTS - 1, state.max_bytes.saturating_sub(size));
+                if late {
+                    state.given_up = state.next_reader;
+                } else if state.is_unread(surplus) {
                     return false;
                 }
-                state.generation += u64::from(late);
+                state.forget(surplus);
                 event.take().is_some_and(|event| {
-                    state.append(self.number, event);
+                    state.append(self.number, event, size);
                     true
                 })
             });
@@ -202,16 +222,16 @@ impl Log {
         }
     }
 
-    /// Reads from an event on, instead of those who read before; or, with them, what nobody has read.
-    fn read(self: &Arc<Self>, from: Option<u64>) -> EventStream {
-        let mut generation = 0;
+    /// Reads what nobody has read, and what will come; after a replay from an event on, if so.
+    fn read(self: &Arc<Self>, replay: Option<u64>) -> EventStream {
+        let mut number = 0;
         self.state.send_modify(|state| {
-            state.readers += 1;
-            state.generation += u64::from(from.is_some());
-            generation = state.generation;
+            number = state.next_reader;
+            state.next_reader += 1;
+            state.readers.push(number);
         });
         let changes = self.state.subscribe();
-        let reader = Reader { log: self.clone(), changes, at: from, generation };
+        let reader = Reader { log: self.clone(), changes, number, replay };
         Box::pin(stream::unfold(reader, |mut reader| async {
             let event = reader.next().await?;
             Some((event, reader))
@@ -220,47 +240,63 @@ impl Log {
 }
 
 impl State {
-    fn is_full(&self) -> bool {
-        self.events.len() >= EVENTS && self.taken <= self.first && self.readers > 0
+    /// How many of the oldest events are over what there may be.
+    fn surplus(&self, events: usize, bytes: usize) -> usize {
+        let mut left = (self.events.len(), self.bytes);
+        let over = self.events.iter().take_while(|(_, size)| {
+            let is_over = left.0 > events || left.1 > bytes;
+            left = (left.0 - 1, left.1 - size);
+            is_over
+        });
+        over.count()
     }
 
-    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage) {
-        if self.events.len() >= EVENTS && self.events.pop_front().is_some() {
-            self.first += 1;
-        }
+    /// Whether a reader has yet to take one of the oldest events.
+    fn is_unread(&self, oldest: usize) -> bool {
+        !self.readers.is_empty() && self.first + oldest as u64 > self.taken
+    }
+
+    fn forget(&mut self, oldest: usize) {
+        self.first += oldest as u64;
+        self.bytes -= self.events.drain(..oldest).map(|(_, size)| size).sum::<usize>();
+    }
+
+    fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage, size: usize) {
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
             Some(stream) => format!("{number}/{stream}"),
             None => number.to_string(),
         });
-        self.bytes += size(&event);
-        self.events.push_back(event);
+        self.bytes += size;
+        self.events.push_back((event, size));
     }
 
-    fn take(&mut self, at: &mut Option<u64>, generation: u64) -> Next {
-        if generation < self.generation {
+    fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {
+        if reader < self.given_up {
             return Next::End;
         }
-        let wanted = at.filter(|at| *at < self.taken).unwrap_or(self.taken).max(self.first);
-        let place = usize::try_from(wanted - self.first).ok();
-        match place.and_then(|place| self.events.get(place)) {
-            Some(event) => {
-                self.taken = self.taken.max(wanted + 1);
-                *at = Some(wanted + 1);
-                Next::Event(event.clone())
-            }
-            None if self.ended.is_some() => Next::End,
-            None => Next::Wait,
+        let wait = || if self.ended.is_some() { Next::End } else { Next::Wait };
+        if self.readers.last() != Some(&reader) {
+            return wait();
         }
+        // Of a stream that went on for long without a reader, the newest events are left.
+        let wanted = replay.unwrap_or(self.taken).clamp(self.first, self.taken.max(self.first));
+        let place = usize::try_from(wanted - self.first).ok();
+        let Some((event, _)) = place.and_then(|place| self.events.get(place)) else {
+            return wait();
+        };
+        self.taken = self.taken.max(wanted + 1);
+        *replay = (wanted + 1 < self.taken).then_some(wanted + 1);
+        Next::Event(event.clone())
     }
 }
 
 struct Reader {
     log: Arc<Log>,
     changes: watch::Receiver<State>,
-    /// Where it reads on, if that is before what nobody has read.
-    at: Option<u64>,
-    generation: u64,
+    number: u64,
+    /// The next of the events that it gets again.
+    replay: Option<u64>,
 }
 
 impl Reader {
@@ -269,7 +305,7 @@ impl Reader {
             self.changes.borrow_and_update();
             let mut next = Next::Wait;
             self.log.state.send_if_modified(|state| {
-                next = state.take(&mut self.at, self.generation);
+                next = state.take(self.number, &mut self.replay);
                 matches!(next, Next::Event(_))
             });
             match next {
@@ -283,7 +319,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.log.state.send_modify(|state| state.readers -= 1);
+        let number = self.number;
+        self.log.state.send_modify(|state| state.readers.retain(|reader| *reader != number));
     }
 }
 

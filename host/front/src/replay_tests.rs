@@ -4,6 +4,9 @@ use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
 
 use super::*;
 
+/// Room for some small events.
+const BYTES: usize = 10_000;
+
 fn event(text: &str) -> ServerSseMessage {
     let result = ServerResult::CustomResult(rmcp::model::CustomResult(text.into()));
     ServerSseMessage::from_message(JsonRpcMessage::response(result, RequestId::Number(1)))
@@ -24,7 +27,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn an_answer_is_read_by_whoever_comes_back_for_it() {
-    let streams = Streams::new();
+    let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
     let mut first = Box::pin(streams.begin(written));
     sender.send(event("a")).unwrap();
@@ -44,21 +47,27 @@ async fn an_answer_is_read_by_whoever_comes_back_for_it() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_takes_the_place_of_the_connection_that_broke() {
-    let streams = Streams::new();
+async fn whoever_came_last_reads_and_the_others_wait() {
+    let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
     let mut broken = Box::pin(streams.begin(written));
     sender.send(event("a")).unwrap();
     broken.next().await.unwrap();
     let mut again = Box::pin(streams.resume("0/0").unwrap());
-    assert!(broken.next().await.is_none());
     sender.send(event("b")).unwrap();
     assert_eq!(text(&again.next().await.unwrap()), "b");
+    // It was not so broken after all, and the other one is.
+    drop(again);
+    sender.send(event("c")).unwrap();
+    assert_eq!(text(&broken.next().await.unwrap()), "c");
+    let mut last = Box::pin(streams.resume("2/0").unwrap());
+    drop(sender);
+    assert!(last.next().await.is_none() && broken.next().await.is_none());
 }
 
 #[tokio::test]
-async fn the_common_stream_gives_each_event_to_one_reader() {
-    let streams = Streams::new();
+async fn the_common_stream_gives_what_nobody_has_read() {
+    let streams = Streams::new(BYTES);
     assert!(streams.needs_common());
     assert!(!streams.needs_common());
     let (sender, written) = futures_channel();
@@ -68,18 +77,21 @@ async fn the_common_stream_gives_each_event_to_one_reader() {
     assert_eq!(text(&one.next().await.unwrap()), "before");
     let mut other = Box::pin(streams.read_common());
     sender.send(event("a")).unwrap();
+    assert_eq!(text(&other.next().await.unwrap()), "a");
+    drop(other);
     sender.send(event("b")).unwrap();
-    let (a, b) = (one.next().await.unwrap(), other.next().await.unwrap());
-    assert_eq!((text(&a), text(&b)), ("a".into(), "b".into()));
-    drop((one, other, sender));
-    let again = streams.resume("0").unwrap();
-    let expected = pairs(&[("1", "before"), ("2", "a"), ("3", "b")]);
-    assert_eq!(read_all(again).await, expected);
+    assert_eq!(text(&one.next().await.unwrap()), "b");
+    let mut again = Box::pin(streams.resume("0").unwrap());
+    for expected in ["before", "a", "b"] {
+        assert_eq!(text(&again.next().await.unwrap()), expected);
+    }
+    drop(sender);
+    assert!(again.next().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_stays_behind_is_given_up_and_the_end_is_kept() {
-    let streams = Streams::new();
+    let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
     let mut behind = Box::pin(streams.begin(written));
     for number in 0..=EVENTS {
@@ -97,7 +109,7 @@ async fn a_reader_that_stays_behind_is_given_up_and_the_end_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_that_ended_are_forgotten_when_they_are_many_or_large_or_old() {
-    let streams = Streams::new();
+    let streams = Streams::new(BYTES);
     let ended = async |text: &str| {
         let (sender, written) = futures_channel();
         sender.send(event(text)).unwrap();
@@ -112,13 +124,36 @@ async fn streams_that_ended_are_forgotten_when_they_are_many_or_large_or_old() {
         ended("small").await;
     }
     assert_eq!(open(), (2..18).collect::<Vec<_>>());
+    ended(&"x".repeat(BYTES / 2)).await;
+    ended(&"x".repeat(BYTES / 2)).await;
+    // The older of the two went, and the small ones have room beside the other.
+    assert_eq!(open(), (4..18).chain([19]).collect::<Vec<_>>());
+    // What has no room at all takes none from others.
     ended(&"x".repeat(BYTES)).await;
-    assert!(open().is_empty());
+    assert_eq!(open(), (4..18).chain([19]).collect::<Vec<_>>());
     ended("small").await;
-    assert_eq!(open(), [19]);
+    assert_eq!(open(), (4..18).chain([19, 21]).collect::<Vec<_>>());
     tokio::time::advance(KEPT + Duration::from_secs(1)).await;
     ended("small").await;
-    assert_eq!(open(), [20]);
+    assert_eq!(open(), [22]);
+}
+
+#[tokio::test]
+async fn the_answer_is_kept_longer_than_what_came_before_it() {
+    let streams = Streams::new(BYTES);
+    let (sender, written) = futures_channel();
+    drop(streams.begin(written));
+    for _ in 0..10 {
+        sender.send(event(&"x".repeat(BYTES / 4))).unwrap();
+    }
+    sender.send(event("the answer")).unwrap();
+    drop(sender);
+    let log = streams.logs.lock().open[&0].clone();
+    log.state.subscribe().wait_for(|state| state.ended.is_some()).await.unwrap();
+    assert!(log.state.borrow().bytes <= BYTES);
+    let kept = read_all(streams.resume("0/0").unwrap()).await;
+    assert_eq!(kept.last().unwrap(), &("10/0".to_owned(), "the answer".to_owned()));
+    assert!((2..5).contains(&kept.len()), "{}", kept.len());
 }
 
 /// A channel without a bound, as a stream.

@@ -1,4 +1,4 @@
-//! Sessions of streamable HTTP: how many, whose, and streams that can be come back to.
+//! Sessions of streamable HTTP: how many, whose, and streams to which a client can come back.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -42,6 +42,8 @@ impl Opening {
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     open: RwLock<HashMap<SessionId, Session>>,
+    /// What is kept of the streams of one session, in bytes.
+    replay: usize,
 }
 
 struct Session {
@@ -52,10 +54,10 @@ struct Session {
 
 impl Sessions {
     /// No session. One without a message for `idle` will end.
-    pub(crate) fn new(idle: Duration) -> Self {
+    pub(crate) fn new(idle: Duration, replay: usize) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);
-        Self { local, open: RwLock::default() }
+        Self { local, open: RwLock::default(), replay }
     }
 
     /// Whether somebody else opened it.
@@ -107,7 +109,7 @@ impl SessionManager for Sessions {
         let opening = OPENING.try_with(Cell::take).ok().flatten();
         let Opening { room, principal } = opening.ok_or(Error::NoRoom)?;
         let (id, transport) = self.local.create_session().await?;
-        let session = Session { principal, streams: Streams::new(), _room: room };
+        let session = Session { principal, streams: Streams::new(self.replay), _room: room };
         self.open.write().insert(id.clone(), session);
         Ok((id, transport))
     }

@@ -39,6 +39,9 @@ pub struct Settings {
     pub body_bytes: NonZeroU32,
     /// After how long without a message a session of streamable HTTP ends.
     pub session_idle: Duration,
+    /// What of one session's event streams is kept for a client whose connection broke, in bytes of
+    /// JSON. A client that is behind by as much holds up its session, for at most 30 seconds.
+    pub replay_bytes: NonZeroU32,
     /// The key under which whole results travel through rmcp.
     pub raw: Raw,
     /// More pages, by their path. They are read with GET, behind the same checks as `/mcp`.
@@ -61,6 +64,7 @@ impl Settings {
             requests_per_second: number(500),
             body_bytes: number(4 * 1024 * 1024),
             session_idle: Duration::from_secs(300),
+            replay_bytes: number(4 * 1024 * 1024),
             raw,
             pages: BTreeMap::new(),
         }

@@ -54,12 +54,12 @@ async fn a_stream_is_resumed_while_its_call_goes_on() {
     let resume = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str())];
     again.send("GET /mcp", &resume, "").await;
     assert_eq!(again.head().await.unwrap().status, 200);
-    // The old connection is taken for broken.
-    assert!(broken.event().await.is_none());
     front.echo.gate.add_permits(1);
     let answer = again.event().await.unwrap().message();
     assert_eq!(answer["id"], 5, "{answer}");
     assert!(again.event().await.is_none());
+    // The old connection was taken for broken.
+    assert!(broken.event().await.is_none());
 }
 
 #[tokio::test]
@@ -118,7 +118,10 @@ async fn question(
 
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nothing_else() {
-    let front = Front::start(|_| {}).await;
+    let front = Front::start(|settings| {
+        settings.replay_bytes = std::num::NonZeroU32::new(64_000_000).unwrap();
+    })
+    .await;
     let session = front.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
     let mut deaf = front.connect().await;
@@ -137,6 +140,24 @@ async fn a_client_that_does_not_read_holds_up_nothing_else() {
         steps += usize::from(event.data.contains("notifications/progress"));
     }
     assert_eq!(steps, 40);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_has_it_all_however_little_is_kept() {
+    let front = Front::start(|settings| {
+        settings.replay_bytes = std::num::NonZeroU32::new(1000).unwrap();
+    })
+    .await;
+    let session = front.session(&[]).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    for bytes in [10, 700, 5000] {
+        let body = call_with_progress(1, "flood", json!({"count": 100, "bytes": bytes}));
+        let reply = front.post(&headers, &body).await;
+        assert_eq!(reply.body.matches("notifications/progress").count(), 100);
+        assert_eq!(reply.text(), "flooded");
+    }
+    let reply = front.post(&headers, &call(2, "large", json!({"bytes": 6_000_000}))).await;
+    assert_eq!(reply.text().len(), 6_000_000);
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::client::{Connection, Front, Reply, call, initialize, initialized, soon};
+use crate::client::{
+    Connection, Front, Reply, call, call_with_progress, initialize, initialized, soon,
+};
 
 /// One session.
 struct Session {
@@ -66,6 +68,19 @@ async fn answers_and_questions_come_on_the_stream() {
 }
 
 #[tokio::test]
+async fn progress_comes_before_the_answer_and_none_is_lost() {
+    let front = Front::start(|_| {}).await;
+    let mut session = Session::begin(&front).await;
+    let flood = json!({"count": 100, "bytes": 1000});
+    session.post(&front, &[], &call_with_progress(1, "flood", flood)).await;
+    for step in 0..100 {
+        let progress = session.message().await;
+        assert_eq!(progress["method"], "notifications/progress", "{step}");
+    }
+    assert_eq!(session.message().await["id"], 1);
+}
+
+#[tokio::test]
 async fn a_session_ends_with_its_stream() {
     let front = Front::start(|_| {}).await;
     let session = Session::begin(&front).await;
@@ -98,8 +113,11 @@ async fn a_session_is_found_by_its_whole_name_only() {
 async fn messages_out_of_order_end_nothing() {
     let front = Front::start(|_| {}).await;
     let mut session = Session::open(&front, &[]).await;
-    // rmcp ends at a notification before the first request.
-    assert_eq!(session.post(&front, &[], &initialized()).await.status, 202);
+    // rmcp ends at anything else before the first request.
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    for early in [initialized(), answer] {
+        assert_eq!(session.post(&front, &[], &early).await.status, 202);
+    }
     let reply = session.post(&front, &[], &initialize("2024-11-05")).await;
     assert_eq!(reply.status, 202);
     session.message().await;

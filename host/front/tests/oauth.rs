@@ -34,6 +34,7 @@ impl Signer {
         let random = SystemRandom::new();
         let ed = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
         let ec = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        // Made for these tests: ring makes no RSA keys.
         let rsa = include_bytes!("support/rsa.pk8");
         [
             ("EdDSA", Self::Ed(Ed25519KeyPair::from_pkcs8(ed.as_ref()).unwrap())),
