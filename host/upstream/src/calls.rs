@@ -24,7 +24,8 @@ const HAPPENING_BYTES: usize = 64 * 1024;
 /// Most questions of an upstream that one request waits for at once.
 const MOST_ASKS: usize = 16;
 
-/// What an upstream says to nobody in particular: a notification that belongs to no request.
+/// What an upstream says to nobody in particular: a notification that belongs to no request, or not
+/// for certain. It may be about what any session has asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     /// Such as `notifications/resources/updated`.

@@ -140,7 +140,8 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// Where it is not known and cannot be had.
+    /// Where that does not hold, or is not known, and cannot be had. What was known stays
+    /// [`known`](Self::known).
     pub async fn listing(&self) -> Result<Arc<Listing>, Fault> {
         match self.known() {
             Some(listing) if self.0.is_fresh() => Ok(listing),

@@ -53,7 +53,9 @@ impl Server {
             "fail" => Err(json!({"code": -32099, "message": "on purpose", "data": {"odd": [1]}})),
             "change" => {
                 self.changed.store(true, Ordering::Relaxed);
-                self.tell_change();
+                if !self.is("quiet") {
+                    self.tell("notifications/tools/list_changed", json!({}));
+                }
                 Ok(content("changed"))
             }
             "env" => {
@@ -76,6 +78,12 @@ impl Server {
                 }
                 Ok(content("clean"))
             }
+            "meta" => Ok(content(&call.params["_meta"].to_string())),
+            "touch" => {
+                self.tell("notifications/resources/updated", json!({"uri": "test://one"}));
+                Ok(content("touched"))
+            }
+            "added" => Ok(content(&arguments.to_string())),
             "deep" => {
                 let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
                 Ok(json!({"content": [], "deep": deep}))

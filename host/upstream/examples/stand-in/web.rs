@@ -86,7 +86,11 @@ impl Web {
         let region = header("mcp-param-region");
         match *request.method() {
             Method::GET if self.sse => self.events_of_2024(),
-            Method::GET => self.events(session, header("last-event-id").is_some()),
+            Method::GET => {
+                let events = self.events(session, header("last-event-id").is_some());
+                self.server.saw("GET");
+                events
+            }
             Method::DELETE => {
                 self.server.saw("DELETE");
                 self.sessions.lock().remove(&session.unwrap_or_default());
@@ -122,8 +126,9 @@ impl Web {
                 self.sessions.lock().clear();
             }
             let known = session.as_ref().is_some_and(|id| self.sessions.lock().contains_key(id));
-            if !known {
-                return plain(404, "no such session");
+            let amnesia = self.server.is("amnesia") && message["method"] == "tools/call";
+            if !known || amnesia {
+                return self.no_such_session();
             }
         }
         let region = message.pointer("/params/arguments/region").is_some();
@@ -146,6 +151,14 @@ impl Web {
             response.headers_mut().insert("mcp-session-id", id.parse().expect("visible ASCII"));
         }
         response
+    }
+
+    fn no_such_session(&self) -> Response<Written> {
+        if !self.server.is("400") {
+            return plain(404, "no such session");
+        }
+        let error = json!({"code": -32000, "message": "Bad Request: No valid session ID provided"});
+        answer(400, &json!({"jsonrpc": "2.0", "id": null, "error": error}))
     }
 
     /// JSON, if the first message is the answer; else events.

@@ -152,12 +152,15 @@ impl Shared {
         let in_session = headers.contains_key(SESSION);
         let sent = requests.post(requests.url().clone(), headers, outgoing.body).send().await;
         let mut response = sent.map_err(|error| Done::Trouble(requests.unanswered(error)))?;
-        if in_session && response.status() == StatusCode::NOT_FOUND {
-            requests.calls.retire(Trouble::lost("it has forgotten the session"));
-            return Err(Done::SessionGone);
-        }
-        if !response.status().is_success() {
-            return Err(requests.refusal(response).await);
+        let status = response.status();
+        if !status.is_success() {
+            let refusal = requests.refusal(response).await;
+            if in_session && (status == StatusCode::NOT_FOUND || is_about_session(status, &refusal))
+            {
+                requests.calls.retire(Trouble::lost("it has forgotten the session"));
+                return Err(Done::SessionGone);
+            }
+            return Err(refusal);
         }
         if outgoing.era == Era::Legacy && !in_session {
             self.keep_session(&response)?;
@@ -247,7 +250,7 @@ impl Shared {
         let mut failures = 0;
         let mut last = None;
         let mut retry = None;
-        loop {
+        while !self.requests.calls.has_ended() {
             match self.stream(last.as_deref()).await {
                 Ok(response) if response.status().is_success() && is(&response, EVENTS) => {
                     failures = 0;
@@ -313,6 +316,18 @@ impl Shared {
         }
         // A server may not want sessions to be ended, or be gone.
         let _ended = timeout(SEND, request.send()).await;
+    }
+}
+
+/// Whether a server says in its own way that it has forgotten the session. The specification wants
+/// status 404; many servers were made after an example that answers 400.
+fn is_about_session(status: StatusCode, refusal: &Done) -> bool {
+    match refusal {
+        Done::Answer(Err(error), _) => {
+            status == StatusCode::BAD_REQUEST
+                && error.message.to_ascii_lowercase().contains("session id")
+        }
+        Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone => false,
     }
 }
 

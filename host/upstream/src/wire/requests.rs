@@ -19,6 +19,9 @@ use crate::text;
 /// How long what nobody waits for may take to be sent.
 pub(crate) const SEND: Duration = Duration::from_secs(10);
 
+/// How long a connection is silent before it is seen whether it still is one.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
 /// Of an answer that says that something is wrong, so many bytes are read.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
@@ -48,6 +51,8 @@ impl Requests {
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(connect)
+            // Without it, nobody would notice that the other end of a silent stream has gone.
+            .tcp_keepalive(KEEPALIVE)
             .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| failed(describe(error)))?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -29,6 +30,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(crate) struct Stdio {
     queue: mpsc::Sender<Vec<u8>>,
     process: Option<u32>,
+    runtime: Handle,
     /// Brings the child to its end. Done when that has been reached.
     supervisor: Mutex<Option<JoinHandle<()>>>,
     end: CancellationToken,
@@ -55,6 +57,7 @@ impl Stdio {
         Ok(Self {
             queue,
             process,
+            runtime: Handle::current(),
             supervisor: Mutex::new(Some(supervisor)),
             _ends_with_this: end.clone().drop_guard(),
             end,
@@ -70,7 +73,7 @@ impl Stdio {
         if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(message) {
             // There are no more of these tasks than requests on their way.
             let queue = self.queue.clone();
-            tokio::spawn(async move { queue.send(message).await });
+            self.runtime.spawn(async move { queue.send(message).await });
         }
     }
 

@@ -121,9 +121,9 @@ pub async fn question(call: &mut InFlight) -> portcullis_upstream::AskKey {
     }
 }
 
-/// Asks the server until it has seen this.
+/// Asks the server until it has seen what begins like this.
 pub async fn has_seen(upstream: &Upstream, what: &str) {
-    while !said(upstream, "seen", json!({})).await.lines().any(|line| line == what) {
+    while !said(upstream, "seen", json!({})).await.lines().any(|line| line.starts_with(what)) {
         tokio::task::yield_now().await;
     }
 }
