@@ -7,7 +7,6 @@
 
 pub mod audit;
 pub mod bindings;
-pub mod cache;
 pub mod call;
 pub mod capabilities;
 pub mod catalog;

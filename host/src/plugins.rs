@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use crate::bindings::{Manifest, Tool as Definition};
-use crate::cache::Cache;
 use crate::capabilities::files::Scope;
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use portcullis_files::Preopen;
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
@@ -29,7 +30,6 @@ pub use state::{ALWAYS, Context, News, Notice, Places, Request, State};
 use crate::audit::{Audit, Subject, Trail};
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
-use crate::capabilities::files::Preopen;
 use crate::engine::code::{CodeError, Codes};
 use crate::engine::{CALLS, Engine, Limits, SPARES};
 use crate::gate::{Gate, Policy};

@@ -27,7 +27,7 @@ pub enum Intent {
     Read,
     /// To change it as well.
     Write,
-    /// To make it where nothing is.
+    /// To make it where it is missing, and to fill it.
     Create,
 }
 

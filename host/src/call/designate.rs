@@ -2,12 +2,13 @@
 
 use std::io::ErrorKind;
 
+use portcullis_files::{Access, FileUse, Origin, Preopen};
 use portcullis_roots::{Intent, Kind, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::Failure;
 use crate::bindings::{PathAccess, PathArgument, PathKind};
-use crate::capabilities::files::{Access, FileAsk, Origin, Preopen, Scope};
+use crate::capabilities::files::Scope;
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
 
@@ -40,7 +41,7 @@ pub(super) fn designate(
 /// write is refused before it runs.
 fn pass(gate: &Gate, text: &str, access: PathAccess) -> Result<(), Failure> {
     let access = access_of(access);
-    gate.pass(FileAsk { path: text.into(), access, origin: Origin::Argument, opened_for: access })?;
+    gate.pass(FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access })?;
     Ok(())
 }
 
@@ -79,7 +80,7 @@ fn refuse(
     if !refusal.is_denial() {
         return Failure::InvalidArguments(message);
     }
-    let ask = FileAsk {
+    let ask = FileUse {
         path: text.into(),
         access: access_of(access),
         origin: Origin::Beside,

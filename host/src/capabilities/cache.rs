@@ -4,11 +4,11 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use portcullis_cache::Flight;
 use serde::Deserialize;
 use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::cache;
-use crate::cache::Flight;
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
 use crate::sandbox::State;

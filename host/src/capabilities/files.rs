@@ -1,45 +1,14 @@
 //! The capability `files`: the paths that a call names, or the session's roots, or directories of
 //! the operator's choice; to read, or to write as well.
 
-mod descriptors;
-mod judge;
-mod quota;
-
-use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use cap_std::fs::Dir;
-use portcullis_roots::{Designated, Reach as Designation};
+use portcullis_files::{Access, FileUse, Judge, Origin};
 use serde::Deserialize;
-use wasmtime_wasi::filesystem::WasiFilesystemCtx;
-
-pub use judge::{FilesData, FilesView};
-pub use quota::Quota;
 
 use crate::capabilities::{Capability, Grants};
 use crate::gate::{Ask, Gate};
-
-/// To read, or to write as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// Contents, names and metadata.
-    Read,
-    /// Also to change, make and remove.
-    Write,
-}
-
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        })
-    }
-}
 
 /// Which part of the session's roots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -147,33 +116,7 @@ pub(super) fn want(sum: &mut Option<FilesGrant>, target: &str, access: &str) -> 
     Ok(())
 }
 
-/// By what right a directory is open to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// An argument names it.
-    Argument,
-    /// It is one of the session's roots.
-    Root,
-    /// The grant names it.
-    Directory,
-    /// Nothing does: it lies beside what an argument names.
-    Beside,
-}
-
-/// One file or directory that a plugin would open, make, change or remove.
-#[derive(Debug)]
-pub struct FileAsk {
-    /// Its absolute path, as the plugin spells it.
-    pub path: PathBuf,
-    /// To do what.
-    pub access: Access,
-    /// Because of what.
-    pub origin: Origin,
-    /// What the directory was opened for.
-    pub opened_for: Access,
-}
-
-impl Ask for FileAsk {
+impl Ask for FileUse {
     type Grant = FilesGrant;
     const CAPABILITY: Capability = Capability::Files;
 
@@ -211,144 +154,9 @@ impl Ask for FileAsk {
     }
 }
 
-/// A directory that the instance of one call has.
-#[derive(Debug)]
-pub struct Preopen {
-    directory: PathBuf,
-    handle: File,
-    reach: Reach,
-    origin: Origin,
-}
-
-/// How much of a directory can be reached, and for what.
-#[derive(Debug, Default)]
-struct Reach {
-    /// All of it. `None`: only the names.
-    all: Option<Access>,
-    /// Single entries, which come before [`Reach::all`].
-    names: Vec<Name>,
-}
-
-/// A single entry that can be reached.
-#[derive(Debug)]
-struct Name {
-    name: String,
-    access: Access,
-    what: What,
-}
-
-#[derive(Debug)]
-enum What {
-    /// A designated file, already open unless it is missing.
-    File(Option<File>),
-    /// Something that may be made and then filled.
-    Create,
-}
-
-impl Reach {
-    fn all(access: Access) -> Arc<Self> {
-        Arc::new(Self { all: Some(access), names: Vec::new() })
-    }
-
-    fn widest(&self) -> Access {
-        let names = self.names.iter().map(|name| name.access);
-        names.chain(self.all).max().unwrap_or(Access::Read)
-    }
-}
-
-impl Preopen {
-    /// A whole directory, by the grant's own words.
-    pub fn whole(directory: PathBuf, handle: File, origin: Origin, access: Access) -> Self {
-        Self { directory, handle, reach: Reach { all: Some(access), names: Vec::new() }, origin }
-    }
-
-    /// What the arguments of a call opened: one for each directory, as a guest finds a path in the
-    /// innermost directory that holds it and looks no further.
-    pub fn of_arguments(designated: Vec<Designated>) -> Vec<Self> {
-        let mut preopens: Vec<Self> = Vec::new();
-        for Designated { directory, handle, reach, write } in designated {
-            let access = if write { Access::Write } else { Access::Read };
-            let index = match preopens.iter().position(|known| known.directory == directory) {
-                Some(index) => index,
-                None => {
-                    let reach = Reach::default();
-                    preopens.push(Self { directory, handle, reach, origin: Origin::Argument });
-                    preopens.len() - 1
-                }
-            };
-            let known = &mut preopens[index].reach;
-            match reach {
-                Designation::Everything => known.all = known.all.max(Some(access)),
-                Designation::File { name, handle } => {
-                    known.names.push(Name { name, access, what: What::File(handle) });
-                }
-                Designation::Create { name } => {
-                    known.names.push(Name { name, access, what: What::Create });
-                }
-            }
-        }
-        // What lies in a directory that is open as a whole stays open beside a single entry.
-        for index in 0..preopens.len() {
-            let around = preopens
-                .iter()
-                .filter(|outer| preopens[index].directory.starts_with(&outer.directory))
-                .filter_map(|outer| outer.reach.all)
-                .max();
-            preopens[index].reach.all = around;
-        }
-        preopens
-    }
-}
-
-/// What a descriptor of the guest stands for.
-#[derive(Clone)]
-struct Node {
-    path: PathBuf,
-    reach: Arc<Reach>,
-    origin: Origin,
-    /// How many directories below the preopened one.
-    depth: u32,
-}
-
-/// The files of one call.
-pub struct Files {
-    gate: Gate,
-    preopens: Vec<(File, Node)>,
-    nodes: HashMap<u32, Node>,
-    quota: Arc<Quota>,
-    ctx: WasiFilesystemCtx,
-}
-
-impl Files {
-    /// The directories that one call has, and how much it may write in them.
-    pub fn new(gate: Gate, preopens: Vec<Preopen>, quota: Quota) -> Self {
-        let preopens = preopens.into_iter().map(|preopen| {
-            let Preopen { directory, handle, reach, origin } = preopen;
-            (handle, Node { path: directory, reach: Arc::new(reach), origin, depth: 0 })
-        });
-        Self {
-            gate,
-            preopens: preopens.collect(),
-            nodes: HashMap::new(),
-            quota: Arc::new(quota),
-            ctx: WasiFilesystemCtx::default(),
-        }
-    }
-
-    /// A directory of the call, or one beneath, opened; and what may be done there. `None`: the
-    /// call has no such directory, or not the whole of it.
-    pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
-        let around = |(_, node): &&(File, Node)| path.starts_with(&node.path);
-        let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
-        let (handle, node) =
-            whole.filter(around).max_by_key(|(_, node)| node.path.components().count())?;
-        let rest = path.strip_prefix(&node.path).ok()?;
-        let handle = handle.try_clone().ok()?;
-        let handle = match rest.as_os_str().is_empty() {
-            true => handle,
-            false => Dir::from_std_file(handle).open_dir(rest).ok()?.into_std_file(),
-        };
-        Some((handle, node.reach.all?))
+impl Judge for Gate {
+    fn allows(&self, wanted: FileUse) -> bool {
+        self.pass(wanted).is_ok()
     }
 }
 
@@ -356,8 +164,8 @@ impl Files {
 mod tests {
     use super::*;
 
-    fn ask(path: &str, access: Access, origin: Origin, opened_for: Access) -> FileAsk {
-        FileAsk { path: path.into(), access, origin, opened_for }
+    fn ask(path: &str, access: Access, origin: Origin, opened_for: Access) -> FileUse {
+        FileUse { path: path.into(), access, origin, opened_for }
     }
 
     #[test]
@@ -397,32 +205,6 @@ mod tests {
         ] {
             assert_eq!(ask.is_within(&grant), expected, "{ask:?}");
         }
-    }
-
-    #[test]
-    fn single_entries_keep_to_themselves_and_open_directories_stay_open() {
-        let folder = tempfile::tempdir().unwrap();
-        let designated = |directory: &str, reach, write| Designated {
-            directory: directory.into(),
-            handle: File::open(folder.path()).unwrap(),
-            reach,
-            write,
-        };
-        let create = |name: &str| Designation::Create { name: name.into() };
-        let preopens = Preopen::of_arguments(vec![
-            designated("/p", Designation::Everything, false),
-            designated("/p/out", create("a"), true),
-            designated("/p/out", create("b"), true),
-            designated("/q", create("c"), true),
-        ]);
-        let shape: Vec<_> = preopens
-            .iter()
-            .map(|p| (p.directory.to_str().unwrap(), p.reach.all, p.reach.names.len()))
-            .collect();
-        assert_eq!(
-            shape,
-            [("/p", Some(Access::Read), 0), ("/p/out", Some(Access::Read), 2), ("/q", None, 1)]
-        );
     }
 
     #[test]

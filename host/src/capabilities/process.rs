@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_confine::{Command, Ended, Fault, Output as Ran, Place};
+use portcullis_files::Access;
 use serde::Deserialize;
 use tokio_util::task::AbortOnDropHandle;
 use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
-use crate::capabilities::files::Access;
 use crate::capabilities::{Capability, Grants, Named};
 use crate::gate::Ask;
 use crate::sandbox::State;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use portcullis_cache::Cache;
 use portcullis_confine::Commands;
+use portcullis_files::{Files, FilesData, FilesView, Preopen, Quota};
 use tokio::sync::broadcast::Sender;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
@@ -18,8 +20,6 @@ use super::limiter::Limiter;
 pub use super::output::Output;
 use crate::bindings::portcullis::plugin::{cache, process, request, settings, store};
 use crate::bindings::types::Answer;
-use crate::cache::Cache;
-use crate::capabilities::files::{Files, FilesData, FilesView, Preopen, Quota};
 use crate::capabilities::http::Http;
 use crate::capabilities::{Capability, Grants};
 use crate::engine::{Limits, size};

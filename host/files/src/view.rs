@@ -1,5 +1,5 @@
-//! What a guest may do with its files: each path is judged against what its descriptor reaches,
-//! and asked for at the gate.
+//! What a guest may do with its files: each path is held against what its descriptor reaches, and
+//! put to the judge.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
+use super::preopen::{Reach, What};
 use super::quota::Metered;
-use super::{Access, FileAsk, Files, Node, Origin, Reach, What};
+use super::{Access, FileUse, Files, Node, Origin};
 
 /// How the linker finds the files of a call.
 pub struct FilesData;
@@ -95,22 +96,22 @@ impl<'a> FilesView<'a> {
     }
 
     pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<()> {
-        let ask = FileAsk {
+        let wanted = FileUse {
             path: target.path.clone(),
             access,
             origin: target.origin,
             opened_for: target.opened_for,
         };
-        match self.files.gate.pass(ask) {
-            Ok(_permit) => Ok(()),
-            Err(_denied) if target.reached.is_some() && target.opened_for < access => {
-                Err(ErrorCode::ReadOnly.into())
-            }
-            Err(_denied) => Err(ErrorCode::NotPermitted.into()),
+        if self.files.judge.allows(wanted) {
+            Ok(())
+        } else if target.reached.is_some() && target.opened_for < access {
+            Err(ErrorCode::ReadOnly.into())
+        } else {
+            Err(ErrorCode::NotPermitted.into())
         }
     }
 
-    /// A target that lies in a directory of ours, asked for at the gate.
+    /// A target that lies in a directory of ours, asked for.
     pub(super) fn may(
         &self,
         fd: &Resource<Descriptor>,
@@ -149,7 +150,8 @@ impl<'a> FilesView<'a> {
             depth: node.depth,
             reached: None,
         };
-        self.ask(&target, Access::Read)
+        self.ask(&target, Access::Read)?;
+        Err(ErrorCode::NotPermitted.into())
     }
 
     /// Takes a new entry from the quota.

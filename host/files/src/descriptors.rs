@@ -15,7 +15,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
-use super::judge::{FilesView, Reached, perms};
+use super::view::{FilesView, Reached, perms};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;

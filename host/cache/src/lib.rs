@@ -6,11 +6,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
+use portcullis_records::Records;
 use quick_cache::sync::Cache as Memory;
 
-use portcullis_records::Records;
-
-/// The cached values of one plugin.
+/// Values that can be made anew, each under its key.
 pub struct Cache {
     memory: Memory<String, Value, ByBytes>,
     disk: Option<(Records, u64)>,

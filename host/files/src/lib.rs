@@ -1,0 +1,135 @@
+//! A `wasi:filesystem` whose every use of a path is put to a judge, with quotas on what is written.
+//!
+//! A guest finds the directories that it is given ([`Preopen`]), each as a whole or with single
+//! entries only. What it opens, makes, changes or removes there is asked for first ([`Judge`]),
+//! opened from the handle of its directory, and taken from the [`Quota`]. Links are never made.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
+
+mod descriptors;
+mod preopen;
+mod quota;
+mod view;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use serde::Deserialize;
+use wasmtime_wasi::filesystem::WasiFilesystemCtx;
+
+pub use preopen::Preopen;
+use preopen::Reach;
+pub use quota::Quota;
+pub use view::{FilesData, FilesView};
+
+/// Says what may be done with which file. It is asked anew each time, also about what the guest
+/// cannot reach, and may keep a record of that.
+pub trait Judge: Send + Sync + 'static {
+    /// Whether this may be done. Where [`FileUse::origin`] is [`Origin::Beside`] it is not done
+    /// whatever the answer.
+    fn allows(&self, wanted: FileUse) -> bool;
+}
+
+/// To read, or to write as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Contents, names and metadata.
+    Read,
+    /// Also to change, make and remove.
+    Write,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// One file or directory that a guest would open, make, change or remove.
+#[derive(Debug)]
+pub struct FileUse {
+    /// Its absolute path, as the guest spells it.
+    pub path: PathBuf,
+    /// To do what.
+    pub access: Access,
+    /// Because of what.
+    pub origin: Origin,
+    /// What the directory was opened for.
+    pub opened_for: Access,
+}
+
+/// By what right a directory is open to a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// An argument of the call names it.
+    Argument,
+    /// It is one of the session's roots.
+    Root,
+    /// The operator names it.
+    Directory,
+    /// Nothing does: it lies beside what an argument names.
+    Beside,
+}
+
+/// The files of one call.
+pub struct Files {
+    judge: Box<dyn Judge>,
+    preopens: Vec<(File, Node)>,
+    nodes: HashMap<u32, Node>,
+    quota: Arc<Quota>,
+    ctx: WasiFilesystemCtx,
+}
+
+impl Files {
+    /// The directories that one call has, and how much it may write in them.
+    pub fn new(judge: impl Judge, preopens: Vec<Preopen>, quota: Quota) -> Self {
+        let preopens = preopens.into_iter().map(|preopen| {
+            let Preopen { directory, handle, reach, origin } = preopen;
+            (handle, Node { path: directory, reach: Arc::new(reach), origin, depth: 0 })
+        });
+        Self {
+            judge: Box::new(judge),
+            preopens: preopens.collect(),
+            nodes: HashMap::new(),
+            quota: Arc::new(quota),
+            ctx: WasiFilesystemCtx::default(),
+        }
+    }
+
+    /// A directory of the call, or one beneath, opened; and what may be done there. `None`: the
+    /// call has no such directory, or not the whole of it.
+    pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
+        let around = |(_, node): &&(File, Node)| path.starts_with(&node.path);
+        let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
+        let (handle, node) =
+            whole.filter(around).max_by_key(|(_, node)| node.path.components().count())?;
+        let rest = path.strip_prefix(&node.path).ok()?;
+        let handle = handle.try_clone().ok()?;
+        let handle = match rest.as_os_str().is_empty() {
+            true => handle,
+            false => Dir::from_std_file(handle).open_dir(rest).ok()?.into_std_file(),
+        };
+        Some((handle, node.reach.all?))
+    }
+}
+
+/// What a descriptor of the guest stands for.
+#[derive(Clone)]
+struct Node {
+    path: PathBuf,
+    reach: Arc<Reach>,
+    origin: Origin,
+    /// How many directories below the preopened one.
+    depth: u32,
+}
+
+#[cfg(test)]
+mod tests;
