@@ -5,30 +5,42 @@
 
 #![forbid(unsafe_code)]
 
+mod blueprint;
 mod cursor;
 mod fault;
+mod graph;
 mod header;
 mod layout;
+mod markdown;
 mod natives;
 mod object;
 mod pins;
 mod properties;
 mod registry;
+mod render;
 mod summary;
+mod t3d;
 mod tables;
 mod tags;
 mod text;
+mod titles;
 mod value;
 mod version;
+mod visible;
 
+pub use blueprint::{Blueprint, Component, Variable};
 pub use fault::{Fault, Warning};
+pub use graph::{Graph, Link, Node, NodePin};
 pub use header::Header;
 pub use object::{Object, Package, get};
 pub use pins::{Pin, PinRef};
 pub use registry::{Asset, Dependency, Strength};
+pub use render::Render;
 pub use summary::{Summary, flags};
+pub use t3d::{T3d, Told};
 pub use tables::{Export, Import, Index, Name};
 pub use value::{Container, Label, PinType, Property, SoftPath, Struct, Text, Value};
+pub use visible::visible;
 pub use version::{Engine, Versions, custom, ue4, ue5};
 
 use cursor::Cursor;

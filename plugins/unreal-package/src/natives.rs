@@ -96,7 +96,7 @@ fn shape(name: &str) -> Option<Shape> {
             ("UpperBound", I32),
         ],
         "GameplayEffectVersion" => &[("CurrentVersion", U8)],
-        "PointerToUberGraphFrame" | "KeyHandleMap" => &[],
+        "KeyHandleMap" => &[],
         _ => return None,
     })
 }

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 const WHAT: &str = "pin";
 
 /// A pin, by the node it is of and its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PinRef {
     /// The node.
     pub node: Index,

@@ -153,3 +153,60 @@ pub struct PinType<'a> {
     /// Not to be changed.
     pub constant: bool,
 }
+
+impl<'a> Value<'a> {
+    /// A whole number.
+    pub fn number(&self) -> Option<i64> {
+        if let Self::Int(number) = self { Some(*number) } else { None }
+    }
+
+    /// A number with or without a fraction.
+    pub fn real(&self) -> Option<f64> {
+        if let Self::Float(number) = self { Some(*number) } else { None }
+    }
+
+    /// An object that is there.
+    pub fn object(&self) -> Option<Index> {
+        if let Self::Object(object) = self { (object.0 != 0).then_some(*object) } else { None }
+    }
+
+    /// A string.
+    pub fn string(&self) -> Option<&Cow<'a, str>> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
+    /// A name, also one of an enumeration.
+    pub fn name(&self) -> Option<Name> {
+        if let Self::Name(name) | Self::Enum(name) = self { Some(*name) } else { None }
+    }
+
+    /// A text.
+    pub fn text(&self) -> Option<&Text<'a>> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The items of an array or a set; none of anything else.
+    pub fn items(&self) -> &[Self] {
+        if let Self::List(items) = self { items } else { &[] }
+    }
+
+    /// The members of a structure; none of anything else.
+    pub fn fields(&self) -> &[Property<'a>] {
+        if let Self::Struct(value) = self { &value.fields } else { &[] }
+    }
+
+    /// The type of a pin.
+    pub fn pin_type(&self) -> Option<&PinType<'a>> {
+        if let Self::PinType(kind) = self { Some(kind) } else { None }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// What it says in the language it was written in; nothing where that is put together.
+    pub fn source(&self) -> &str {
+        match self {
+            Self::Invariant(source) | Self::Base { source, .. } => source,
+            Self::Empty | Self::Entry(..) | Self::Format(..) | Self::Formed(_) => "",
+        }
+    }
+}
