@@ -62,9 +62,7 @@ impl Package<'_> {
     fn blueprint(&self, index: Index, render: &Render<'_, '_>, package: &str) -> Blueprint {
         let header = &self.header;
         let object = self.object(index);
-        let path = |object: Index| {
-            visible(&header.path(object, package), 1024, false).into_owned()
-        };
+        let path = |object: Index| visible(&header.path(object, package), 1024, false).into_owned();
         let items = |name| object.get(header, name).map_or(&[][..], Value::items);
         let parent = object.get(header, "ParentClass").and_then(Value::object);
         let interfaces = items("ImplementedInterfaces").iter().filter_map(|interface| {
@@ -102,7 +100,11 @@ impl Package<'_> {
     }
 
     /// The nodes of the tree of components that belong to a Blueprint.
-    fn components(&self, blueprint: &Object<'_>, path: &impl Fn(Index) -> String) -> Vec<Component> {
+    fn components(
+        &self,
+        blueprint: &Object<'_>,
+        path: &impl Fn(Index) -> String,
+    ) -> Vec<Component> {
         let header = &self.header;
         let tree = blueprint.get(header, "SimpleConstructionScript").and_then(Value::object);
         let Some(tree) = tree else { return Vec::new() };
@@ -130,9 +132,9 @@ impl Package<'_> {
                 let template = object.get(header, "ComponentTemplate").and_then(Value::object);
                 let class = object.get(header, "ComponentClass").and_then(Value::object);
                 let native = object.get(header, "ParentComponentOrVariableName");
-                let native = native.and_then(Value::name).map(|name| {
-                    visible(&header.name(name), 256, false).into_owned()
-                });
+                let native = native
+                    .and_then(Value::name)
+                    .map(|name| visible(&header.name(name), 256, false).into_owned());
                 Component {
                     name: name(object).unwrap_or_default(),
                     class: class.map(path).unwrap_or_else(|| {

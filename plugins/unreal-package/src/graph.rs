@@ -91,9 +91,10 @@ impl<'a> Package<'a> {
                 Graph {
                     name: visible(&header.path_within(graph), 1024, false)
                         .split_once(':')
-                        .map_or_else(|| header.object_name(graph).into_owned(), |(_, name)| {
-                            name.to_owned()
-                        }),
+                        .map_or_else(
+                            || header.object_name(graph).into_owned(),
+                            |(_, name)| name.to_owned(),
+                        ),
                     class: visible(&header.class_name(graph), 256, false).into_owned(),
                     role: roles.get(&graph).copied().unwrap_or_default(),
                     nodes: self.nodes(&inside, package),
@@ -106,9 +107,11 @@ impl<'a> Package<'a> {
     fn roles(&self) -> HashMap<Index, &'static str> {
         let header = &self.header;
         let mut roles = HashMap::new();
-        let tops = header.exports.iter().enumerate().filter(|(_, export)| {
-            header.object_name(export.class).ends_with("Blueprint")
-        });
+        let tops = header
+            .exports
+            .iter()
+            .enumerate()
+            .filter(|(_, export)| header.object_name(export.class).ends_with("Blueprint"));
         for (position, _) in tops {
             let blueprint = self.object(Index::of_export(position));
             for (list, role) in [
@@ -146,9 +149,8 @@ impl<'a> Package<'a> {
         }
         read.iter()
             .map(|(index, object, pins)| {
-                let number = |name| {
-                    object.get(header, name).and_then(Value::number).unwrap_or_default()
-                };
+                let number =
+                    |name| object.get(header, name).and_then(Value::number).unwrap_or_default();
                 Node {
                     name: visible(&header.object_name(*index), 512, false).into_owned(),
                     class: visible(&header.class_name(*index), 256, false).into_owned(),
@@ -204,9 +206,8 @@ impl<'a> Package<'a> {
     fn pin_object(&self, index: Index) -> Pin<'a> {
         let header = &self.header;
         let object = self.object(index);
-        let string = |name| {
-            object.get(header, name).and_then(Value::string).cloned().unwrap_or_default()
-        };
+        let string =
+            |name| object.get(header, name).and_then(Value::string).cloned().unwrap_or_default();
         let is_true = |name| object.get(header, name) == Some(&Value::Bool(true));
         let reference = |pin: Index| PinRef { node: header.outer(pin), pin: id(pin) };
         let references = |name| {

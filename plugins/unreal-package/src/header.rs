@@ -10,6 +10,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
+/// How much more of a file is asked for while nothing says how much is needed, in bytes.
+const STEP: u64 = 16 * 1024;
 /// How deeply objects are nested in one another at most.
 const MAX_NESTING: usize = 64;
 
@@ -49,7 +51,19 @@ impl<'a> Header<'a> {
     ///
     /// Where there is nothing to read. A fault in one table is a warning.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
-        let summary = Summary::read(bytes, file_len)?;
+        let summary = Summary::read(bytes, file_len).map_err(|fault| match fault {
+            // Where the header ends is not known yet.
+            Fault::NeedMore { bytes } => {
+                Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) }
+            }
+            fault @ (Fault::LfsPointer { .. }
+            | Fault::NotAPackage
+            | Fault::BigEndian
+            | Fault::Unversioned
+            | Fault::TooOld { .. }
+            | Fault::TooNew { .. }
+            | Fault::Damaged { .. }) => fault,
+        })?;
         let whole = Cursor::new(bytes, file_len);
         let mut header = Self { summary, ..Self::default() };
         let names = tables::names(&whole, &header.summary);

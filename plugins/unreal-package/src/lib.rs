@@ -23,10 +23,13 @@ mod t3d;
 mod tables;
 mod tags;
 mod text;
+mod thumbnails;
 mod titles;
 mod value;
 mod version;
 mod visible;
+#[cfg(feature = "writer")]
+pub mod writer;
 
 pub use blueprint::{Blueprint, Component, Variable};
 pub use fault::{Fault, Warning};
@@ -39,9 +42,10 @@ pub use render::Render;
 pub use summary::{Summary, flags};
 pub use t3d::{T3d, Told};
 pub use tables::{Export, Import, Index, Name};
+pub use thumbnails::Thumbnail;
 pub use value::{Container, Label, PinType, Property, SoftPath, Struct, Text, Value};
-pub use visible::visible;
 pub use version::{Engine, Versions, custom, ue4, ue5};
+pub use visible::visible;
 
 use cursor::Cursor;
 use fault::Stop;

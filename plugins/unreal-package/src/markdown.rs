@@ -146,7 +146,7 @@ fn plain(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\t' => out.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '!' => {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '#' | '|' | '!' => {
                 out.push('\\');
                 out.push(c);
             }

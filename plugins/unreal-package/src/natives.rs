@@ -44,7 +44,10 @@ const fn turn(field: Field) -> [(&'static str, Field); 3] {
 fn shape(name: &str) -> Option<Shape> {
     use Field::{Double, I32, I64, Name, Real, Single, U8, U32};
     Some(match name {
-        "Vector" | "Vector_NetQuantize" | "Vector_NetQuantize10" | "Vector_NetQuantize100"
+        "Vector"
+        | "Vector_NetQuantize"
+        | "Vector_NetQuantize10"
+        | "Vector_NetQuantize100"
         | "Vector_NetQuantizeNormal" => &const { xyz(Real) },
         "Vector3f" => &const { xyz(Single) },
         "Vector3d" => &const { xyz(Double) },
@@ -135,7 +138,9 @@ impl Layout {
         }
         Ok(Some(Native::Value(match name {
             "Guid" => Value::Guid(Guid::read(cursor)?),
-            "SoftObjectPath" | "SoftClassPath" | "StringAssetReference"
+            "SoftObjectPath"
+            | "SoftClassPath"
+            | "StringAssetReference"
             | "StringClassReference" => self.soft_path(cursor)?,
             "GameplayTagContainer" => {
                 let count = cursor.count(WHAT, 8)?;
@@ -160,11 +165,7 @@ impl Layout {
         })))
     }
 
-    fn shaped<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        shape: Shape,
-    ) -> Result<Vec<Property<'a>>, Stop> {
+    fn shaped<'a>(&self, cursor: &mut Cursor<'a>, shape: Shape) -> Result<Vec<Property<'a>>, Stop> {
         shape
             .iter()
             .map(|(name, field)| {
@@ -221,11 +222,7 @@ impl Layout {
         Ok(fields)
     }
 
-    fn per_platform<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-        field: Field,
-    ) -> Result<Value<'a>, Stop> {
+    fn per_platform<'a>(&self, cursor: &mut Cursor<'a>, field: Field) -> Result<Value<'a>, Stop> {
         let cooked = cursor.flag(WHAT)?;
         let default = self.field(cursor, field)?;
         let mut values = vec![(Value::Bool(true), default)];

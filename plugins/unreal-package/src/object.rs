@@ -64,6 +64,11 @@ impl<'a> Package<'a> {
         Ok(Self { header: Header::read(bytes, bytes.len() as u64)?, bytes })
     }
 
+    /// All of the file.
+    pub(crate) fn whole(&self) -> Cursor<'a> {
+        Cursor::new(self.bytes, self.bytes.len() as u64)
+    }
+
     /// The object of an export. What cannot be read is among its warnings.
     pub fn object(&self, export: Index) -> Object<'a> {
         let mut object = Object::default();
@@ -79,14 +84,15 @@ impl<'a> Package<'a> {
             return Err(Stop::Damaged { what: "reference to an object", at: 0 });
         };
         let (start, end) = (export.offset, export.offset.saturating_add(export.size));
-        let whole = Cursor::new(self.bytes, self.bytes.len() as u64);
+        let whole = self.whole();
         if start >= self.bytes.len() as u64 && export.size > 0 {
             return Err(Stop::Damaged { what: "data in another file (.uexp)", at: start });
         }
         let mut cursor = whole.part("object", start, end)?;
         if let Some((script, _)) = export.script {
             cursor = whole.part("object", start + script, end)?;
-        } else if header.class_name(index).ends_with("AssetImportData") && !header.summary.is_stripped()
+        } else if header.class_name(index).ends_with("AssetImportData")
+            && !header.summary.is_stripped()
         {
             // Where the sources are comes first, as JSON.
             cursor.skip_string("sources of an import")?;
@@ -129,7 +135,7 @@ impl<'a> Package<'a> {
     /// The actors of a level, where its list of them can be read: in the order of the list.
     pub fn actors(&self, level: Index) -> Option<Vec<Index>> {
         let (at, len) = self.object(level).native?;
-        let whole = Cursor::new(self.bytes, self.bytes.len() as u64);
+        let whole = self.whole();
         let list = whole.part("actors", at, at + len).ok()?;
         // Until 4.19 the list says first whose it is.
         [0, 4].into_iter().find_map(|skipped| {

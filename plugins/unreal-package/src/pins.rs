@@ -199,10 +199,7 @@ impl Layout {
     }
 
     /// The type of the values of a map.
-    fn terminal<'a>(
-        &self,
-        cursor: &mut Cursor<'a>,
-    ) -> Result<(Label<'a>, Label<'a>, Index), Stop> {
+    fn terminal<'a>(&self, cursor: &mut Cursor<'a>) -> Result<(Label<'a>, Label<'a>, Index), Stop> {
         let what = "type of the values of a map";
         let terminal =
             (self.pin_label(cursor)?, self.pin_label(cursor)?, Index::read(cursor, what)?);

@@ -99,16 +99,13 @@ impl<'h, 'a> Decoder<'h, 'a> {
             }
             "TextProperty" => Value::Text(Box::new(self.layout.text(cursor, depth)?)),
             "ObjectProperty" | "ClassProperty" | "WeakObjectProperty" | "InterfaceProperty"
-            | "ObjectPtrProperty" | "ClassPtrProperty" => {
-                Value::Object(Index::read(cursor, WHAT)?)
-            }
+            | "ObjectPtrProperty" | "ClassPtrProperty" => Value::Object(Index::read(cursor, WHAT)?),
             "LazyObjectProperty" => Value::Guid(crate::Guid::read(cursor)?),
             "SoftObjectProperty" | "SoftClassProperty" => self.layout.soft_path(cursor)?,
-            "AssetObjectProperty" | "AssetClassProperty" => {
-                Value::String(cursor.string(WHAT)?)
-            }
+            "AssetObjectProperty" | "AssetClassProperty" => Value::String(cursor.string(WHAT)?),
             "DelegateProperty" => self.delegate(cursor)?,
-            "MulticastDelegateProperty" | "MulticastInlineDelegateProperty"
+            "MulticastDelegateProperty"
+            | "MulticastInlineDelegateProperty"
             | "MulticastSparseDelegateProperty" => {
                 let count = cursor.count(WHAT, 12)?;
                 let delegates = (0..count).map(|_| self.delegate(cursor));

@@ -163,9 +163,11 @@ pub fn dependencies<'a>(
     flags: &Flags<'_>,
 ) -> Vec<Dependency<'a>> {
     let mut found = Vec::new();
-    let hard = header.imports.iter().enumerate().filter(|(_, import)| {
-        import.outer.0 == 0 && header.is_named(import.class, "Package")
-    });
+    let hard = header
+        .imports
+        .iter()
+        .enumerate()
+        .filter(|(_, import)| import.outer.0 == 0 && header.is_named(import.class, "Package"));
     for (position, import) in hard {
         let used = flags.imports.as_ref().and_then(|used| used.get(position));
         let package = header.name(import.name);

@@ -87,9 +87,8 @@ impl Package<'_> {
     fn class_defaults(&self, asset: Index) -> Vec<Index> {
         let class = format!("Default__{}_C", self.header.object_name(asset));
         let exports = self.header.exports.iter().enumerate();
-        let found = exports.filter(|(_, export)| {
-            export.outer.0 == 0 && self.header.name(export.name) == class
-        });
+        let found = exports
+            .filter(|(_, export)| export.outer.0 == 0 && self.header.name(export.name) == class);
         found.map(|(position, _)| Index::of_export(position)).collect()
     }
 }

@@ -100,8 +100,7 @@ pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a
     let what = "names";
     let hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
     let mut cursor = whole.from(what, summary.names.offset.into())?;
-    let count =
-        cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
+    let count = cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
     let mut names = Vec::with_capacity(count);
     for _ in 0..count {
         let name = cursor.string(what)?;

@@ -67,14 +67,7 @@ fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, Stop> {
     if flags & 0x04 != 0 {
         extensions(cursor)?;
     }
-    Ok(Tag {
-        name,
-        kind,
-        size,
-        index,
-        truth: flags & 0x10 != 0,
-        native: Some(flags & 0x08 != 0),
-    })
+    Ok(Tag { name, kind, size, index, truth: flags & 0x10 != 0, native: Some(flags & 0x08 != 0) })
 }
 
 fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<Type, Stop> {
