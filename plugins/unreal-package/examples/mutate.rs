@@ -1,0 +1,155 @@
+//! Reads packages that have been damaged in many ways: nothing may panic, take long or take much memory.
+//!
+//! `mutate DIR SECONDS [SEED]` damages each package of the folder, and packages of every version.
+
+// A counting allocator cannot be had otherwise.
+#![allow(unsafe_code, reason = "`GlobalAlloc` is an unsafe trait")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    error::Error,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+use unreal_package::{Index, Package, writer};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes of memory for each byte of a file that are too many.
+const TOO_MUCH: usize = 64;
+/// What a reader may take whatever the file is.
+const BASE: usize = 4 << 20;
+/// How long a file may take.
+const TOO_LONG: Duration = Duration::from_millis(1000);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let usage = "mutate DIR SECONDS [SEED]";
+    let folder = arguments.next().ok_or(usage)?;
+    let seconds: u64 = arguments.next().ok_or(usage)?.parse()?;
+    let seed: u64 = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
+    let mut files = Vec::new();
+    collect(Path::new(&folder), &mut files)?;
+    for profile in writer::PROFILES {
+        let mut draft = writer::blueprint(*profile, "/Game/X", "/Script/Engine.Actor");
+        files.push(draft.soft("/Game/Y").thumbnail("X", b"\x89PNG\r\n\x1a\n").bytes());
+    }
+    files.retain(|file| file.len() < 200_000);
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let (mut runs, mut read, mut longest, mut largest) = (0_u64, 0_u64, Duration::ZERO, 0_usize);
+    while Instant::now() < until {
+        let mut file = files[random.below(files.len())].clone();
+        damage(&mut file, &mut random);
+        let before = NOW.load(Relaxed);
+        MOST.store(before, Relaxed);
+        let started = Instant::now();
+        let is_read = read_all(&file);
+        let (took, memory) = (started.elapsed(), MOST.load(Relaxed) - before);
+        runs += 1;
+        read += u64::from(is_read);
+        longest = longest.max(took);
+        largest = largest.max(memory);
+        if took > TOO_LONG || memory > BASE + TOO_MUCH * file.len() {
+            let kept = std::env::temp_dir().join("unreal-package-mutated.uasset");
+            fs::write(&kept, &file)?;
+            let (length, kept) = (file.len(), kept.display());
+            return Err(format!("{length} bytes took {took:?} and {memory} bytes: {kept}").into());
+        }
+    }
+    println!("{runs} damaged files, {read} still read; at most {longest:?} and {largest} bytes");
+    Ok(())
+}
+
+fn collect(path: &Path, files: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            collect(&entry?.path(), files)?;
+        }
+    } else if path.extension().is_some_and(|end| end == "uasset" || end == "umap") {
+        files.push(fs::read(path)?);
+    }
+    Ok(())
+}
+
+/// Everything the reader can do with a file.
+fn read_all(file: &[u8]) -> bool {
+    let Ok(package) = Package::read(file) else { return false };
+    package.markdown("/Game/X", 1 << 18);
+    package.thumbnails();
+    for position in 0..package.header.exports.len().min(200) {
+        let index = Index::of_export(position);
+        package.actors(index);
+        if package.header.outer(index).0 == 0 {
+            package.t3d(index, "/Game/X", 1 << 18);
+        }
+    }
+    true
+}
+
+fn damage(file: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        if file.len() < 8 {
+            return;
+        }
+        // Most of what decides is in the header.
+        let reach = if random.below(2) == 0 { file.len().min(2048) } else { file.len() };
+        let at = random.below(reach.saturating_sub(4).max(1));
+        match random.below(6) {
+            0 => file[at] = u8::try_from(random.below(256)).unwrap_or(0),
+            1 => file[at] ^= 1 << random.below(8),
+            2 => {
+                let numbers = [0, 1, -1, i32::MAX, i32::MIN, 0x0010_0000, 255, 65_536];
+                let number = numbers[random.below(numbers.len())];
+                file[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            }
+            3 => file.truncate(at),
+            4 => {
+                let (from, len) = (random.below(reach), random.below(64));
+                let piece: Vec<u8> = file.iter().skip(from).take(len).copied().collect();
+                let end = (at + piece.len()).min(file.len());
+                file.splice(at..end, piece);
+            }
+            _ => {
+                let other = random.below(reach.saturating_sub(4).max(1));
+                let number: [u8; 4] = file[other..other + 4].try_into().expect("it is four bytes");
+                file[at..at + 4].copy_from_slice(&number);
+            }
+        }
+    }
+}
+
+/// Xorshift: the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most.max(1) as u64).unwrap_or(0)
+    }
+}

@@ -1,0 +1,199 @@
+//! A cursor that reads little-endian values and never past what it was given.
+
+use crate::fault::Stop;
+use std::borrow::Cow;
+
+/// The longest string that is read, in characters of one or two bytes.
+const MAX_STRING: usize = 1 << 20;
+
+/// A place in a file of which perhaps only the beginning is in memory.
+#[derive(Clone)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where what is read ends: the file's length, or that of a part of it.
+    end: u64,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the beginning of a file of that length; `bytes` is all of it or its beginning.
+    pub fn new(bytes: &'a [u8], file_len: u64) -> Self {
+        let end = file_len.max(bytes.len() as u64);
+        Self { bytes, at: 0, end }
+    }
+
+    /// The part from `start` to `end`, or what is wrong with it.
+    pub fn part(&self, what: &'static str, start: u64, end: u64) -> Result<Self, Stop> {
+        if start > end || end > self.end {
+            return Err(Stop::Damaged { what, at: start });
+        }
+        let Ok(at) = usize::try_from(start) else {
+            return Err(Stop::Damaged { what, at: start });
+        };
+        if end > self.bytes.len() as u64 {
+            return Err(Stop::Short { until: end });
+        }
+        Ok(Self { bytes: self.bytes, at, end })
+    }
+
+    /// The same file from that offset on.
+    pub fn from(&self, what: &'static str, offset: i64) -> Result<Self, Stop> {
+        match u64::try_from(offset) {
+            Ok(start) if start <= self.end => {
+                let at = usize::try_from(start).map_err(|_| Stop::Damaged { what, at: start })?;
+                Ok(Self { bytes: self.bytes, at, end: self.end })
+            }
+            Ok(at) => Err(Stop::Damaged { what, at }),
+            Err(_) => Err(Stop::Damaged { what, at: self.at as u64 }),
+        }
+    }
+
+    /// How far into the file.
+    pub fn at(&self) -> u64 {
+        self.at as u64
+    }
+
+    /// How many bytes are left to read.
+    pub fn left(&self) -> u64 {
+        self.end.saturating_sub(self.at as u64)
+    }
+
+    /// A complaint about this place.
+    pub fn damaged(&self, what: &'static str) -> Stop {
+        Stop::Damaged { what, at: self.at as u64 }
+    }
+
+    /// That many bytes.
+    pub fn take(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], Stop> {
+        if len as u64 > self.left() {
+            return Err(self.damaged(what));
+        }
+        let end = self.at + len;
+        let Some(taken) = self.bytes.get(self.at..end) else {
+            return Err(Stop::Short { until: end as u64 });
+        };
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Stop> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(what, N)?);
+        Ok(array)
+    }
+
+    pub fn skip(&mut self, what: &'static str, len: usize) -> Result<(), Stop> {
+        self.take(what, len).map(drop)
+    }
+
+    pub fn u8(&mut self, what: &'static str) -> Result<u8, Stop> {
+        self.array::<1>(what).map(|[byte]| byte)
+    }
+
+    pub fn i8(&mut self, what: &'static str) -> Result<i8, Stop> {
+        self.array(what).map(i8::from_le_bytes)
+    }
+
+    pub fn u16(&mut self, what: &'static str) -> Result<u16, Stop> {
+        self.array(what).map(u16::from_le_bytes)
+    }
+
+    pub fn i16(&mut self, what: &'static str) -> Result<i16, Stop> {
+        self.array(what).map(i16::from_le_bytes)
+    }
+
+    pub fn u32(&mut self, what: &'static str) -> Result<u32, Stop> {
+        self.array(what).map(u32::from_le_bytes)
+    }
+
+    pub fn i32(&mut self, what: &'static str) -> Result<i32, Stop> {
+        self.array(what).map(i32::from_le_bytes)
+    }
+
+    pub fn u64(&mut self, what: &'static str) -> Result<u64, Stop> {
+        self.array(what).map(u64::from_le_bytes)
+    }
+
+    pub fn i64(&mut self, what: &'static str) -> Result<i64, Stop> {
+        self.array(what).map(i64::from_le_bytes)
+    }
+
+    pub fn f32(&mut self, what: &'static str) -> Result<f32, Stop> {
+        self.array(what).map(f32::from_le_bytes)
+    }
+
+    pub fn f64(&mut self, what: &'static str) -> Result<f64, Stop> {
+        self.array(what).map(f64::from_le_bytes)
+    }
+
+    /// A truth value as archives store it: four bytes that hold 0 or 1.
+    pub fn flag(&mut self, what: &'static str) -> Result<bool, Stop> {
+        match self.u32(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.damaged(what)),
+        }
+    }
+
+    /// How many things follow, each of which takes at least `least` bytes.
+    pub fn count(&mut self, what: &'static str, least: usize) -> Result<usize, Stop> {
+        let count = self.i32(what)?;
+        self.checked_count(what, count, least)
+    }
+
+    /// A count read elsewhere, checked against what is left here.
+    pub fn checked_count(
+        &self,
+        what: &'static str,
+        count: i32,
+        least: usize,
+    ) -> Result<usize, Stop> {
+        let Ok(count) = usize::try_from(count) else {
+            return Err(self.damaged(what));
+        };
+        let bytes = (count as u64).saturating_mul(least as u64);
+        if bytes > self.left() {
+            return Err(self.damaged(what));
+        }
+        let until = self.at as u64 + bytes;
+        if until > self.bytes.len() as u64 {
+            return Err(Stop::Short { until });
+        }
+        Ok(count)
+    }
+
+    /// A string: its length with the NUL, negative for UTF-16, and the characters.
+    pub fn string(&mut self, what: &'static str) -> Result<Cow<'a, str>, Stop> {
+        let length = self.i32(what)?;
+        let units = length.unsigned_abs() as usize;
+        if units > MAX_STRING {
+            return Err(self.damaged(what));
+        }
+        if length >= 0 {
+            let bytes = self.take(what, units)?;
+            let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+            return Ok(match std::str::from_utf8(text) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => text.iter().copied().map(char::from).collect(),
+            });
+        }
+        let bytes = self.take(what, units * 2)?;
+        let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        let mut text: String =
+            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        if text.ends_with('\0') {
+            text.pop();
+        }
+        Ok(Cow::Owned(text))
+    }
+
+    /// Passes over a string.
+    pub fn skip_string(&mut self, what: &'static str) -> Result<(), Stop> {
+        let length = self.i32(what)?;
+        let units = length.unsigned_abs() as usize;
+        if units > MAX_STRING {
+            return Err(self.damaged(what));
+        }
+        self.skip(what, if length < 0 { units * 2 } else { units })
+    }
+}

@@ -1,0 +1,129 @@
+//! Why a file cannot be read as a package, in words for whoever has the file.
+
+use std::{error::Error, fmt};
+
+/// Why there is nothing to read in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// More of the file is needed: its first `bytes` bytes.
+    NeedMore {
+        /// From the beginning of the file; never more than its length.
+        bytes: u64,
+    },
+    /// Git LFS keeps the asset elsewhere; this is only the note that says so.
+    LfsPointer {
+        /// How large the asset is, if the note says.
+        size: Option<u64>,
+    },
+    /// It does not begin as packages do.
+    NotAPackage,
+    /// A package of a big-endian console.
+    BigEndian,
+    /// Cooked for a packaged game, without version numbers.
+    Unversioned,
+    /// Saved by Unreal Engine 3 or by a test version of 4 that no later engine reads either.
+    TooOld {
+        /// The version of the file format.
+        legacy: i32,
+        /// The version of Unreal Engine 4's objects.
+        ue4: i32,
+    },
+    /// Saved by an engine newer than this reader.
+    TooNew {
+        /// The version of the file format, which counts down.
+        legacy: i32,
+        /// The version of Unreal Engine 5's objects.
+        ue5: i32,
+    },
+    /// The summary, without which nothing is found, says something impossible.
+    Damaged {
+        /// What was being read.
+        what: &'static str,
+        /// Where in the file, in bytes.
+        at: u64,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NeedMore { bytes } => write!(f, "the first {bytes} bytes of the file are needed"),
+            Self::LfsPointer { size: Some(size) } => write!(
+                f,
+                "only a Git LFS pointer to {size} bytes is here: run `git lfs pull` to get the asset"
+            ),
+            Self::LfsPointer { size: None } => {
+                f.write_str("only a Git LFS pointer is here: run `git lfs pull` to get the asset")
+            }
+            Self::NotAPackage => f.write_str(
+                "it does not begin like an Unreal package: it is encrypted, damaged or something else",
+            ),
+            Self::BigEndian => f.write_str("it is a package for a big-endian console"),
+            Self::Unversioned => f.write_str(
+                "it is cooked and says no version: packaged games have no editor data; use the \
+                 project's own Content folder",
+            ),
+            Self::TooOld { legacy, ue4 } => write!(
+                f,
+                "it is of an engine before Unreal Engine 4.0 (file version {legacy}, objects {ue4}): \
+                 save it again with a newer engine"
+            ),
+            Self::TooNew { legacy, ue5 } => write!(
+                f,
+                "it is of an engine newer than 5.8 (file version {legacy}, objects {ue5}): a newer \
+                 version of this reader is needed"
+            ),
+            Self::Damaged { what, at } => {
+                write!(f, "it is damaged or cut off: the {what} at byte {at} cannot be right")
+            }
+        }
+    }
+}
+
+impl Error for Fault {}
+
+/// A part of a package that could not be read; the rest was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Which part.
+    pub section: &'static str,
+    /// What was being read there.
+    pub what: &'static str,
+    /// Where in the file, in bytes.
+    pub at: u64,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { section, what, at } = self;
+        write!(f, "the {section} could not be read: the {what} at byte {at} cannot be right")
+    }
+}
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// What is in memory ends too early; the file does not.
+    Short { until: u64 },
+    /// What stands there cannot be.
+    Damaged { what: &'static str, at: u64 },
+}
+
+impl Stop {
+    /// As a warning about a section.
+    pub fn in_section(self, section: &'static str) -> Warning {
+        match self {
+            Self::Short { until } => Warning { section, what: "end", at: until },
+            Self::Damaged { what, at } => Warning { section, what, at },
+        }
+    }
+}
+
+impl From<Stop> for Fault {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Short { until } => Self::NeedMore { bytes: until },
+            Stop::Damaged { what, at } => Self::Damaged { what, at },
+        }
+    }
+}

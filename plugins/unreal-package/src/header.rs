@@ -1,0 +1,234 @@
+//! A package without its objects: all that is known of it from its header.
+
+use crate::{
+    cursor::Cursor,
+    fault::{Fault, Stop, Warning},
+    registry::{self, Asset, Dependency, Flags},
+    summary::Summary,
+    tables::{self, Export, Import, Index, Name},
+    version::ue5,
+};
+use std::borrow::Cow;
+
+/// How much more of a file is asked for while nothing says how much is needed, in bytes.
+const STEP: u64 = 16 * 1024;
+/// How deeply objects are nested in one another at most.
+const MAX_NESTING: usize = 64;
+
+/// A package without its objects.
+#[derive(Debug, Default)]
+pub struct Header<'a> {
+    /// Versions, flags and the engine.
+    pub summary: Summary<'a>,
+    /// The table of names.
+    pub names: Vec<Cow<'a, str>>,
+    /// Objects of other packages.
+    pub imports: Vec<Import>,
+    /// Objects of this package.
+    pub exports: Vec<Export>,
+    /// What the asset registry knows of it.
+    pub assets: Vec<Asset<'a>>,
+    /// What it depends on.
+    pub dependencies: Vec<Dependency<'a>>,
+    /// What could not be read.
+    pub warnings: Vec<Warning>,
+    pub(crate) soft_paths: Vec<SoftPath<'a>>,
+}
+
+/// An entry of the table of soft object paths.
+#[derive(Clone, Debug)]
+pub struct SoftPath<'a> {
+    pub package: Name,
+    pub asset: Name,
+    pub inner: Cow<'a, str>,
+}
+
+impl<'a> Header<'a> {
+    /// Reads the header of a file of that length. `bytes` is its beginning; where it ends too
+    /// early, [`Fault::NeedMore`] says how much is needed. 16 KiB are enough for most.
+    ///
+    /// # Errors
+    ///
+    /// Where there is nothing to read. A fault in one table is a warning.
+    pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
+        let summary = Summary::read(bytes, file_len).map_err(|fault| match fault {
+            // Where the header ends is not known yet.
+            Fault::NeedMore { bytes } => {
+                Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) }
+            }
+            fault @ (Fault::LfsPointer { .. }
+            | Fault::NotAPackage
+            | Fault::BigEndian
+            | Fault::Unversioned
+            | Fault::TooOld { .. }
+            | Fault::TooNew { .. }
+            | Fault::Damaged { .. }) => fault,
+        })?;
+        let whole = Cursor::new(bytes, file_len);
+        let mut header = Self { summary, ..Self::default() };
+        let names = tables::names(&whole, &header.summary);
+        header.names = header.keep("names", names)?;
+        let imports = tables::imports(&whole, &header.summary);
+        header.imports = header.keep("imports", imports)?;
+        let exports = tables::exports(&whole, &header.summary);
+        header.exports = header.keep("exports", exports)?;
+        let soft_paths = soft_paths(&whole, &header.summary);
+        header.soft_paths = header.keep("soft object paths", soft_paths)?;
+        let registry = registry::read(&whole, &header.summary);
+        let registry = header.keep("asset registry data", registry)?;
+        header.assets = registry.assets;
+        let flags = match registry.dependencies {
+            Some(at) => Flags::read(&whole, &header.summary, at),
+            None => Ok(Flags::default()),
+        };
+        let flags = header.keep("flags of the dependencies", flags)?;
+        let soft = registry::soft_packages(&whole, &header.summary);
+        let soft = header.keep("soft references", soft)?;
+        header.dependencies = registry::dependencies(&header, &soft, &flags);
+        Ok(header)
+    }
+
+    /// A section, or a warning that it is missing. Only what is not in memory yet is a fault.
+    fn keep<T: Default>(
+        &mut self,
+        section: &'static str,
+        read: Result<T, Stop>,
+    ) -> Result<T, Fault> {
+        match read {
+            Ok(section) => Ok(section),
+            Err(stop @ Stop::Damaged { .. }) => {
+                self.warnings.push(stop.in_section(section));
+                Ok(T::default())
+            }
+            Err(stop @ Stop::Short { .. }) => Err(self.need(stop)),
+        }
+    }
+
+    /// Asks for the whole header at once rather than for one table after another.
+    fn need(&self, stop: Stop) -> Fault {
+        match stop {
+            Stop::Short { until } => {
+                let header = self.summary.header_size.min(self.summary.file_len);
+                Fault::NeedMore { bytes: until.max(header) }
+            }
+            Stop::Damaged { what, at } => Fault::Damaged { what, at },
+        }
+    }
+
+    /// A name as people write it. One that is not in the table is `None`.
+    pub fn name(&self, name: Name) -> Cow<'a, str> {
+        match (self.names.get(name.index as usize), name.number) {
+            (None, _) => Cow::Borrowed("None"),
+            (Some(text), 0) => text.clone(),
+            (Some(text), number) => Cow::Owned(format!("{text}_{}", number - 1)),
+        }
+    }
+
+    /// Whether a name is that one.
+    pub fn is_named(&self, name: Name, text: &str) -> bool {
+        name.number == 0 && self.names.get(name.index as usize).is_some_and(|name| name == text)
+    }
+
+    /// The name of an object; empty for none.
+    pub fn object_name(&self, object: Index) -> Cow<'a, str> {
+        self.own_name(object).map_or(Cow::Borrowed(""), |name| self.name(name))
+    }
+
+    fn own_name(&self, object: Index) -> Option<Name> {
+        match (object.export(), object.import()) {
+            (Some(export), _) => self.exports.get(export).map(|export| export.name),
+            (_, Some(import)) => self.imports.get(import).map(|import| import.name),
+            (None, None) => None,
+        }
+    }
+
+    /// What an object is in.
+    pub fn outer(&self, object: Index) -> Index {
+        match (object.export(), object.import()) {
+            (Some(export), _) => self.exports.get(export).map_or(Index(0), |export| export.outer),
+            (_, Some(import)) => self.imports.get(import).map_or(Index(0), |import| import.outer),
+            (None, None) => Index(0),
+        }
+    }
+
+    /// The name of the class of an object, such as `K2Node_CallFunction`.
+    pub fn class_name(&self, object: Index) -> Cow<'a, str> {
+        match (object.export(), object.import()) {
+            (Some(export), _) => match self.exports.get(export) {
+                Some(export) if export.class.0 == 0 => Cow::Borrowed("Class"),
+                Some(export) => self.object_name(export.class),
+                None => Cow::Borrowed(""),
+            },
+            (_, Some(import)) => {
+                self.imports.get(import).map_or(Cow::Borrowed(""), |import| self.name(import.class))
+            }
+            (None, None) => Cow::Borrowed(""),
+        }
+    }
+
+    /// The path of the class of an object, such as `/Script/Engine.Blueprint`.
+    pub fn class_path(&self, object: Index, package: &str) -> String {
+        match (object.export(), object.import()) {
+            (Some(export), _) => match self.exports.get(export) {
+                Some(export) if export.class.0 == 0 => "/Script/CoreUObject.Class".to_owned(),
+                Some(export) => self.path(export.class, package),
+                None => String::new(),
+            },
+            (_, Some(import)) => self.imports.get(import).map_or_else(String::new, |import| {
+                format!("{}.{}", self.name(import.class_package), self.name(import.class))
+            }),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The path of an object, such as `/Game/Doors/BP_Door.BP_Door:EventGraph`; empty for none.
+    /// `package` is the name of this package.
+    pub fn path(&self, object: Index, package: &str) -> String {
+        let mut chain = Vec::new();
+        let mut at = object;
+        while at.0 != 0 && chain.len() < MAX_NESTING {
+            chain.push(at);
+            at = self.outer(at);
+        }
+        let mut path = String::new();
+        let in_package = object.export().is_some();
+        if in_package {
+            path.push_str(package);
+        }
+        for (depth, object) in chain.iter().rev().enumerate() {
+            // Of another package the outermost is the package itself.
+            match depth + usize::from(in_package) {
+                0 => {}
+                1 => path.push('.'),
+                2 => path.push(':'),
+                _ => path.push('.'),
+            }
+            path.push_str(&self.object_name(*object));
+        }
+        path
+    }
+
+    /// The part of a path of an object that lies within this package: `BP_Door:EventGraph`.
+    pub fn path_within(&self, object: Index) -> String {
+        let path = self.path(object, "");
+        path.strip_prefix('.').map_or_else(|| path.clone(), str::to_owned)
+    }
+}
+
+fn soft_paths<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<SoftPath<'a>>, Stop> {
+    let what = "soft object paths";
+    if summary.versions.ue5 < ue5::SOFT_PATH_TABLE || summary.soft_paths.count == 0 {
+        return Ok(Vec::new());
+    }
+    let mut cursor = whole.from(what, summary.soft_paths.offset.into())?;
+    let count = cursor.checked_count(what, summary.soft_paths.count, 20)?;
+    let mut paths = Vec::with_capacity(count);
+    for _ in 0..count {
+        paths.push(SoftPath {
+            package: Name::read(&mut cursor, what)?,
+            asset: Name::read(&mut cursor, what)?,
+            inner: cursor.string(what)?,
+        });
+    }
+    Ok(paths)
+}

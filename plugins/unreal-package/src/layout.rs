@@ -1,0 +1,78 @@
+//! What the versions of a package mean for the layout of its objects.
+
+use crate::{
+    summary::Summary,
+    version::{custom, ue4, ue5},
+};
+
+/// Which parts are there, and how wide.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    pub ue4: i32,
+    pub ue5: i32,
+    /// What only editors need has been left out.
+    pub stripped: bool,
+    /// Pins are stored within their node (`EdGraphPinOptimized`).
+    pub pins_in_nodes: bool,
+    /// Names of pins are names, not strings (`PinsStoreFName`).
+    pub pins_have_names: bool,
+    /// A pin is a list, a set or a map by one number (`EdGraphPinContainerType`).
+    pub pin_container: bool,
+    /// A pin may be a set or a map (`AdvancedContainerSupport`).
+    pub pin_sets: bool,
+    /// A pin's type may wrap an object (`PinTypeIncludesUObjectWrapperFlag`).
+    pub pin_wrapper: bool,
+    /// A pin's type may ask for single precision (`SerializeFloatPinDefaultValuesAsSinglePrecision`).
+    pub pin_precision: bool,
+    /// A pin says which it was (`EdGraphPinSourceIndex`).
+    pub pin_source: bool,
+    /// An empty text may hold an invariant string (`CultureInvariantTextSerializationKeyStability`).
+    pub text_invariant: bool,
+    /// A number may always have a sign (`AddedAlwaysSignNumberFormattingOption`).
+    pub text_sign: bool,
+    /// Arguments of a text have 64 bits (`TextFormatArgumentData64bitSupport`).
+    pub text_wide: bool,
+    /// A text has notes of its developer, since 5.8.
+    pub text_notes: bool,
+    /// Inputs of materials are stored natively (`MaterialInputNativeSerialize`).
+    pub material_inputs: bool,
+    /// How many entries the table of soft object paths has.
+    pub soft_paths: usize,
+}
+
+impl Layout {
+    pub fn of(summary: &Summary<'_>, soft_paths: usize) -> Self {
+        let (framework, blueprints) =
+            (summary.custom(custom::FRAMEWORK), summary.custom(custom::BLUEPRINTS));
+        let (editor, release) = (summary.custom(custom::EDITOR), summary.custom(custom::RELEASE));
+        let stream = summary.custom(custom::UE5_RELEASE);
+        Self {
+            ue4: summary.versions.ue4,
+            ue5: summary.versions.ue5,
+            stripped: summary.is_stripped(),
+            pins_in_nodes: blueprints >= 4,
+            pins_have_names: framework >= 31,
+            pin_container: framework >= 26,
+            pin_sets: blueprints >= 6,
+            pin_wrapper: release >= 32,
+            pin_precision: stream >= 36,
+            pin_source: summary.custom(custom::UE5_MAIN) >= 50,
+            text_invariant: editor >= 32,
+            text_sign: editor >= 20,
+            text_wide: stream >= 12,
+            text_notes: summary.custom(custom::FORTNITE_MAIN) >= 259,
+            material_inputs: summary.custom(custom::CORE) >= 1,
+            soft_paths,
+        }
+    }
+
+    /// Whether vectors have 64 bits.
+    pub fn large_worlds(&self) -> bool {
+        self.ue5 >= ue5::LARGE_WORLDS
+    }
+
+    /// Whether texts have a history.
+    pub fn text_history(&self) -> bool {
+        self.ue4 >= ue4::TEXT_HISTORY
+    }
+}

@@ -1,0 +1,73 @@
+//! Reads Unreal Engine packages, `.uasset` and `.umap`, of 4.0 to 5.8, as editors save them.
+//!
+//! Nothing here trusts the file: every count is checked against the bytes that are left, nothing is
+//! nested deeper than a limit, and a part that cannot be read is a warning beside the rest.
+
+#![forbid(unsafe_code)]
+
+mod blueprint;
+mod cursor;
+mod fault;
+mod graph;
+mod header;
+mod layout;
+mod markdown;
+mod natives;
+mod object;
+mod pins;
+mod properties;
+mod registry;
+mod render;
+mod summary;
+mod t3d;
+mod tables;
+mod tags;
+mod text;
+mod thumbnails;
+mod titles;
+mod value;
+mod version;
+mod visible;
+#[cfg(feature = "writer")]
+pub mod writer;
+
+pub use blueprint::{Blueprint, Component, Variable};
+pub use fault::{Fault, Warning};
+pub use graph::{Graph, Link, Node, NodePin};
+pub use header::Header;
+pub use object::{Object, Package, get};
+pub use pins::{Pin, PinRef};
+pub use registry::{Asset, Dependency, Strength};
+pub use render::Render;
+pub use summary::{Summary, flags};
+pub use t3d::{T3d, Told};
+pub use tables::{Export, Import, Index, Name};
+pub use thumbnails::Thumbnail;
+pub use value::{Container, Label, PinType, Property, SoftPath, Struct, Text, Value};
+pub use version::{Engine, Versions, custom, ue4, ue5};
+pub use visible::visible;
+
+use cursor::Cursor;
+use fault::Stop;
+use std::fmt;
+
+/// How deeply values are nested in one another at most.
+const MAX_DEPTH: usize = 16;
+
+/// A GUID: four numbers, written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guid(pub [u32; 4]);
+
+impl Guid {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, Stop> {
+        let what = "GUID";
+        Ok(Self([cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?]))
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self([a, b, c, d]) = self;
+        write!(f, "{a:08X}{b:08X}{c:08X}{d:08X}")
+    }
+}

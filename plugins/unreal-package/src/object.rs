@@ -1,0 +1,187 @@
+//! A whole package: its header and, one by one, its objects.
+
+use crate::{
+    cursor::Cursor,
+    fault::{Fault, Stop, Warning},
+    header::Header,
+    pins::Pin,
+    properties::Decoder,
+    tables::Index,
+    value::{Label, Property, Value},
+    version::ue5,
+};
+
+/// A package that is in memory as a whole.
+#[derive(Debug)]
+pub struct Package<'a> {
+    /// What is known without its objects.
+    pub header: Header<'a>,
+    bytes: &'a [u8],
+}
+
+/// What an object of a package is made of.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    /// What differs from what it was made after.
+    pub properties: Vec<Property<'a>>,
+    /// Its pins, if it is a node of a graph that stores them itself.
+    pub pins: Vec<Pin<'a>>,
+    /// How many properties, at any depth, could not be decoded.
+    pub undecoded: usize,
+    /// Where in the file what follows is, which only its class understands, and how long it is.
+    pub native: Option<(u64, u64)>,
+    /// What could not be read.
+    pub warnings: Vec<Warning>,
+}
+
+impl<'a> Object<'a> {
+    /// The value of a property.
+    pub fn get(&self, header: &Header<'_>, name: &str) -> Option<&Value<'a>> {
+        get(&self.properties, header, name)
+    }
+}
+
+/// The value of a property by its name.
+pub fn get<'v, 'a>(
+    properties: &'v [Property<'a>],
+    header: &Header<'_>,
+    name: &str,
+) -> Option<&'v Value<'a>> {
+    let found = properties.iter().find(|property| match &property.name {
+        Label::Name(own) => header.is_named(*own, name),
+        Label::Text(own) => own == name,
+    });
+    found.map(|property| &property.value)
+}
+
+impl<'a> Package<'a> {
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    ///
+    /// Where there is nothing to read; see [`Header::read`].
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
+        Ok(Self { header: Header::read(bytes, bytes.len() as u64)?, bytes })
+    }
+
+    /// All of the file.
+    pub(crate) fn whole(&self) -> Cursor<'a> {
+        Cursor::new(self.bytes, self.bytes.len() as u64)
+    }
+
+    /// The object of an export. What cannot be read is among its warnings.
+    pub fn object(&self, export: Index) -> Object<'a> {
+        let mut object = Object::default();
+        if let Err(stop) = self.fill(export, &mut object) {
+            object.warnings.push(stop.in_section("object"));
+        }
+        object
+    }
+
+    fn fill(&self, index: Index, object: &mut Object<'a>) -> Result<(), Stop> {
+        let header = &self.header;
+        let Some(export) = index.export().and_then(|position| header.exports.get(position)) else {
+            return Err(Stop::Damaged { what: "reference to an object", at: 0 });
+        };
+        let (start, end) = (export.offset, export.offset.saturating_add(export.size));
+        let whole = self.whole();
+        if start >= self.bytes.len() as u64 && export.size > 0 {
+            return Err(Stop::Damaged { what: "data in another file (.uexp)", at: start });
+        }
+        let mut cursor = whole.part("object", start, end)?;
+        if let Some((script, _)) = export.script {
+            cursor = whole.part("object", start + script, end)?;
+        } else if header.class_name(index).ends_with("AssetImportData")
+            && !header.summary.is_stripped()
+        {
+            // Where the sources are comes first, as JSON.
+            cursor.skip_string("sources of an import")?;
+        }
+        let decoder = Decoder::new(header);
+        let properties = properties(&decoder, &mut cursor);
+        object.undecoded = decoder.undecoded.get();
+        object.properties = properties?;
+        if let Some((_, script)) = export.script
+            && cursor.at() != start + script
+        {
+            object.warnings.push(cursor.damaged("end of the properties").in_section("object"));
+            cursor = whole.part("object", start + script, end)?;
+        }
+        self.rest(&decoder, index, cursor, object)
+    }
+
+    /// What follows the properties.
+    fn rest(
+        &self,
+        decoder: &Decoder<'_, 'a>,
+        index: Index,
+        mut cursor: Cursor<'a>,
+        object: &mut Object<'a>,
+    ) -> Result<(), Stop> {
+        let is_default = index
+            .export()
+            .and_then(|position| self.header.exports.get(position))
+            .is_some_and(|export| export.is_class_default());
+        if !is_default && cursor.left() >= 4 && cursor.flag("GUID of an object")? {
+            cursor.skip("GUID of an object", 16)?;
+        }
+        if decoder.layout.pins_in_nodes && self.header.is_node(index) {
+            object.pins = decoder.pins(&mut cursor)?;
+        }
+        object.native = (cursor.left() > 0).then(|| (cursor.at(), cursor.left()));
+        Ok(())
+    }
+
+    /// The actors of a level, where its list of them can be read: in the order of the list.
+    pub fn actors(&self, level: Index) -> Option<Vec<Index>> {
+        let (at, len) = self.object(level).native?;
+        let whole = self.whole();
+        let list = whole.part("actors", at, at + len).ok()?;
+        // Until 4.19 the list says first whose it is.
+        [0, 4].into_iter().find_map(|skipped| {
+            let mut cursor = list.clone();
+            cursor.skip("actors", skipped).ok()?;
+            let count = cursor.count("actors", 4).ok()?;
+            let actors: Result<Vec<Index>, Stop> =
+                (0..count).map(|_| Index::read(&mut cursor, "actors")).collect();
+            let mut actors = actors.ok()?;
+            actors.retain(|actor| actor.0 != 0);
+            let all_here = actors.iter().all(|actor| self.header.outer(*actor) == level);
+            (all_here && !actors.is_empty()).then_some(actors)
+        })
+    }
+}
+
+fn properties<'a>(
+    decoder: &Decoder<'_, 'a>,
+    cursor: &mut Cursor<'a>,
+) -> Result<Vec<Property<'a>>, Stop> {
+    if decoder.layout.ue5 >= ue5::TAG_EXTENSIONS {
+        let what = "kind of the properties";
+        if cursor.u8(what)? & 0x02 != 0 {
+            cursor.skip(what, 1)?;
+        }
+    }
+    decoder.properties(cursor, 0)
+}
+
+impl Header<'_> {
+    /// Whether an object is a node of a graph.
+    pub fn is_node(&self, object: Index) -> bool {
+        let outer = self.outer(object);
+        object.export().is_some()
+            && outer.0 != 0
+            && is_graph(&self.class_name(outer))
+            && !is_graph(&self.class_name(object))
+            && self.class_name(object) != "EdGraphPin"
+    }
+
+    /// Whether an object is a graph.
+    pub fn is_graph(&self, object: Index) -> bool {
+        object.export().is_some() && is_graph(&self.class_name(object))
+    }
+}
+
+fn is_graph(class: &str) -> bool {
+    class.ends_with("Graph") || class.ends_with("Graph_C")
+}

@@ -1,0 +1,202 @@
+//! What a package tells the asset registry: its assets, their tags, and what it depends on.
+
+use crate::{
+    cursor::Cursor,
+    fault::Stop,
+    header::Header,
+    summary::Summary,
+    tables::Name,
+    version::{ue4, ue5},
+};
+use std::borrow::Cow;
+
+/// An asset of a package.
+#[derive(Clone, Debug, Default)]
+pub struct Asset<'a> {
+    /// `BP_Door`, or for an external actor the whole path of the object.
+    pub path: Cow<'a, str>,
+    /// `Blueprint` until 5.0, `/Script/Engine.Blueprint` since.
+    pub class: Cow<'a, str>,
+    /// What the class tells of it, such as `ParentClass`.
+    pub tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl Asset<'_> {
+    /// The value of a tag.
+    pub fn tag(&self, key: &str) -> Option<&str> {
+        self.tags.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+    }
+}
+
+/// How a package depends on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// It is loaded with it.
+    Hard,
+    /// It may be loaded later.
+    Soft,
+    /// It is needed to build it.
+    Build,
+}
+
+/// Another package that this one depends on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dependency<'a> {
+    /// Its name, such as `/Game/Doors/BP_Door` or `/Script/Engine`.
+    pub package: Cow<'a, str>,
+    /// How.
+    pub strength: Strength,
+    /// Only in the editor; `None` where the package does not say, before 4.26.
+    pub editor_only: Option<bool>,
+}
+
+/// What stands in the asset registry's part of a package.
+#[derive(Debug, Default)]
+pub struct Registry<'a> {
+    pub assets: Vec<Asset<'a>>,
+    /// Where the flags of the dependencies are.
+    pub dependencies: Option<i64>,
+}
+
+pub fn read<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Registry<'a>, Stop> {
+    let what = "asset registry data";
+    if summary.registry <= 0 {
+        return Ok(Registry::default());
+    }
+    let mut cursor = whole.from(what, summary.registry.into())?;
+    let has_flags = summary.versions.ue4 >= ue4::DEPENDENCY_FLAGS && !summary.is_stripped();
+    let dependencies = if has_flags { Some(cursor.i64(what)?) } else { None };
+    let count = cursor.count(what, 12)?;
+    let mut assets = Vec::with_capacity(count);
+    for _ in 0..count {
+        let path = cursor.string(what)?;
+        let class = cursor.string(what)?;
+        let tags = cursor.count(what, 8)?;
+        let mut asset = Asset { path, class, tags: Vec::with_capacity(tags) };
+        for _ in 0..tags {
+            asset.tags.push((cursor.string(what)?, cursor.string(what)?));
+        }
+        assets.push(asset);
+    }
+    Ok(Registry { assets, dependencies })
+}
+
+/// One bit for each import or soft reference: whether the game uses it.
+struct Used<'a>(usize, &'a [u8]);
+
+impl<'a> Used<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Stop> {
+        let what = "flags of the dependencies";
+        let bits = cursor.i32(what)?;
+        let bits = usize::try_from(bits).map_err(|_| cursor.damaged(what))?;
+        Ok(Self(bits, cursor.take(what, bits.div_ceil(32) * 4)?))
+    }
+
+    fn get(&self, bit: usize) -> Option<bool> {
+        (bit < self.0).then(|| self.1[bit / 8] >> (bit % 8) & 1 == 1)
+    }
+}
+
+/// What says of each dependency whether the game needs it.
+#[derive(Default)]
+pub struct Flags<'a> {
+    imports: Option<Used<'a>>,
+    soft: Option<Used<'a>>,
+    build: Vec<Name>,
+}
+
+impl<'a> Flags<'a> {
+    pub fn read(whole: &Cursor<'a>, summary: &Summary<'_>, at: i64) -> Result<Self, Stop> {
+        let what = "flags of the dependencies";
+        if at <= 0 {
+            return Ok(Self::default());
+        }
+        let mut cursor = whole.from(what, at)?;
+        let imports = Some(Used::read(&mut cursor)?);
+        let soft = Some(Used::read(&mut cursor)?);
+        let mut build = Vec::new();
+        if summary.versions.ue5 >= ue5::BUILD_DEPENDENCIES {
+            for _ in 0..cursor.count(what, 12)? {
+                build.push(Name::read(&mut cursor, what)?);
+                cursor.skip(what, 4)?;
+            }
+        }
+        Ok(Self { imports, soft, build })
+    }
+}
+
+/// Soft references: the names of packages.
+pub fn soft_packages<'a>(
+    whole: &Cursor<'a>,
+    summary: &Summary<'a>,
+) -> Result<Vec<SoftPackage<'a>>, Stop> {
+    let what = "soft references";
+    if summary.soft_packages.count == 0 {
+        return Ok(Vec::new());
+    }
+    let mut cursor = whole.from(what, summary.soft_packages.offset.into())?;
+    let named = summary.versions.ue4 >= ue4::SOFT_OBJECT_PATH;
+    let least = if named { 8 } else { 4 };
+    let count = cursor.checked_count(what, summary.soft_packages.count, least)?;
+    let mut packages = Vec::with_capacity(count);
+    for _ in 0..count {
+        packages.push(if named {
+            SoftPackage::Name(Name::read(&mut cursor, what)?)
+        } else {
+            SoftPackage::Path(cursor.string(what)?)
+        });
+    }
+    Ok(packages)
+}
+
+/// A soft reference as it is stored.
+pub enum SoftPackage<'a> {
+    Name(Name),
+    /// Perhaps of an object in the package.
+    Path(Cow<'a, str>),
+}
+
+/// All that a package depends on, each once for each strength.
+pub fn dependencies<'a>(
+    header: &Header<'a>,
+    soft: &[SoftPackage<'a>],
+    flags: &Flags<'_>,
+) -> Vec<Dependency<'a>> {
+    let mut found = Vec::new();
+    let hard = header
+        .imports
+        .iter()
+        .enumerate()
+        .filter(|(_, import)| import.outer.0 == 0 && header.is_named(import.class, "Package"));
+    for (position, import) in hard {
+        let used = flags.imports.as_ref().and_then(|used| used.get(position));
+        let package = header.name(import.name);
+        found.push(Dependency { package, strength: Strength::Hard, editor_only: used.map(|u| !u) });
+    }
+    for (position, soft) in soft.iter().enumerate() {
+        let used = flags.soft.as_ref().and_then(|used| used.get(position));
+        let package = match soft {
+            SoftPackage::Name(name) => header.name(*name),
+            SoftPackage::Path(path) => package_of(path),
+        };
+        found.push(Dependency { package, strength: Strength::Soft, editor_only: used.map(|u| !u) });
+    }
+    for name in &flags.build {
+        let package = header.name(*name);
+        found.push(Dependency { package, strength: Strength::Build, editor_only: Some(true) });
+    }
+    found.sort();
+    found.dedup_by(|second, first| {
+        second.package == first.package && second.strength == first.strength
+    });
+    found
+}
+
+/// The package in the path of an object.
+fn package_of<'a>(path: &Cow<'a, str>) -> Cow<'a, str> {
+    let end = path.find('.').unwrap_or(path.len());
+    match path {
+        Cow::Borrowed(path) => Cow::Borrowed(&path[..end]),
+        Cow::Owned(path) => Cow::Owned(path[..end].to_owned()),
+    }
+}

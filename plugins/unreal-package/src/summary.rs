@@ -1,0 +1,242 @@
+//! The package summary: the versions, and where in the file everything else is.
+
+use crate::{
+    Guid,
+    cursor::Cursor,
+    fault::{Fault, Stop},
+    version::{Engine, Versions, ue4, ue5},
+};
+use std::borrow::Cow;
+
+const MAGIC: u32 = 0x9E2A_83C1;
+const LFS: &[u8] = b"version https://git-lfs";
+
+/// Flags of a package that mean something here (`EPackageFlags`).
+pub mod flags {
+    /// Cooked for a packaged game.
+    pub const COOKED: u32 = 0x0000_0200;
+    /// Properties are stored without tags.
+    pub const UNVERSIONED_PROPERTIES: u32 = 0x0000_2000;
+    /// It holds a map.
+    pub const MAP: u32 = 0x0002_0000;
+    /// What only editors need has been left out.
+    pub const FILTER_EDITOR_ONLY: u32 = 0x8000_0000;
+}
+
+/// A table: how many entries, and where in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    pub count: i32,
+    pub offset: i32,
+}
+
+/// What stands at the beginning of a package.
+#[derive(Clone, Debug, Default)]
+pub struct Summary<'a> {
+    /// The layout.
+    pub versions: Versions,
+    /// Versions of parts of the engine.
+    pub customs: Vec<(Guid, i32)>,
+    /// Where the header ends and the objects begin, in bytes.
+    pub header_size: u64,
+    /// The name it was saved under; it may have been moved since. `None` before 5.1.
+    pub saved_name: Cow<'a, str>,
+    /// See [`flags`].
+    pub flags: u32,
+    /// What it was saved by.
+    pub engine: Engine<'a>,
+    pub(crate) names: Table,
+    pub(crate) soft_paths: Table,
+    pub(crate) exports: Table,
+    pub(crate) imports: Table,
+    pub(crate) soft_packages: Table,
+    pub(crate) thumbnails: i32,
+    pub(crate) registry: i32,
+    pub(crate) file_len: u64,
+}
+
+impl<'a> Summary<'a> {
+    /// Reads it from the beginning of a file of that length.
+    pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
+        if bytes.starts_with(LFS) {
+            return Err(Fault::LfsPointer { size: lfs_size(bytes) });
+        }
+        let mut cursor = Cursor::new(bytes, file_len);
+        match cursor.u32("magic number") {
+            Ok(MAGIC) => {}
+            Ok(magic) if magic == MAGIC.swap_bytes() => return Err(Fault::BigEndian),
+            Ok(_) | Err(Stop::Damaged { .. }) => return Err(Fault::NotAPackage),
+            Err(stop @ Stop::Short { .. }) => return Err(stop.into()),
+        }
+        let mut summary = Self { file_len: file_len.max(bytes.len() as u64), ..Self::default() };
+        summary.versions = versions(&mut cursor)?;
+        summary.body(&mut cursor)?;
+        Ok(summary)
+    }
+
+    /// The version of a part of the engine, or -1 where the package does not use it.
+    pub fn custom(&self, part: Guid) -> i32 {
+        self.customs.iter().find(|(guid, _)| *guid == part).map_or(-1, |(_, version)| *version)
+    }
+
+    /// Whether what only editors need has been left out.
+    pub fn is_stripped(&self) -> bool {
+        self.flags & flags::FILTER_EDITOR_ONLY != 0
+    }
+
+    /// Whether it was made for a packaged game.
+    pub fn is_cooked(&self) -> bool {
+        self.flags & (flags::COOKED | flags::FILTER_EDITOR_ONLY) != 0
+    }
+
+    fn body(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        let Versions { legacy, ue4, ue5, .. } = self.versions;
+        if ue5 >= ue5::SAVED_HASH {
+            cursor.skip("hash", 20)?;
+            self.header_size = size(cursor)?;
+        }
+        self.customs = customs(cursor, legacy)?;
+        if ue5 < ue5::SAVED_HASH {
+            self.header_size = size(cursor)?;
+        }
+        self.saved_name = cursor.string("package name")?;
+        self.flags = cursor.u32("package flags")?;
+        self.names = table(cursor, "names")?;
+        if ue5 >= ue5::SOFT_PATH_TABLE {
+            self.soft_paths = table(cursor, "soft object paths")?;
+        }
+        if ue4 >= ue4::LOCALIZATION_ID && !self.is_stripped() {
+            cursor.skip_string("localization id")?;
+        }
+        if ue4 >= ue4::GATHERABLE_TEXT {
+            table(cursor, "texts")?;
+        }
+        self.exports = table(cursor, "exports")?;
+        self.imports = table(cursor, "imports")?;
+        if ue5 >= ue5::CELLS {
+            cursor.skip("cells", 16)?;
+        }
+        if ue5 >= ue5::METADATA {
+            cursor.skip("offset of the metadata", 4)?;
+        }
+        cursor.skip("offset of the dependencies", 4)?;
+        if ue4 >= ue4::SOFT_REFERENCES {
+            self.soft_packages = table(cursor, "soft references")?;
+        }
+        if ue4 >= ue4::SEARCHABLE_NAMES {
+            cursor.skip("offset of the searchable names", 4)?;
+        }
+        self.thumbnails = cursor.i32("offset of the thumbnails")?;
+        if ue5 >= ue5::IMPORT_TYPES {
+            cursor.skip("types of the imports", 8)?;
+        }
+        if ue5 < ue5::SAVED_HASH {
+            cursor.skip("GUID", 16)?;
+        }
+        if ue4 >= ue4::OWNER && !self.is_stripped() {
+            cursor.skip("persistent GUID", 16)?;
+            if ue4 < ue4::IMPORT_PACKAGE {
+                cursor.skip("owner's GUID", 16)?;
+            }
+        }
+        self.tail(cursor)
+    }
+
+    /// From the generations on.
+    fn tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+        let Versions { legacy, ue4, .. } = self.versions;
+        let generations = cursor.count("generations", 8)?;
+        cursor.skip("generations", generations * 8)?;
+        self.engine = engine(cursor, ue4, ue4::ENGINE_VERSION)?;
+        if ue4 >= ue4::COMPATIBLE_ENGINE {
+            engine(cursor, ue4, 0)?;
+        }
+        cursor.skip("compression", 4)?;
+        let chunks = cursor.count("compressed chunks", 16)?;
+        cursor.skip("compressed chunks", chunks * 16)?;
+        cursor.skip("source", 4)?;
+        for _ in 0..cursor.count("additional packages", 4)? {
+            cursor.skip_string("additional package")?;
+        }
+        if legacy > -7 {
+            cursor.skip("texture allocations", 4)?;
+        }
+        // The rest of the summary is about bulk data and chunks, which nobody asks for.
+        self.registry = cursor.i32("offset of the asset registry data")?;
+        Ok(())
+    }
+}
+
+fn versions(cursor: &mut Cursor<'_>) -> Result<Versions, Fault> {
+    let legacy = cursor.i32("file version")?;
+    if legacy >= -1 {
+        return Err(Fault::TooOld { legacy, ue4: 0 });
+    }
+    if legacy != -4 {
+        cursor.skip("version of Unreal Engine 3", 4)?;
+    }
+    let ue4 = cursor.i32("version of Unreal Engine 4")?;
+    let ue5 = if legacy <= -8 { cursor.i32("version of Unreal Engine 5")? } else { 0 };
+    let licensee = cursor.i32("licensee's version")?;
+    if legacy < -9 || ue5 > ue5::NEWEST {
+        return Err(Fault::TooNew { legacy, ue5 });
+    }
+    if ue4 == 0 && ue5 == 0 {
+        return Err(Fault::Unversioned);
+    }
+    if ue4 < ue4::OLDEST {
+        return Err(Fault::TooOld { legacy, ue4 });
+    }
+    Ok(Versions { legacy, ue4, ue5, licensee })
+}
+
+fn size(cursor: &mut Cursor<'_>) -> Result<u64, Stop> {
+    let size = cursor.i32("size of the header")?;
+    u64::try_from(size).map_err(|_| cursor.damaged("size of the header"))
+}
+
+fn table(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Table, Stop> {
+    Ok(Table { count: cursor.i32(what)?, offset: cursor.i32(what)? })
+}
+
+fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, Stop> {
+    let what = "custom versions";
+    let least = if legacy == -2 { 8 } else { 20 };
+    let count = cursor.count(what, least)?;
+    let mut customs = Vec::with_capacity(count);
+    for _ in 0..count {
+        if legacy == -2 {
+            cursor.skip(what, 8)?;
+            continue;
+        }
+        let guid = Guid::read(cursor)?;
+        customs.push((guid, cursor.i32(what)?));
+        if legacy >= -5 {
+            cursor.skip_string(what)?;
+        }
+    }
+    Ok(customs)
+}
+
+fn engine<'a>(cursor: &mut Cursor<'a>, ue4: i32, since: i32) -> Result<Engine<'a>, Stop> {
+    let what = "engine version";
+    if ue4 < since {
+        return Ok(Engine { changelist: cursor.u32(what)?, ..Engine::default() });
+    }
+    let (major, minor, patch) = (cursor.u16(what)?, cursor.u16(what)?, cursor.u16(what)?);
+    let changelist = cursor.u32(what)?;
+    Ok(Engine {
+        major,
+        minor,
+        patch,
+        // The highest bit says whose change it is.
+        changelist: changelist & 0x7FFF_FFFF,
+        licensee: changelist >> 31 == 1,
+        branch: cursor.string(what)?,
+    })
+}
+
+fn lfs_size(bytes: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(bytes.get(..bytes.len().min(1024))?).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("size ")?.trim().parse().ok())
+}

@@ -1,0 +1,261 @@
+//! An object and all that is in it as text, like what the engine exports (T3D).
+
+use crate::{
+    object::Package,
+    pins::{Pin, PinRef},
+    render::Render,
+    tables::Index,
+    value::{Container, Label, Property, Text},
+};
+
+/// How much of an object the text tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Objects.
+    pub objects: usize,
+    /// Their properties.
+    pub properties: usize,
+    /// Pins of nodes.
+    pub pins: usize,
+    /// Properties of which only the size is told.
+    pub undecoded: usize,
+    /// Whether the text ends before the object does.
+    pub cut: bool,
+}
+
+/// A text and how much it tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct T3d {
+    /// The text.
+    pub text: String,
+    /// How much it tells.
+    pub told: Told,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+/// How deeply objects are told within one another.
+const MAX_NESTING: usize = 32;
+
+impl Package<'_> {
+    /// An object of this package, which has that name, and all that is in it; of a Blueprint also
+    /// what its class has by default. At most about `limit` bytes of text.
+    ///
+    /// It is made from what the file holds, in the engine's notation but not by the engine: the
+    /// first line says so.
+    pub fn t3d(&self, object: Index, package: &str, limit: usize) -> T3d {
+        let mut writer = Writer {
+            package: self,
+            name: package,
+            children: self.children(),
+            render: Render::new(&self.header, package, limit),
+            told: Told::default(),
+            warnings: Vec::new(),
+        };
+        let engine = &self.header.summary.engine;
+        writer.render.out.push_str(&format!(
+            "; Reconstructed from the file of {package} (Unreal Engine {}.{}.{}), not exported by \
+             the engine. Not for import.\n",
+            engine.major, engine.minor, engine.patch
+        ));
+        writer.object(object, 0);
+        for default in self.class_defaults(object) {
+            writer.object(default, 0);
+        }
+        let mut told = writer.told;
+        told.cut = writer.render.is_full();
+        let mut text = writer.render.out;
+        if told.cut {
+            text.push_str("\n; … cut here: ask for one of the objects in it instead.\n");
+        }
+        T3d { text, told, warnings: writer.warnings }
+    }
+
+    /// Which objects are in each export.
+    fn children(&self) -> Vec<Vec<Index>> {
+        let exports = &self.header.exports;
+        let mut children = vec![Vec::new(); exports.len()];
+        for (position, export) in exports.iter().enumerate() {
+            if let Some(inside) = export.outer.export().and_then(|outer| children.get_mut(outer)) {
+                inside.push(Index::of_export(position));
+            }
+        }
+        children
+    }
+
+    /// The defaults of the class that an asset makes.
+    fn class_defaults(&self, asset: Index) -> Vec<Index> {
+        let class = format!("Default__{}_C", self.header.object_name(asset));
+        let exports = self.header.exports.iter().enumerate();
+        let found = exports
+            .filter(|(_, export)| export.outer.0 == 0 && self.header.name(export.name) == class);
+        found.map(|(position, _)| Index::of_export(position)).collect()
+    }
+}
+
+struct Writer<'p, 'a> {
+    package: &'p Package<'a>,
+    name: &'p str,
+    children: Vec<Vec<Index>>,
+    render: Render<'p, 'a>,
+    told: Told,
+    warnings: Vec<String>,
+}
+
+impl Writer<'_, '_> {
+    fn object(&mut self, index: Index, depth: usize) {
+        let Some(position) = index.export() else { return };
+        if self.render.is_full() || depth > MAX_NESTING {
+            return;
+        }
+        let header = &self.package.header;
+        let object = self.package.object(index);
+        self.told.objects += 1;
+        self.told.undecoded += object.undecoded;
+        for warning in object.warnings.iter().take(8) {
+            self.warnings.push(format!("{}: {warning}", header.path_within(index)));
+        }
+        self.line(depth, "Begin Object Class=");
+        let class = header.class_path(index, self.name);
+        self.render.out.push_str(&crate::visible(&class, 1024, false));
+        self.render.out.push_str(" Name=");
+        self.render.quoted(&header.object_name(index));
+        self.render.out.push_str(" ExportPath=");
+        self.render.quoted(&self.render.reference(index));
+        self.render.out.push('\n');
+        let inside = self.children.get_mut(position).map(std::mem::take).unwrap_or_default();
+        for child in inside {
+            self.object(child, depth + 1);
+        }
+        for property in &object.properties {
+            self.property(property, depth + 1);
+        }
+        for pin in &object.pins {
+            self.pin(pin, depth + 1);
+        }
+        self.line(depth, "End Object\n");
+    }
+
+    fn line(&mut self, depth: usize, text: &str) {
+        for _ in 0..depth {
+            self.render.out.push_str("   ");
+        }
+        self.render.out.push_str(text);
+    }
+
+    /// A property; an array item by item.
+    fn property(&mut self, property: &Property<'_>, depth: usize) {
+        if self.render.is_full() {
+            return;
+        }
+        self.told.properties += 1;
+        let name = self.render.label(&property.name);
+        let items = property.value.items();
+        for (position, item) in items.iter().enumerate() {
+            if self.render.is_full() {
+                return;
+            }
+            self.line(depth, &format!("{name}({position})="));
+            self.render.value(item);
+            self.render.out.push('\n');
+        }
+        if items.is_empty() {
+            match property.index {
+                0 => self.line(depth, &format!("{name}=")),
+                index => self.line(depth, &format!("{name}({index})=")),
+            }
+            self.render.value(&property.value);
+            self.render.out.push('\n');
+        }
+    }
+
+    fn pin(&mut self, pin: &Pin<'_>, depth: usize) {
+        if self.render.is_full() {
+            return;
+        }
+        self.told.pins += 1;
+        self.line(depth, &format!("CustomProperties Pin (PinId={},PinName=", pin.id));
+        self.label(&pin.name);
+        if pin.friendly != Text::Empty {
+            self.render.out.push_str(",PinFriendlyName=");
+            self.render.text(&pin.friendly);
+        }
+        if pin.output {
+            self.render.out.push_str(",Direction=\"EGPD_Output\"");
+        }
+        self.pin_type(pin);
+        if !pin.default.is_empty() {
+            self.render.out.push_str(",DefaultValue=");
+            self.render.quoted(&pin.default);
+        }
+        if pin.default_object.0 != 0 {
+            let object = self.render.reference(pin.default_object);
+            self.render.out.push_str(",DefaultObject=");
+            self.render.quoted(&object);
+        }
+        if pin.default_text != Text::Empty {
+            self.render.out.push_str(",DefaultTextValue=");
+            self.render.text(&pin.default_text);
+        }
+        self.references("LinkedTo", &pin.links);
+        self.references("SubPins", &pin.parts);
+        self.references("ParentPin", pin.whole.as_slice());
+        for (name, is_set) in [
+            ("bHidden", pin.hidden),
+            ("bNotConnectable", pin.closed),
+            ("bOrphanedPin", pin.orphaned),
+        ] {
+            if is_set {
+                self.render.out.push_str(&format!(",{name}=True"));
+            }
+        }
+        self.render.out.push_str(")\n");
+    }
+
+    fn pin_type(&mut self, pin: &Pin<'_>) {
+        let kind = &pin.kind;
+        self.render.out.push_str(",PinType.PinCategory=");
+        self.label(&kind.category);
+        self.render.out.push_str(",PinType.PinSubCategory=");
+        self.label(&kind.subcategory);
+        if kind.object.0 != 0 {
+            let object = self.render.reference(kind.object);
+            self.render.out.push_str(",PinType.PinSubCategoryObject=");
+            self.render.quoted(&object);
+        }
+        let container = match kind.container {
+            Container::None => "",
+            Container::Array => ",PinType.ContainerType=Array",
+            Container::Set => ",PinType.ContainerType=Set",
+            Container::Map => ",PinType.ContainerType=Map",
+        };
+        self.render.out.push_str(container);
+        if let Some((category, ..)) = &kind.values {
+            self.render.out.push_str(",PinType.PinValueType.TerminalCategory=");
+            self.label(category);
+        }
+        for (name, is_set) in [("bIsReference", kind.reference), ("bIsConst", kind.constant)] {
+            if is_set {
+                self.render.out.push_str(&format!(",PinType.{name}=True"));
+            }
+        }
+    }
+
+    fn label(&mut self, label: &Label<'_>) {
+        let text = self.render.label(label);
+        self.render.quoted(if text == "None" { "" } else { &text });
+    }
+
+    fn references(&mut self, name: &str, references: &[PinRef]) {
+        if references.is_empty() {
+            return;
+        }
+        self.render.out.push_str(&format!(",{name}=("));
+        for reference in references {
+            let node = self.package.header.object_name(reference.node);
+            let node = crate::visible(&node, 512, false).into_owned();
+            self.render.out.push_str(&format!("{node} {},", reference.pin));
+        }
+        self.render.out.push(')');
+    }
+}

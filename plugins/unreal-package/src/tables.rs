@@ -1,0 +1,182 @@
+//! Names, imports and exports: the tables that everything in a package refers to by number.
+
+use crate::{
+    cursor::Cursor,
+    fault::Stop,
+    summary::Summary,
+    version::{ue4, ue5},
+};
+use std::borrow::Cow;
+
+/// The longest name that engines make (`NAME_SIZE`), in bytes of UTF-8.
+const MAX_NAME: usize = 1024 * 3;
+
+/// A reference to the name table; `number` - 1 is appended where it is not 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// Which entry of the table.
+    pub index: u32,
+    /// 0, or one more than what is appended.
+    pub number: u32,
+}
+
+/// A reference to an object: an export if positive, an import if negative, none if 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Index(pub i32);
+
+impl Index {
+    /// The position in the table of exports.
+    pub fn export(self) -> Option<usize> {
+        (self.0 > 0).then(|| self.0 as usize - 1)
+    }
+
+    /// The position in the table of imports.
+    pub fn import(self) -> Option<usize> {
+        (self.0 < 0).then(|| self.0.unsigned_abs() as usize - 1)
+    }
+
+    /// The export at that position.
+    pub fn of_export(position: usize) -> Self {
+        Self(i32::try_from(position + 1).unwrap_or(0))
+    }
+}
+
+/// An object of another package.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Import {
+    /// The package its class is in.
+    pub class_package: Name,
+    /// Its class.
+    pub class: Name,
+    /// What it is in; none for a package.
+    pub outer: Index,
+    /// Its own name.
+    pub name: Name,
+}
+
+/// An object of this package.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Export {
+    /// Its class; none for a class.
+    pub class: Index,
+    /// What it derives from, where it is a class, a structure or a function.
+    pub parent: Index,
+    /// What it was made after.
+    pub template: Index,
+    /// What it is in; none for the outermost.
+    pub outer: Index,
+    /// Its own name.
+    pub name: Name,
+    /// `EObjectFlags`.
+    pub flags: u32,
+    /// Where its data is in the file, in bytes.
+    pub offset: u64,
+    /// How much there is.
+    pub size: u64,
+    /// Where in that data its properties are, since Unreal Engine 5.4.
+    pub script: Option<(u64, u64)>,
+}
+
+impl Export {
+    /// Whether it holds the defaults of its class.
+    pub fn is_class_default(&self) -> bool {
+        self.flags & 0x10 != 0
+    }
+}
+
+impl Name {
+    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, Stop> {
+        Ok(Self { index: cursor.u32(what)?, number: cursor.u32(what)? })
+    }
+}
+
+impl Index {
+    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, Stop> {
+        cursor.i32(what).map(Self)
+    }
+}
+
+pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a, str>>, Stop> {
+    let what = "names";
+    let hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
+    let mut cursor = whole.from(what, summary.names.offset.into())?;
+    let count = cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
+    let mut names = Vec::with_capacity(count);
+    for _ in 0..count {
+        let name = cursor.string(what)?;
+        if name.len() > MAX_NAME {
+            return Err(cursor.damaged(what));
+        }
+        if hashes {
+            cursor.skip(what, 4)?;
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>, Stop> {
+    let what = "imports";
+    let versions = summary.versions;
+    let has_package = versions.ue4 >= ue4::IMPORT_PACKAGE && !summary.is_stripped();
+    let is_optional = versions.ue5 >= ue5::OPTIONAL;
+    let least = 28 + if has_package { 8 } else { 0 } + if is_optional { 4 } else { 0 };
+    let mut cursor = whole.from(what, summary.imports.offset.into())?;
+    let count = cursor.checked_count(what, summary.imports.count, least)?;
+    let mut imports = Vec::with_capacity(count);
+    for _ in 0..count {
+        imports.push(Import {
+            class_package: Name::read(&mut cursor, what)?,
+            class: Name::read(&mut cursor, what)?,
+            outer: Index::read(&mut cursor, what)?,
+            name: Name::read(&mut cursor, what)?,
+        });
+        cursor.skip(what, least - 28)?;
+    }
+    Ok(imports)
+}
+
+pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>, Stop> {
+    let what = "exports";
+    let mut cursor = whole.from(what, summary.exports.offset.into())?;
+    let count = cursor.checked_count(what, summary.exports.count, 56)?;
+    let mut exports = Vec::with_capacity(count);
+    for _ in 0..count {
+        exports.push(export(&mut cursor, summary)?);
+    }
+    Ok(exports)
+}
+
+fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, Stop> {
+    let what = "exports";
+    let (four, five) = (summary.versions.ue4, summary.versions.ue5);
+    let class = Index::read(cursor, what)?;
+    let parent = Index::read(cursor, what)?;
+    let template = if four >= ue4::TEMPLATE { Index::read(cursor, what)? } else { Index(0) };
+    let outer = Index::read(cursor, what)?;
+    let name = Name::read(cursor, what)?;
+    let flags = cursor.u32(what)?;
+    let mut place = || {
+        let place =
+            if four >= ue4::WIDE_EXPORTS { cursor.i64(what)? } else { cursor.i32(what)?.into() };
+        u64::try_from(place).map_err(|_| cursor.damaged(what))
+    };
+    let (size, offset) = (place()?, place()?);
+    let rest = 12
+        + if five < ue5::NO_EXPORT_GUID { 16 } else { 0 }
+        + if five >= ue5::INHERITED { 4 } else { 0 }
+        + 4
+        + if four >= ue4::LOAD_FOR_EDITOR_GAME { 4 } else { 0 }
+        + if four >= ue4::COOKED_IN_EDITOR { 4 } else { 0 }
+        + if five >= ue5::OPTIONAL { 4 } else { 0 }
+        + if four >= ue4::PRELOAD { 20 } else { 0 };
+    cursor.skip(what, rest)?;
+    let tagged = summary.flags & crate::summary::flags::UNVERSIONED_PROPERTIES == 0;
+    let script = if five >= ue5::SCRIPT_OFFSETS && tagged {
+        let (start, end) = (cursor.u64(what)?, cursor.u64(what)?);
+        (start < end && end <= size).then_some((start, end))
+    } else {
+        None
+    };
+    Ok(Export { class, parent, template, outer, name, flags, offset, size, script })
+}

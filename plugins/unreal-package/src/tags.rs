@@ -1,0 +1,144 @@
+//! Tags: what stands before the value of a property and says what it is.
+
+use crate::{
+    cursor::Cursor,
+    fault::Stop,
+    header::Header,
+    layout::Layout,
+    tables::Name,
+    version::{ue4, ue5},
+};
+
+const WHAT: &str = "property tag";
+/// How many types one type is made of at most.
+const MAX_TYPES: usize = 64;
+
+/// The type of a property: `ArrayProperty` of `StructProperty` of `Vector`.
+#[derive(Clone, Debug, Default)]
+pub struct Type {
+    pub name: Name,
+    /// What it is made of, or what its values are named by.
+    pub inner: Vec<Type>,
+}
+
+/// What stands before a value.
+pub struct Tag {
+    pub name: Name,
+    pub kind: Type,
+    pub size: usize,
+    pub index: u32,
+    /// The value of a property that is true or false.
+    pub truth: bool,
+    /// Whether a structure is stored without tags, where the tag says so.
+    pub native: Option<bool>,
+}
+
+impl Tag {
+    /// The next tag, or `None` after the last.
+    pub fn read(
+        header: &Header<'_>,
+        layout: &Layout,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Option<Self>, Stop> {
+        let name = Name::read(cursor, WHAT)?;
+        if name.index as usize >= header.names.len() {
+            return Err(cursor.damaged(WHAT));
+        }
+        if header.is_named(name, "None") {
+            return Ok(None);
+        }
+        if layout.ue5 >= ue5::COMPLETE_TYPE_NAMES {
+            return complete(cursor, name).map(Some);
+        }
+        short(header, layout, cursor, name).map(Some)
+    }
+}
+
+/// Since 5.4: the whole type, and flags for what else there is.
+fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, Stop> {
+    let mut most = MAX_TYPES;
+    let kind = type_name(cursor, &mut most, 0)?;
+    let size = size(cursor)?;
+    let flags = cursor.u8(WHAT)?;
+    let index = if flags & 0x01 != 0 { cursor.u32(WHAT)? } else { 0 };
+    if flags & 0x02 != 0 {
+        cursor.skip(WHAT, 16)?;
+    }
+    if flags & 0x04 != 0 {
+        extensions(cursor)?;
+    }
+    Ok(Tag { name, kind, size, index, truth: flags & 0x10 != 0, native: Some(flags & 0x08 != 0) })
+}
+
+fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<Type, Stop> {
+    let name = Name::read(cursor, WHAT)?;
+    let count = cursor.count(WHAT, 12)?;
+    if depth > crate::MAX_DEPTH || count >= *most {
+        return Err(cursor.damaged(WHAT));
+    }
+    *most -= count;
+    let mut inner = Vec::with_capacity(count);
+    for _ in 0..count {
+        inner.push(type_name(cursor, most, depth + 1)?);
+    }
+    Ok(Type { name, inner })
+}
+
+/// Until 5.3: the name of the type, and then what the type needs.
+fn short(
+    header: &Header<'_>,
+    layout: &Layout,
+    cursor: &mut Cursor<'_>,
+    name: Name,
+) -> Result<Tag, Stop> {
+    let mut kind = Type { name: Name::read(cursor, WHAT)?, inner: Vec::new() };
+    let size = size(cursor)?;
+    let index = cursor.u32(WHAT)?;
+    let mut truth = false;
+    let has_containers = layout.ue4 >= ue4::SET_AND_MAP;
+    let inner = match header.name(kind.name).as_ref() {
+        "StructProperty" => {
+            kind.inner.push(Type { name: Name::read(cursor, WHAT)?, inner: Vec::new() });
+            if layout.ue4 >= ue4::STRUCT_GUID {
+                cursor.skip(WHAT, 16)?;
+            }
+            0
+        }
+        "BoolProperty" => {
+            truth = cursor.u8(WHAT)? != 0;
+            0
+        }
+        "ByteProperty" | "EnumProperty" | "OptionalProperty" => 1,
+        "ArrayProperty" if layout.ue4 >= ue4::ARRAY_INNER_TYPE => 1,
+        "SetProperty" if has_containers => 1,
+        "MapProperty" if has_containers => 2,
+        _ => 0,
+    };
+    for _ in 0..inner {
+        kind.inner.push(Type { name: Name::read(cursor, WHAT)?, inner: Vec::new() });
+    }
+    if layout.ue4 >= ue4::PROPERTY_GUID && cursor.u8(WHAT)? != 0 {
+        cursor.skip(WHAT, 16)?;
+    }
+    if layout.ue5 >= ue5::TAG_EXTENSIONS {
+        extensions(cursor)?;
+    }
+    Ok(Tag { name, kind, size, index, truth, native: None })
+}
+
+fn extensions(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
+    let flags = cursor.u8(WHAT)?;
+    if flags & 0x02 != 0 {
+        // How it is overridden, and whether that is an experiment.
+        cursor.skip(WHAT, 5)?;
+    }
+    if flags & 0x04 != 0 {
+        cursor.skip(WHAT, 4)?;
+    }
+    Ok(())
+}
+
+fn size(cursor: &mut Cursor<'_>) -> Result<usize, Stop> {
+    let size = cursor.i32(WHAT)?;
+    usize::try_from(size).map_err(|_| cursor.damaged(WHAT))
+}

@@ -1,0 +1,197 @@
+//! Version numbers: what a package was saved by, and which number changed what.
+
+use std::fmt;
+
+/// The numbers of Unreal Engine 4's objects (`EUnrealEngineObjectUE4Version`) that change a layout.
+pub mod ue4 {
+    /// The oldest that any engine still loads.
+    pub const OLDEST: i32 = 214;
+    /// World composition's tile has an offset in the summary.
+    pub const WORLD_TILE: i32 = 224;
+    /// A package has a chunk.
+    pub const CHUNK: i32 = 278;
+    /// The tag of an array names the type of its items.
+    pub const ARRAY_INNER_TYPE: i32 = 282;
+    /// A pin's type is stored natively.
+    pub const PIN_TYPE: i32 = 324;
+    /// A package has several chunks.
+    pub const CHUNKS: i32 = 326;
+    /// The engine's version is a structure.
+    pub const ENGINE_VERSION: i32 = 336;
+    /// A pin's type names a member.
+    pub const PIN_MEMBER: i32 = 355;
+    /// Exports say whether editors load them in a game.
+    pub const LOAD_FOR_EDITOR_GAME: i32 = 365;
+    /// A text has a history.
+    pub const TEXT_HISTORY: i32 = 368;
+    /// Soft references are listed.
+    pub const SOFT_REFERENCES: i32 = 384;
+    /// A formatted amount names its currency.
+    pub const TEXT_CURRENCY: i32 = 389;
+    /// A formatted date names a time zone.
+    pub const TEXT_TIME_ZONE: i32 = 422;
+    /// The tag of a structure has its GUID.
+    pub const STRUCT_GUID: i32 = 441;
+    /// The oldest engine that can load it is named.
+    pub const COMPATIBLE_ENGINE: i32 = 444;
+    /// A pin's type says whether it is constant.
+    pub const PIN_TYPE_CONST: i32 = 456;
+    /// Texts to translate are listed.
+    pub const GATHERABLE_TEXT: i32 = 459;
+    /// Exports say whether they are assets.
+    pub const COOKED_IN_EDITOR: i32 = 485;
+    /// An array of structures repeats the tag.
+    pub const ARRAY_INNER_TAG: i32 = 500;
+    /// A tag may have a GUID.
+    pub const PROPERTY_GUID: i32 = 503;
+    /// Names have hashes.
+    pub const NAME_HASHES: i32 = 504;
+    /// Exports list what must be loaded before.
+    pub const PRELOAD: i32 = 507;
+    /// Exports name their template.
+    pub const TEMPLATE: i32 = 508;
+    /// Tags of sets and maps name the types inside.
+    pub const SET_AND_MAP: i32 = 509;
+    /// Searchable names have an offset.
+    pub const SEARCHABLE_NAMES: i32 = 510;
+    /// Exports have sizes of 64 bits.
+    pub const WIDE_EXPORTS: i32 = 511;
+    /// Soft references are object paths with a name.
+    pub const SOFT_OBJECT_PATH: i32 = 514;
+    /// The summary has a localization id.
+    pub const LOCALIZATION_ID: i32 = 516;
+    /// The summary has a persistent GUID.
+    pub const OWNER: i32 = 518;
+    /// Imports name their package.
+    pub const IMPORT_PACKAGE: i32 = 520;
+    /// The asset registry's dependencies have flags.
+    pub const DEPENDENCY_FLAGS: i32 = 521;
+}
+
+/// The numbers of Unreal Engine 5's objects (`EUnrealEngineObjectUE5Version`) that change a layout.
+pub mod ue5 {
+    /// Names that export data uses come first.
+    pub const NAMES_FROM_EXPORTS: i32 = 1001;
+    /// The payloads have a table.
+    pub const PAYLOAD_TOC: i32 = 1002;
+    /// Resources may be missing.
+    pub const OPTIONAL: i32 = 1003;
+    /// Vectors have 64 bits.
+    pub const LARGE_WORLDS: i32 = 1004;
+    /// Exports lose a GUID.
+    pub const NO_EXPORT_GUID: i32 = 1005;
+    /// Exports say whether they are inherited.
+    pub const INHERITED: i32 = 1006;
+    /// Soft paths are two names.
+    pub const TOP_LEVEL_ASSET_PATH: i32 = 1007;
+    /// Soft paths are in a table.
+    pub const SOFT_PATH_TABLE: i32 = 1008;
+    /// Data resources have an offset.
+    pub const DATA_RESOURCES: i32 = 1009;
+    /// Exports say where their properties are.
+    pub const SCRIPT_OFFSETS: i32 = 1010;
+    /// Tags have extensions.
+    pub const TAG_EXTENSIONS: i32 = 1011;
+    /// Tags have complete type names.
+    pub const COMPLETE_TYPE_NAMES: i32 = 1012;
+    /// The registry has build dependencies.
+    pub const BUILD_DEPENDENCIES: i32 = 1013;
+    /// Metadata has an offset.
+    pub const METADATA: i32 = 1014;
+    /// Verse cells are listed.
+    pub const CELLS: i32 = 1015;
+    /// The package has a hash instead of a GUID.
+    pub const SAVED_HASH: i32 = 1016;
+    /// The types of imports are listed.
+    pub const IMPORT_TYPES: i32 = 1018;
+    /// The newest that is known here: Unreal Engine 5.7 and 5.8.
+    pub const NEWEST: i32 = 1018;
+}
+
+/// Versions of parts of the engine, each known by a GUID.
+pub mod custom {
+    use crate::Guid;
+
+    /// `FFrameworkObjectVersion`.
+    pub const FRAMEWORK: Guid = Guid([0xCFFC_743F, 0x43B0_4480, 0x9391_14DF, 0x171D_2073]);
+    /// `FBlueprintsObjectVersion`.
+    pub const BLUEPRINTS: Guid = Guid([0xB0D8_32E4, 0x1F89_4F0D, 0xACCF_7EB7, 0x36FD_4AA2]);
+    /// `FEditorObjectVersion`.
+    pub const EDITOR: Guid = Guid([0xE4B0_68ED, 0xF494_42E9, 0xA231_DA0B, 0x2E46_BB41]);
+    /// `FReleaseObjectVersion`.
+    pub const RELEASE: Guid = Guid([0x9C54_D522, 0xA826_4FBE, 0x9421_0746, 0x61B4_82D0]);
+    /// `FFortniteMainBranchObjectVersion`.
+    pub const FORTNITE_MAIN: Guid = Guid([0x601D_1886, 0xAC64_4F84, 0xAA16_D3DE, 0x0DEA_C7D6]);
+    /// `FUE5ReleaseStreamObjectVersion`.
+    pub const UE5_RELEASE: Guid = Guid([0xD89B_5E42, 0x24BD_4D46, 0x8412_ACA8, 0xDF64_1779]);
+    /// `FUE5MainStreamObjectVersion`.
+    pub const UE5_MAIN: Guid = Guid([0x697D_D581, 0xE64F_41AB, 0xAA4A_51EC, 0xBEB7_B628]);
+    /// `FCoreObjectVersion`.
+    pub const CORE: Guid = Guid([0x375E_C13C, 0x06E4_48FB, 0xB500_84F0, 0x262A_717E]);
+}
+
+/// What a package says its layout is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Versions {
+    /// Of the file format; it counts down from -2 (4.0) to -9 (5.6).
+    pub legacy: i32,
+    /// Of Unreal Engine 4's objects.
+    pub ue4: i32,
+    /// Of Unreal Engine 5's objects; 0 before 5.0.
+    pub ue5: i32,
+    /// Of a licensee's own changes.
+    pub licensee: i32,
+}
+
+impl Versions {
+    /// The engine these numbers are of, as far as they tell. Measured on packages that name theirs.
+    pub fn engine(self) -> &'static str {
+        match (self.ue4, self.ue5) {
+            (_, 1018..) => "5.7 or 5.8",
+            (_, 1014..) => "5.6",
+            (_, 1013) => "5.5",
+            (_, 1010..) => "5.4",
+            (_, 1009) => "5.2 or 5.3",
+            (_, 1005..) => "5.1",
+            (_, 1..) => "5.0",
+            (519.., _) => "4.26 or 4.27",
+            (518, _) => "4.24 or 4.25",
+            (517, _) => "4.21 to 4.23",
+            (515.., _) => "4.19 or 4.20",
+            (514, _) => "4.18",
+            (511.., _) => "4.16 or 4.17",
+            (509.., _) => "4.15",
+            (506.., _) => "4.14",
+            (505, _) => "4.13",
+            (499.., _) => "4.12",
+            (483.., _) => "4.11",
+            (452.., _) => "4.9 or 4.10",
+            _ => "4.0 to 4.8",
+        }
+    }
+}
+
+/// The engine a package was saved by. All 0 where it was built from source without a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Engine<'a> {
+    /// 5 of 5.6.1.
+    pub major: u16,
+    /// 6 of 5.6.1.
+    pub minor: u16,
+    /// 1 of 5.6.1.
+    pub patch: u16,
+    /// The change it was built from.
+    pub changelist: u32,
+    /// Whether that is a change of a licensee.
+    pub licensee: bool,
+    /// The branch it was built from, such as `++UE5+Release-5.6`.
+    pub branch: std::borrow::Cow<'a, str>,
+}
+
+impl fmt::Display for Engine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { major, minor, patch, changelist, licensee: _, branch } = self;
+        write!(f, "{major}.{minor}.{patch}-{changelist}")?;
+        if branch.is_empty() { Ok(()) } else { write!(f, "+{branch}") }
+    }
+}

@@ -1,0 +1,69 @@
+//! Text from a package, made fit to be shown: nothing in it can hide, move or reorder other text.
+
+use std::borrow::Cow;
+
+/// A text of at most `most` characters, without control characters and those that are not seen.
+/// Line ends stay if `lines` says so and are spaces otherwise.
+pub fn visible(text: &str, most: usize, lines: bool) -> Cow<'_, str> {
+    let keeps = |c: char| !is_hidden(c) && (lines || !matches!(c, '\n' | '\t'));
+    if text.len() <= most && text.chars().all(keeps) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::new();
+    let mut kept = 0;
+    for c in text.chars() {
+        if kept == most {
+            shown.push('…');
+            break;
+        }
+        match c {
+            '\r' => continue,
+            '\n' | '\t' if !lines => shown.push(' '),
+            c if is_hidden(c) => continue,
+            c => shown.push(c),
+        }
+        kept += 1;
+    }
+    Cow::Owned(shown)
+}
+
+/// Controls, marks of direction, and characters without width.
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(
+            c,
+            '\u{00AD}'
+                | '\u{061C}'
+                | '\u{180E}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{FE00}'..='\u{FE0F}'
+                | '\u{FEFF}'
+                | '\u{FFF9}'..='\u{FFFB}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plain_stays() {
+        assert!(matches!(visible("Tür 門", 100, false), Cow::Borrowed("Tür 門")));
+        assert_eq!(visible("a\nb\tc", 100, true), "a\nb\tc");
+    }
+
+    #[test]
+    fn what_hides_or_reorders_goes() {
+        assert_eq!(visible("a\u{202E}b\u{0}c\u{200B}d\u{1B}[31m", 100, false), "abcd[31m");
+        assert_eq!(visible("a\r\nb", 100, false), "a b");
+        assert_eq!(visible("\u{E0041}x", 100, true), "x");
+    }
+
+    #[test]
+    fn what_is_long_is_cut() {
+        assert_eq!(visible("abcdef", 3, false), "abc…");
+    }
+}

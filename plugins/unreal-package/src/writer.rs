@@ -1,0 +1,321 @@
+//! Makes packages of any version, small and plain, so that tests need no files of others.
+
+mod ink;
+mod profile;
+mod tables;
+mod values;
+
+pub use profile::{PROFILES, Profile};
+
+use crate::{
+    Guid,
+    summary::Summary,
+    tables::{Index, Name},
+};
+
+/// A package that is being made.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    package: String,
+    engine: (u16, u16),
+    summary: Summary<'static>,
+    names: Vec<String>,
+    soft_paths: Vec<String>,
+    /// The package of the class, the class, the outer's number, the name.
+    imports: Vec<[String; 4]>,
+    exports: Vec<Piece>,
+    /// Path, class and tags.
+    assets: Vec<(String, String, Tags)>,
+    soft: Vec<String>,
+    editor_imports: Vec<usize>,
+    editor_soft: Vec<usize>,
+    thumbnail: Option<(String, Vec<u8>)>,
+}
+
+/// What is told of an asset.
+type Tags = Vec<(String, String)>;
+
+/// An object that is being made.
+#[derive(Clone, Debug, Default)]
+struct Piece {
+    class: Index,
+    outer: Index,
+    name: String,
+    properties: Vec<(String, Worth)>,
+    is_node: bool,
+    pins: Vec<Pin>,
+    native: Vec<u8>,
+}
+
+impl Piece {
+    fn is_default(&self) -> bool {
+        self.name.starts_with("Default__")
+    }
+}
+
+/// The value of a property.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Worth {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i32),
+    /// A number of single precision.
+    Float(f32),
+    /// A number of double precision.
+    Double(f64),
+    /// A string.
+    String(String),
+    /// A name.
+    Name(String),
+    /// A text, with a key but no namespace.
+    Text(String),
+    /// The type of an enumeration, and an entry of it.
+    Enum(String, String),
+    /// An object.
+    Object(Index),
+    /// The path of an asset.
+    Soft(String),
+    /// A GUID.
+    Guid(Guid),
+    /// A structure that is stored without tags.
+    Vector([f64; 3]),
+    /// A structure with tags: its type and its members.
+    Struct(String, Vec<(String, Worth)>),
+    /// The category of the type of a pin.
+    PinType(String),
+    /// An array; all items are of the first one's type.
+    List(Vec<Worth>),
+    /// A map; all entries are of the first one's types.
+    Map(Vec<(Worth, Worth)>),
+}
+
+/// A pin of a node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pin {
+    /// Unique within the node.
+    pub id: Guid,
+    /// Its name.
+    pub name: String,
+    /// Whether values leave the node here.
+    pub output: bool,
+    /// Such as `exec`.
+    pub kind: String,
+    /// Its value while nothing is linked.
+    pub default: String,
+    /// Its value, if that is an object.
+    pub object: Index,
+    /// Nodes and ids of pins.
+    pub links: Vec<(Index, Guid)>,
+    /// Whether it is not shown.
+    pub hidden: bool,
+}
+
+impl Draft {
+    /// An empty package of that name and version.
+    pub fn new(profile: Profile, package: &str) -> Self {
+        let Profile { engine, versions, customs, .. } = profile;
+        // The oldest list numbers its parts otherwise, and nothing here needs them.
+        let customs = if versions.legacy == -2 { Vec::new() } else { customs.to_vec() };
+        let summary = Summary { versions, customs, ..Summary::default() };
+        Self { package: package.to_owned(), engine, summary, ..Self::default() }
+    }
+
+    /// Sets flags of the package; see [`crate::flags`].
+    pub fn flags(&mut self, flags: u32) -> &mut Self {
+        self.summary.flags |= flags;
+        self
+    }
+
+    /// An object of another package, such as `/Script/Engine.Actor`, of a class of
+    /// `/Script/CoreUObject` or of the package of that path. Its package becomes a dependency.
+    pub fn import(&mut self, class: &str, path: &str) -> Index {
+        let (package, object) = path.split_once('.').unwrap_or((path, ""));
+        let outer = self.import_entry("/Script/CoreUObject", "Package", Index(0), package);
+        if object.is_empty() {
+            return outer;
+        }
+        let (class_package, class) =
+            class.split_once('.').unwrap_or(("/Script/CoreUObject", class));
+        self.import_entry(class_package, class, outer, object)
+    }
+
+    fn import_entry(&mut self, package: &str, class: &str, outer: Index, name: &str) -> Index {
+        let entry = [package, class, &outer.0.to_string(), name].map(str::to_owned);
+        let known = self.imports.iter().position(|known| *known == entry);
+        let position = known.unwrap_or_else(|| {
+            self.imports.push(entry);
+            self.imports.len() - 1
+        });
+        Index(-i32::try_from(position + 1).expect("they are few"))
+    }
+
+    /// An object of this package, of a class such as `/Script/Engine.EdGraph`.
+    pub fn export(&mut self, class: &str, outer: Index, name: &str) -> Index {
+        let class = self.import("Class", class);
+        self.export_of(class, outer, name)
+    }
+
+    /// An object of this package, of a class that is known.
+    pub fn export_of(&mut self, class: Index, outer: Index, name: &str) -> Index {
+        self.exports.push(Piece { class, outer, name: name.to_owned(), ..Piece::default() });
+        Index::of_export(self.exports.len() - 1)
+    }
+
+    /// Gives an object a property.
+    pub fn set(&mut self, object: Index, name: &str, worth: Worth) -> &mut Self {
+        self.piece(object).properties.push((name.to_owned(), worth));
+        self
+    }
+
+    /// Gives an object bytes that only its class understands.
+    pub fn native(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
+        self.piece(object).native.extend_from_slice(bytes);
+        self
+    }
+
+    /// Makes an object a node with these pins. Where pins are objects of their own they are made,
+    /// and links to nodes whose pins come later are lost.
+    pub fn pins(&mut self, node: Index, pins: &[Pin]) -> &mut Self {
+        let piece = self.piece(node);
+        piece.is_node = true;
+        piece.pins = pins.to_vec();
+        if !self.layout().pins_in_nodes {
+            self.pin_objects(node, pins);
+        }
+        self
+    }
+
+    fn pin_objects(&mut self, node: Index, pins: &[Pin]) {
+        let mut objects = Vec::new();
+        for pin in pins {
+            let name = format!("EdGraphPin_{}", pin.id.0[3]);
+            let object = self.export("/Script/Engine.EdGraphPin", node, &name);
+            self.set(object, "PinName", Worth::String(pin.name.clone()));
+            if pin.output {
+                let way = ("EEdGraphPinDirection".to_owned(), "EGPD_Output".to_owned());
+                self.set(object, "Direction", Worth::Enum(way.0, way.1));
+            }
+            self.set(object, "PinType", Worth::PinType(pin.kind.clone()));
+            self.set(object, "DefaultValue", Worth::String(pin.default.clone()));
+            let links = pin.links.iter().filter_map(|(node, id)| {
+                let name = format!("EdGraphPin_{}", id.0[3]);
+                let mut exports = self.exports.iter();
+                let found = exports.position(|piece| piece.outer == *node && piece.name == name);
+                found.map(|position| Worth::Object(Index::of_export(position)))
+            });
+            let links: Vec<Worth> = links.collect();
+            if !links.is_empty() {
+                self.set(object, "LinkedTo", Worth::List(links));
+            }
+            objects.push(Worth::Object(object));
+        }
+        self.set(node, "Pins", Worth::List(objects));
+    }
+
+    /// Tells the asset registry of an asset: its path in the package, and its class.
+    pub fn asset(&mut self, path: &str, class: &str, tags: &[(&str, &str)]) -> &mut Self {
+        let tags = tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        self.assets.push((path.to_owned(), class.to_owned(), tags.collect()));
+        self
+    }
+
+    /// A package that may be loaded later.
+    pub fn soft(&mut self, package: &str) -> &mut Self {
+        self.soft.push(package.to_owned());
+        self
+    }
+
+    /// A package that is loaded with it, but only by editors.
+    pub fn editor_only(&mut self, package: &str) -> &mut Self {
+        let index = self.import("Package", package);
+        self.editor_imports.push(index.import().expect("it is an import"));
+        self
+    }
+
+    /// A picture of an asset.
+    pub fn thumbnail(&mut self, object: &str, picture: &[u8]) -> &mut Self {
+        self.thumbnail = Some((object.to_owned(), picture.to_vec()));
+        self
+    }
+
+    fn piece(&mut self, object: Index) -> &mut Piece {
+        let position = object.export().expect("it is an object of this package");
+        &mut self.exports[position]
+    }
+
+    /// A name of the table; a number behind it is kept apart, as engines do.
+    fn name(&mut self, text: &str) -> Name {
+        let (text, number) = split_number(text);
+        let known = self.names.iter().position(|known| known == text);
+        let index = known.unwrap_or_else(|| {
+            self.names.push(text.to_owned());
+            self.names.len() - 1
+        });
+        Name { index: u32::try_from(index).expect("they are few"), number }
+    }
+}
+
+/// `Door_3` is `Door` and 4; without a number it is 0.
+fn split_number(text: &str) -> (&str, u32) {
+    let plain = (text, 0);
+    let Some((before, digits)) = text.rsplit_once('_') else { return plain };
+    if before.is_empty() || (digits.starts_with('0') && digits != "0") {
+        return plain;
+    }
+    match digits.parse::<u32>() {
+        Ok(number) if number < 1_000_000 && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            (before, number + 1)
+        }
+        Ok(_) | Err(_) => plain,
+    }
+}
+
+/// A Blueprint of the usual shape: its asset, its class, and a graph in which an event prints a text.
+pub fn blueprint(profile: Profile, package: &str, parent: &str) -> Draft {
+    let mut draft = Draft::new(profile, package);
+    let name = package.rsplit('/').next().unwrap_or(package).to_owned();
+    let class = format!("{name}_C");
+    let parent_index = draft.import("Class", parent);
+    let asset = draft.export("/Script/Engine.Blueprint", Index(0), &name);
+    let generated = draft.export("/Script/Engine.BlueprintGeneratedClass", Index(0), &class);
+    let graph = draft.export("/Script/Engine.EdGraph", asset, "EventGraph");
+    let event = draft.export("/Script/BlueprintGraph.K2Node_Event", graph, "K2Node_Event_0");
+    let call =
+        draft.export("/Script/BlueprintGraph.K2Node_CallFunction", graph, "K2Node_CallFunction_3");
+    let member = |name: &str| {
+        let member = vec![("MemberName".to_owned(), Worth::Name(name.to_owned()))];
+        Worth::Struct("MemberReference".to_owned(), member)
+    };
+    draft.set(asset, "ParentClass", Worth::Object(parent_index));
+    draft.set(asset, "UbergraphPages", Worth::List(vec![Worth::Object(graph)]));
+    draft.set(asset, "GeneratedClass", Worth::Object(generated));
+    draft.set(event, "EventReference", member("ReceiveBeginPlay"));
+    draft.set(call, "FunctionReference", member("PrintString"));
+    draft.set(call, "NodePosX", Worth::Int(320));
+    let id = |number| Guid([1, 2, 3, number]);
+    let pin = |number, name: &str, kind: &str| Pin {
+        id: id(number),
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        ..Pin::default()
+    };
+    let text = Pin { default: "Hello".to_owned(), ..pin(12, "InString", "string") };
+    draft.pins(call, &[Pin { links: vec![(event, id(1))], ..pin(11, "execute", "exec") }, text]);
+    let then = Pin { output: true, links: vec![(call, id(11))], ..pin(1, "then", "exec") };
+    draft.pins(event, &[then]);
+    let defaults = format!("Default__{class}");
+    draft.export_of(generated, Index(0), &defaults);
+    let of_class = |path: &str| match profile.versions.ue5 {
+        crate::ue5::SOFT_PATH_TABLE.. => format!("/Script/CoreUObject.Class'{path}'"),
+        _ => format!("Class'{path}'"),
+    };
+    let parent_tag = match parent.starts_with("/Script/") {
+        true => of_class(parent),
+        false => format!("BlueprintGeneratedClass'{parent}'"),
+    };
+    let tags = [("ParentClass", parent_tag.as_str()), ("BlueprintType", "BPTYPE_Normal")];
+    draft.asset(&name, "/Script/Engine.Blueprint", &tags);
+    draft.asset(&class, "/Script/Engine.BlueprintGeneratedClass", &tags);
+    draft
+}

@@ -1,0 +1,360 @@
+//! Properties and pins as a version of the engine stores them.
+
+use super::{Draft, Pin, Worth, ink::Ink};
+use crate::{
+    layout::Layout,
+    tables::Index,
+    version::{ue4, ue5},
+};
+
+impl Worth {
+    /// The name of the type of such a property.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "BoolProperty",
+            Self::Int(_) => "IntProperty",
+            Self::Float(_) => "FloatProperty",
+            Self::Double(_) => "DoubleProperty",
+            Self::String(_) => "StrProperty",
+            Self::Name(_) => "NameProperty",
+            Self::Text(_) => "TextProperty",
+            Self::Enum(..) => "ByteProperty",
+            Self::Object(_) => "ObjectProperty",
+            Self::Soft(_) => "SoftObjectProperty",
+            Self::Guid(_) | Self::Vector(_) | Self::Struct(..) | Self::PinType(_) => {
+                "StructProperty"
+            }
+            Self::List(_) => "ArrayProperty",
+            Self::Map(_) => "MapProperty",
+        }
+    }
+
+    fn structure(&self) -> Option<&str> {
+        Some(match self {
+            Self::Guid(_) => "Guid",
+            Self::Vector(_) => "Vector",
+            Self::PinType(_) => "EdGraphPinType",
+            Self::Struct(name, _) => name,
+            Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::Double(_)
+            | Self::String(_)
+            | Self::Name(_)
+            | Self::Text(_)
+            | Self::Enum(..)
+            | Self::Object(_)
+            | Self::Soft(_)
+            | Self::List(_)
+            | Self::Map(_) => return None,
+        })
+    }
+
+    fn is_native(&self) -> bool {
+        self.structure().is_some() && !matches!(self, Self::Struct(..))
+    }
+}
+
+impl Draft {
+    /// Properties and the mark behind them.
+    pub(super) fn properties(&mut self, ink: &mut Ink, properties: &[(String, Worth)]) {
+        for (name, worth) in properties {
+            let mut body = Ink::default();
+            if !matches!(worth, Worth::Bool(_)) {
+                self.worth(&mut body, worth);
+            }
+            self.tag(ink, name, worth, body.at());
+            ink.bytes(&body.0);
+        }
+        let none = self.name("None");
+        ink.name(none);
+    }
+
+    fn tag(&mut self, ink: &mut Ink, name: &str, worth: &Worth, size: usize) {
+        let layout = self.layout();
+        let name = self.name(name);
+        ink.name(name);
+        let truth = matches!(worth, Worth::Bool(true));
+        if layout.ue5 >= ue5::COMPLETE_TYPE_NAMES {
+            self.type_name(ink, worth);
+            ink.len(size);
+            ink.u8(u8::from(worth.is_native()) << 3 | u8::from(truth) << 4);
+            return;
+        }
+        let kind = self.name(worth.kind());
+        ink.name(kind);
+        ink.len(size);
+        ink.u32(0);
+        if let Some(structure) = worth.structure() {
+            let structure = self.name(structure);
+            ink.name(structure);
+            if layout.ue4 >= ue4::STRUCT_GUID {
+                ink.bytes(&[0; 16]);
+            }
+        }
+        let inner: Vec<&str> = match worth {
+            Worth::Bool(_) => {
+                ink.u8(u8::from(truth));
+                vec![]
+            }
+            Worth::Enum(kind, _) => vec![kind],
+            Worth::List(items) if layout.ue4 >= ue4::ARRAY_INNER_TYPE => {
+                vec![items.first().map_or("IntProperty", Worth::kind)]
+            }
+            Worth::Map(entries) => entries
+                .first()
+                .map_or(vec!["IntProperty"; 2], |(key, value)| vec![key.kind(), value.kind()]),
+            Worth::Int(_)
+            | Worth::Float(_)
+            | Worth::Double(_)
+            | Worth::String(_)
+            | Worth::Name(_)
+            | Worth::Text(_)
+            | Worth::Object(_)
+            | Worth::Soft(_)
+            | Worth::Guid(_)
+            | Worth::Vector(_)
+            | Worth::Struct(..)
+            | Worth::PinType(_)
+            | Worth::List(_) => vec![],
+        };
+        for inner in inner {
+            let inner = self.name(inner);
+            ink.name(inner);
+        }
+        if layout.ue4 >= ue4::PROPERTY_GUID {
+            ink.u8(0);
+        }
+        if layout.ue5 >= ue5::TAG_EXTENSIONS {
+            ink.u8(0);
+        }
+    }
+
+    fn type_name(&mut self, ink: &mut Ink, worth: &Worth) {
+        let kind = self.name(worth.kind());
+        ink.name(kind);
+        if let Some(structure) = worth.structure().map(str::to_owned) {
+            ink.u32(1);
+            let structure = self.name(&structure);
+            ink.name(structure);
+            ink.u32(1);
+            let package = self.name("/Script/CoreUObject");
+            ink.name(package);
+            ink.u32(0);
+            return;
+        }
+        match worth {
+            Worth::Enum(kind, _) => {
+                ink.u32(1);
+                let kind = self.name(kind);
+                ink.name(kind);
+                ink.u32(0);
+            }
+            Worth::List(items) => {
+                ink.u32(1);
+                self.type_name(ink, items.first().unwrap_or(&Worth::Int(0)));
+            }
+            Worth::Map(entries) => {
+                ink.u32(2);
+                let other = (Worth::Int(0), Worth::Int(0));
+                let (key, value) = entries.first().unwrap_or(&other);
+                self.type_name(ink, key);
+                self.type_name(ink, value);
+            }
+            Worth::Bool(_)
+            | Worth::Int(_)
+            | Worth::Float(_)
+            | Worth::Double(_)
+            | Worth::String(_)
+            | Worth::Name(_)
+            | Worth::Text(_)
+            | Worth::Object(_)
+            | Worth::Soft(_)
+            | Worth::Guid(_)
+            | Worth::Vector(_)
+            | Worth::Struct(..)
+            | Worth::PinType(_) => ink.u32(0),
+        }
+    }
+
+    fn worth(&mut self, ink: &mut Ink, worth: &Worth) {
+        let layout = self.layout();
+        match worth {
+            Worth::Bool(truth) => ink.u8(u8::from(*truth)),
+            Worth::Int(number) => ink.i32(*number),
+            Worth::Float(number) => ink.bytes(&number.to_le_bytes()),
+            Worth::Double(number) => ink.bytes(&number.to_le_bytes()),
+            Worth::String(text) => ink.string(text),
+            Worth::Name(name) | Worth::Enum(_, name) => {
+                let name = self.name(name);
+                ink.name(name);
+            }
+            Worth::Text(text) => write_text(ink, &layout, text),
+            Worth::Object(object) => ink.i32(object.0),
+            Worth::Soft(path) => self.soft_path(ink, path),
+            Worth::Guid(guid) => guid.0.iter().for_each(|part| ink.u32(*part)),
+            Worth::Vector(numbers) => {
+                for number in numbers {
+                    if layout.large_worlds() {
+                        ink.bytes(&number.to_le_bytes());
+                    } else {
+                        #[expect(clippy::cast_possible_truncation, reason = "single precision")]
+                        ink.bytes(&(*number as f32).to_le_bytes());
+                    }
+                }
+            }
+            Worth::Struct(_, fields) => self.properties(ink, fields),
+            Worth::PinType(kind) => self.pin_type(ink, kind),
+            Worth::List(items) => {
+                ink.len(items.len());
+                let mut bodies = Ink::default();
+                items.iter().for_each(|item| self.worth(&mut bodies, item));
+                let repeats =
+                    layout.ue4 >= ue4::ARRAY_INNER_TAG && layout.ue5 < ue5::COMPLETE_TYPE_NAMES;
+                if let Some(item) = items.first().filter(|item| item.structure().is_some())
+                    && repeats
+                {
+                    self.tag(ink, "Items", item, bodies.at());
+                }
+                ink.bytes(&bodies.0);
+            }
+            Worth::Map(entries) => {
+                ink.u32(0);
+                ink.len(entries.len());
+                for (key, value) in entries {
+                    self.worth(ink, key);
+                    self.worth(ink, value);
+                }
+            }
+        }
+    }
+
+    fn soft_path(&mut self, ink: &mut Ink, path: &str) {
+        let layout = self.layout();
+        if layout.ue5 >= ue5::SOFT_PATH_TABLE {
+            let known = self.soft_paths.iter().position(|known| known == path);
+            let entry = known.unwrap_or_else(|| {
+                self.soft_paths.push(path.to_owned());
+                self.soft_paths.len() - 1
+            });
+            ink.len(entry);
+        } else if layout.ue5 >= ue5::TOP_LEVEL_ASSET_PATH {
+            let (package, asset) = path.split_once('.').unwrap_or((path, "None"));
+            let (package, asset) = (self.name(package), self.name(asset));
+            ink.name(package);
+            ink.name(asset);
+            ink.string("");
+        } else if layout.ue4 >= ue4::SOFT_OBJECT_PATH {
+            let path = self.name(path);
+            ink.name(path);
+            ink.string("");
+        } else {
+            ink.string(path);
+        }
+    }
+
+    /// What follows the properties of a node.
+    pub(super) fn write_pins(&mut self, ink: &mut Ink, node: Index, pins: &[Pin]) {
+        let layout = self.layout();
+        ink.len(pins.len());
+        for pin in pins {
+            ink.u32(0);
+            for _ in 0..2 {
+                ink.i32(node.0);
+                pin.id.0.iter().for_each(|part| ink.u32(*part));
+            }
+            self.pin_label(ink, &pin.name);
+            write_text(ink, &layout, "");
+            if layout.pin_source {
+                ink.i32(-1);
+            }
+            ink.string("");
+            ink.u8(u8::from(pin.output));
+            self.pin_type(ink, &pin.kind);
+            ink.string(&pin.default);
+            ink.string("");
+            ink.i32(pin.object.0);
+            write_text(ink, &layout, "");
+            ink.len(pin.links.len());
+            for (node, id) in &pin.links {
+                ink.u32(0);
+                ink.i32(node.0);
+                id.0.iter().for_each(|part| ink.u32(*part));
+            }
+            ink.u32(0);
+            // Neither part of another pin nor connected through one.
+            ink.u32(1);
+            ink.u32(1);
+            ink.bytes(&[0; 16]);
+            ink.u32(u32::from(pin.hidden));
+        }
+    }
+
+    fn pin_label(&mut self, ink: &mut Ink, label: &str) {
+        if self.layout().pins_have_names {
+            let name = self.name(label);
+            ink.name(name);
+        } else {
+            ink.string(label);
+        }
+    }
+
+    fn pin_type(&mut self, ink: &mut Ink, category: &str) {
+        let layout = self.layout();
+        self.pin_label(ink, category);
+        self.pin_label(ink, "");
+        ink.i32(0);
+        if layout.pin_container {
+            ink.u8(0);
+        } else {
+            ink.u32(0);
+            if layout.pin_sets {
+                ink.u32(0);
+                ink.u32(0);
+            }
+        }
+        ink.u32(0);
+        ink.u32(0);
+        if layout.ue4 >= ue4::PIN_MEMBER {
+            ink.i32(0);
+            let none = self.name("None");
+            ink.name(none);
+            ink.bytes(&[0; 16]);
+        }
+        let flags = [layout.ue4 >= ue4::PIN_TYPE_CONST, layout.pin_wrapper, layout.pin_precision];
+        for _ in flags.into_iter().filter(|flag| *flag) {
+            ink.u32(0);
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(&self.summary, self.soft_paths.len())
+    }
+}
+
+fn write_text(ink: &mut Ink, layout: &Layout, text: &str) {
+    if !layout.text_history() {
+        ink.string(text);
+        if layout.ue4 >= 226 {
+            ink.string("");
+            ink.string("Key");
+            ink.u32(0);
+        }
+        return;
+    }
+    ink.u32(0);
+    if text.is_empty() {
+        ink.u8(0xFF);
+        if layout.text_invariant {
+            ink.u32(0);
+        }
+        return;
+    }
+    ink.u8(0);
+    ink.string("");
+    ink.string("Key");
+    ink.string(text);
+    if layout.text_notes {
+        ink.string("");
+    }
+}

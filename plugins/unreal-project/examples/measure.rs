@@ -1,0 +1,106 @@
+//! Measures the index on a project that is made for it: `measure [PACKAGES] [FOLDER]`.
+//!
+//! With FOLDER the project is made there and stays, to be measured in the sandbox as well.
+
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+use unreal_package::writer::{Profile, blueprint};
+use unreal_project::{AssetQuery, BlueprintQuery, Index, Policy, Relations, find, refresh};
+
+/// How many packages are in one folder.
+const IN_FOLDER: usize = 20;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let count: usize = arguments.next().map_or(Ok(10_000), |count| count.parse())?;
+    let kept = arguments.next().map(PathBuf::from);
+    let folder = kept.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("unreal-measure-{}", std::process::id()))
+    });
+    make(&folder, count)?;
+    let measured = measure(&folder);
+    if kept.is_none() {
+        fs::remove_dir_all(&folder)?;
+    }
+    measured
+}
+
+/// Packages that each derive from the first of their folder, and need those around them.
+fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder.join("Content"))?;
+    fs::write(folder.join("Measured.uproject"), "{}")?;
+    let versions = ["4.27", "5.1", "5.4", "5.6"].map(Profile::of);
+    let path = |number: usize| format!("Area{}/BP_Thing{number:06}", number / IN_FOLDER);
+    for number in 0..count {
+        let file = folder.join("Content").join(path(number)).with_extension("uasset");
+        if number % IN_FOLDER == 0 {
+            fs::create_dir_all(file.parent().ok_or("a file is in a folder")?)?;
+        }
+        let first = number / IN_FOLDER * IN_FOLDER;
+        let parent = match number == first {
+            true => "/Script/Engine.Actor".to_owned(),
+            false => format!("/Game/{}.BP_Thing{first:06}_C", path(first)),
+        };
+        let package = format!("/Game/{}", path(number));
+        let mut draft = blueprint(versions[number % versions.len()], &package, &parent);
+        for step in 1..=12 {
+            let other = (number + step * 37) % count;
+            let path = format!("/Game/{}.BP_Thing{other:06}", path(other));
+            draft.import("/Script/Engine.Blueprint", &path);
+        }
+        // As large as a small Blueprint is.
+        let object = unreal_package::Index(1);
+        draft.native(object, &vec![0; 12_000]);
+        fs::write(file, draft.bytes())?;
+    }
+    Ok(())
+}
+
+fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let project = find(folder)?;
+    let cold = time("cold, the disk's cache warm", || {
+        refresh(&project, None, 0, Policy::default(), |_, _| true)
+    });
+    let bytes = time("to bytes", || cold.index.to_bytes());
+    let load = || Index::from_bytes(&bytes).expect("it is what was made");
+    println!("{} packages, {} bytes", cold.index.entries().len(), bytes.len());
+    time("from bytes", load);
+    let walked = cold.index.walked;
+    let long = Duration::from_secs(3600);
+    for (name, trusted, folders) in [
+        ("trusted", long, long),
+        ("folders looked at", Duration::ZERO, long),
+        ("every file looked at", Duration::ZERO, Duration::ZERO),
+    ] {
+        let policy = Policy { trusted, folders };
+        let fresh = time(&format!("load and refresh, {name}"), || {
+            refresh(&project, Some(load()), walked, policy, |_, _| true)
+        });
+        assert_eq!(fresh.read, 0, "nothing has changed");
+    }
+    let index = load();
+    let query = AssetQuery { names: vec!["*Thing0001*".to_owned()], ..AssetQuery::default() };
+    time("search by name", || index.search_assets(&query).len());
+    let inherits = BlueprintQuery::Inherits("Actor".to_owned());
+    time("search by ancestor", || index.search_blueprints(&inherits, "", true).0.len());
+    let relations = time("relations", || Relations::of(&index));
+    time("unused", || relations.unused(&project, "").len());
+    Ok(())
+}
+
+/// The shortest of a few times.
+fn time<T>(what: &str, run: impl Fn() -> T) -> T {
+    let mut best = Duration::MAX;
+    let mut last = None;
+    for _ in 0..3 {
+        let started = Instant::now();
+        last = Some(run());
+        best = best.min(started.elapsed());
+    }
+    println!("{what}: {:.2} ms", best.as_secs_f64() * 1000.0);
+    last.expect("it has run")
+}

@@ -1,0 +1,185 @@
+//! What derives from what: Blueprint classes by their tags, native ones as far as they are known.
+
+use crate::{
+    entry::{Asset, Entry},
+    index::Index,
+    natives,
+};
+use std::collections::HashMap;
+
+/// The longest chain of classes that is followed.
+const MAX_CHAIN: usize = 64;
+
+/// The classes of a project, by their paths.
+#[derive(Debug, Default)]
+pub struct Classes {
+    /// The parent of each Blueprint's class; both in lower case.
+    parents: HashMap<String, String>,
+}
+
+/// The path in a tag such as `/Script/CoreUObject.Class'/Script/Engine.Actor'`.
+pub fn class_path(tag: &str) -> &str {
+    let inner = tag.split_once('\'').map_or(tag, |(_, rest)| rest.trim_end_matches('\''));
+    inner.trim_matches('"')
+}
+
+/// The last part of a path: `BP_Door_C`.
+pub fn class_of(path: &str) -> &str {
+    path.rsplit(['.', '/', ':']).next().unwrap_or(path)
+}
+
+impl Index {
+    /// Whether an asset is a Blueprint of any kind.
+    pub fn is_blueprint(&self, asset: &Asset) -> bool {
+        let class = class_of(self.text(asset.class));
+        class.ends_with("Blueprint")
+    }
+
+    /// The class that a Blueprint makes.
+    pub fn generated_class(&self, entry: &Entry, asset: &Asset) -> String {
+        format!("{}_C", self.object_path(entry, asset))
+    }
+}
+
+impl Classes {
+    /// The classes that the Blueprints of an index make.
+    pub fn of(index: &Index) -> Self {
+        let mut parents = HashMap::new();
+        for entry in index.entries() {
+            for asset in index.assets_of(entry) {
+                let parent = class_path(index.text(asset.parent));
+                if !parent.is_empty() && index.is_blueprint(asset) {
+                    let class = index.generated_class(entry, asset).to_ascii_lowercase();
+                    parents.insert(class, parent.to_ascii_lowercase());
+                }
+            }
+        }
+        Self { parents }
+    }
+
+    /// The classes that a class derives from, from the nearest to the farthest that is known, in
+    /// lower case, and whether that is the last one.
+    pub fn ancestors(&self, class: &str) -> (Vec<String>, bool) {
+        let mut chain: Vec<String> = Vec::new();
+        let mut at = class.to_ascii_lowercase();
+        while chain.len() < MAX_CHAIN {
+            let Some(parent) = self.parent(&at) else {
+                return (chain, class_of(&at) == "object");
+            };
+            if chain.contains(&parent) {
+                return (chain, false);
+            }
+            chain.push(parent.clone());
+            at = parent;
+        }
+        (chain, false)
+    }
+
+    fn parent(&self, class: &str) -> Option<String> {
+        if let Some(parent) = self.parents.get(class) {
+            return Some(parent.clone());
+        }
+        // Native classes are known by name: modules were split more than once.
+        class.starts_with("/script/").then(|| natives::parent(class_of(class))).flatten()
+    }
+
+    /// Whether a class derives from what somebody calls `Actor`, `AActor`, `BP_Door`, `BP_Door_C`,
+    /// `/Game/BP_Door` or `/Script/Engine.Actor`. `None` where its ancestors are not all known and
+    /// it is not among those that are.
+    pub fn derives(&self, class: &str, from: &str) -> Option<bool> {
+        let (chain, is_whole) = self.ancestors(class);
+        if Wanted::of(from).is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
+    }
+
+    /// Whether a class is, or derives from, another; `None` as for [`Self::derives`].
+    pub fn is_or_derives(&self, class: &str, from: &str) -> Option<bool> {
+        let own = [class.to_ascii_lowercase()];
+        if Wanted::of(from).is_among(&own) { Some(true) } else { self.derives(class, from) }
+    }
+}
+
+/// A class as somebody calls it.
+struct Wanted {
+    text: String,
+    is_path: bool,
+}
+
+impl Wanted {
+    fn of(text: &str) -> Self {
+        let text = class_path(text.trim()).to_ascii_lowercase();
+        let is_path = text.starts_with('/');
+        // `/Game/BP_Door` is `/Game/BP_Door.BP_Door`.
+        let text = match text.rsplit_once('/') {
+            Some((_, name)) if is_path && !name.contains('.') => format!("{text}.{name}"),
+            _ => text,
+        };
+        Self { text, is_path }
+    }
+
+    fn is_among(&self, classes: &[String]) -> bool {
+        classes.iter().any(|class| self.is(class))
+    }
+
+    fn is(&self, ancestor: &str) -> bool {
+        let bare = ancestor.strip_suffix("_c").unwrap_or(ancestor);
+        if self.is_path {
+            return self.text == ancestor || self.text == bare;
+        }
+        let (name, bare_name) = (class_of(ancestor), class_of(bare));
+        let prefixed = ancestor.starts_with("/script/")
+            && matches!(self.text.strip_prefix(['a', 'u']), Some(rest) if rest == name);
+        self.text == name || self.text == bare_name || prefixed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes() -> Classes {
+        let pairs = [
+            ("/game/bp_base.bp_base_c", "/script/engine.character"),
+            ("/game/bp_door.bp_door_c", "/game/bp_base.bp_base_c"),
+            ("/game/own.own_c", "/script/mygame.mything"),
+            ("/game/loop.loop_c", "/game/loop.loop_c"),
+        ];
+        Classes { parents: pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).into() }
+    }
+
+    #[test]
+    fn tags_and_names() {
+        for tag in [
+            "/Script/CoreUObject.Class'/Script/Engine.Actor'",
+            "Class'/Script/Engine.Actor'",
+            "/Script/Engine.Actor",
+            "Class'\"/Script/Engine.Actor\"'",
+        ] {
+            assert_eq!(class_path(tag), "/Script/Engine.Actor");
+        }
+        assert_eq!(class_of("/Game/BP_Door.BP_Door_C"), "BP_Door_C");
+    }
+
+    #[test]
+    fn over_the_whole_graph() {
+        let classes = classes();
+        let door = "/Game/BP_Door.BP_Door_C";
+        for ancestor in [
+            "BP_Base",
+            "BP_Base_C",
+            "/Game/BP_Base",
+            "/Game/BP_Base.BP_Base_C",
+            "character",
+            "ACharacter",
+            "Pawn",
+            "/Script/Engine.Actor",
+            "UObject",
+        ] {
+            assert_eq!(classes.derives(door, ancestor), Some(true), "{ancestor}");
+        }
+        assert_eq!(classes.derives(door, "Widget"), Some(false));
+        assert_eq!(classes.derives(door, "BP_Door"), Some(false));
+        assert_eq!(classes.derives("/Game/Own.Own_C", "MyThing"), Some(true));
+        assert_eq!(classes.derives("/Game/Own.Own_C", "Actor"), None);
+        assert_eq!(classes.derives("/Game/Loop.Loop_C", "Actor"), None);
+    }
+}

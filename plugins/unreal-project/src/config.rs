@@ -1,0 +1,219 @@
+//! `Config/Default*.ini`: the project's own layer of the configuration, and where each value is from.
+
+use crate::descriptor::decode;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The largest file that is read, in bytes.
+const MAX_SIZE: u64 = 8 << 20;
+/// How many files are read.
+const MAX_FILES: usize = 256;
+
+/// One line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The file, relative to the project.
+    pub file: String,
+    /// Which line, from 1.
+    pub line: usize,
+    /// The section, without brackets.
+    pub section: String,
+    /// `+`, `-`, `.`, `!`, or a space for none.
+    pub operator: char,
+    /// The key.
+    pub key: String,
+    /// The value, without the quotation marks around it.
+    pub value: String,
+}
+
+/// What a key amounts to when all lines of its file are applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The file, relative to the project.
+    pub file: String,
+    /// The section.
+    pub section: String,
+    /// The key.
+    pub key: String,
+    /// Its values, and the line each is from. Several, where the key is a list.
+    pub values: Vec<(String, usize)>,
+}
+
+/// The configuration of a project.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Every line, file by file.
+    pub settings: Vec<Setting>,
+    /// What could not be read.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Reads `Config/*.ini` and, for platforms, `Config/*/*.ini`.
+    pub fn read(project: &Path) -> Self {
+        let mut config = Self::default();
+        let mut files = Vec::new();
+        ini_files(&project.join("Config"), 1, &mut files);
+        if files.len() > MAX_FILES {
+            config
+                .warnings
+                .push(format!("only {MAX_FILES} of {} .ini files are read", files.len()));
+            files.truncate(MAX_FILES);
+        }
+        for file in files {
+            let name = file.strip_prefix(project).unwrap_or(&file).to_string_lossy().into_owned();
+            let small = fs::metadata(&file).is_ok_and(|found| found.len() <= MAX_SIZE);
+            match fs::read(&file) {
+                Ok(bytes) if small => config.settings.extend(parse(&name, &decode(&bytes))),
+                Ok(_) => config.warnings.push(format!("{name} is larger than 8 MiB: left out")),
+                Err(error) => config.warnings.push(format!("{name} cannot be read: {error}")),
+            }
+        }
+        config
+    }
+
+    /// What each key amounts to, in the order of their first lines.
+    pub fn values(&self) -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        let mut known = std::collections::HashMap::new();
+        for setting in &self.settings {
+            let Setting { file, section, key, .. } = setting;
+            let place = *known.entry((file, section, key)).or_insert_with(|| {
+                values.push(Value {
+                    file: file.clone(),
+                    section: section.clone(),
+                    key: key.clone(),
+                    values: Vec::new(),
+                });
+                values.len() - 1
+            });
+            apply(setting, &mut values[place].values);
+        }
+        values.retain(|value| !value.values.is_empty());
+        values
+    }
+
+    /// The value of a key that has one: of `DefaultEngine.ini` and so on, by the end of its name.
+    pub fn get(&self, file: &str, section: &str, key: &str) -> Option<&Setting> {
+        self.settings.iter().rev().find(|setting| {
+            setting.file.eq_ignore_ascii_case(file)
+                && setting.section.eq_ignore_ascii_case(section)
+                && setting.key.eq_ignore_ascii_case(key)
+                && !matches!(setting.operator, '-' | '!')
+        })
+    }
+}
+
+/// What a line does to the values of its key.
+fn apply(setting: &Setting, values: &mut Vec<(String, usize)>) {
+    let new = (setting.value.clone(), setting.line);
+    match setting.operator {
+        '+' if values.iter().any(|(value, _)| *value == new.0) => {}
+        '+' | '.' => values.push(new),
+        '-' => values.retain(|(value, _)| *value != new.0),
+        '!' => values.clear(),
+        _ => *values = vec![new],
+    }
+}
+
+fn ini_files(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if kind.is_dir() && deeper > 0 {
+            ini_files(&path, deeper - 1, files);
+        } else if !kind.is_dir()
+            && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("ini"))
+        {
+            files.push(path);
+        }
+    }
+}
+
+/// The lines of a file that set something.
+fn parse(file: &str, text: &str) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    let mut section = String::new();
+    for (position, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(';') {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            name.trim().clone_into(&mut section);
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').or_else(|| {
+            // To clear a list needs no value.
+            line.starts_with('!').then_some((line, ""))
+        }) else {
+            continue;
+        };
+        let key = key.trim();
+        let (operator, key) = match key.chars().next() {
+            Some(operator @ ('+' | '-' | '.' | '!')) => (operator, key[1..].trim()),
+            _ => (' ', key),
+        };
+        let value = value.trim();
+        let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        settings.push(Setting {
+            file: file.to_owned(),
+            line: position + 1,
+            section: section.clone(),
+            operator,
+            key: key.to_owned(),
+            value: bare.unwrap_or(value).to_owned(),
+        });
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+; a comment
+[/Script/EngineSettings.GameMapsSettings]
+GameDefaultMap=/Game/Maps/Start.Start
+GameDefaultMap = \"/Game/Maps/Other.Other\"
+
+[Core.System]
++Paths=../A
++Paths=../A
+.Paths=../A
++Paths=../B
+-Paths=../B
+!Names
+.Names=(Key=\"x=y\")
+no value
+";
+
+    #[test]
+    fn lines_with_their_operators() {
+        let config = Config { settings: parse("Config/X.ini", TEXT), warnings: vec![] };
+        let values = config.values();
+        let found: Vec<_> =
+            values.iter().map(|value| (value.key.as_str(), value.values.as_slice())).collect();
+        let pair = |text: &str, line| (text.to_owned(), line);
+        assert_eq!(
+            found,
+            [
+                ("GameDefaultMap", &[pair("/Game/Maps/Other.Other", 4)][..]),
+                ("Paths", &[pair("../A", 7), pair("../A", 9)]),
+                ("Names", &[pair("(Key=\"x=y\")", 13)]),
+            ]
+        );
+        let map =
+            config.get("Config/X.ini", "/Script/EngineSettings.GameMapsSettings", "gamedefaultmap");
+        assert_eq!(
+            map.map(|setting| (setting.line, setting.value.as_str())),
+            Some((4, "/Game/Maps/Other.Other"))
+        );
+    }
+}

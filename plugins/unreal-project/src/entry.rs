@@ -1,0 +1,267 @@
+//! What the index knows of one package.
+
+use crate::strings::{Id, Strings};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+use unreal_package::{Fault, Header, Index as Object, Strength, flags};
+
+/// How much of a file is read at first, in bytes: enough for most headers.
+const FIRST: usize = 16 * 1024;
+/// The largest header that is read, in bytes.
+const MAX_HEADER: u64 = 64 << 20;
+/// The longest value of a tag that is kept, in bytes.
+const MAX_TAG: usize = 1024;
+
+/// How far a package could be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Its header was read.
+    #[default]
+    Read,
+    /// It was read, save for parts that are damaged.
+    Partly,
+    /// There was no time for it yet.
+    Unread,
+    /// Git LFS keeps it elsewhere.
+    LfsPointer,
+    /// Cooked, without versions.
+    Unversioned,
+    /// Encrypted, or something else.
+    NotAPackage,
+    /// Of an engine before 4.0, or for a big-endian console.
+    TooOld,
+    /// Of an engine that is newer than the reader.
+    TooNew,
+    /// Damaged or cut off.
+    Damaged,
+    /// The file cannot be opened.
+    Unreadable,
+}
+
+impl State {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Read,
+        Self::Partly,
+        Self::Unread,
+        Self::LfsPointer,
+        Self::Unversioned,
+        Self::NotAPackage,
+        Self::TooOld,
+        Self::TooNew,
+        Self::Damaged,
+        Self::Unreadable,
+    ];
+
+    /// What that means for whoever has the file.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Partly => "read in part: some tables are damaged",
+            Self::Unread => "not read yet",
+            Self::LfsPointer => "a Git LFS pointer: run `git lfs pull`",
+            Self::Unversioned => "cooked without versions: it has no editor data",
+            Self::NotAPackage => "not a package: encrypted, damaged or something else",
+            Self::TooOld => "of an engine before 4.0, or of a console",
+            Self::TooNew => "of an engine newer than 5.8",
+            Self::Damaged => "damaged or cut off",
+            Self::Unreadable => "cannot be opened",
+        }
+    }
+}
+
+impl From<&Fault> for State {
+    fn from(fault: &Fault) -> Self {
+        match fault {
+            Fault::LfsPointer { .. } => Self::LfsPointer,
+            Fault::NotAPackage => Self::NotAPackage,
+            Fault::Unversioned => Self::Unversioned,
+            Fault::BigEndian | Fault::TooOld { .. } => Self::TooOld,
+            Fault::TooNew { .. } => Self::TooNew,
+            Fault::Damaged { .. } | Fault::NeedMore { .. } => Self::Damaged,
+        }
+    }
+}
+
+/// A package.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, such as `/Game/Doors/BP_Door`.
+    pub package: Id,
+    /// Its file, relative to the project.
+    pub file: Id,
+    /// In bytes.
+    pub size: u64,
+    /// When the file was changed, in nanoseconds since 1970; 0 where nobody knows.
+    pub modified: u64,
+    /// How far it could be read.
+    pub state: State,
+    /// Whether it is a map.
+    pub is_map: bool,
+    /// Whether it is made for a packaged game.
+    pub is_cooked: bool,
+    /// Major, minor and patch of the engine, and its change.
+    pub engine: [u32; 4],
+    /// Which of the index's assets are its own: from, and how many.
+    pub(crate) assets: (u32, u32),
+    /// Which of the index's links are its own.
+    pub(crate) links: (u32, u32),
+}
+
+/// An asset in a package.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asset {
+    /// Its path: relative to the package, or whole for an external actor.
+    pub path: Id,
+    /// The path of its class.
+    pub class: Id,
+    /// The tag `ParentClass`.
+    pub parent: Id,
+    /// The tag `NativeParentClass`.
+    pub native_parent: Id,
+    /// The label of an actor.
+    pub label: Id,
+    /// Where a redirector leads.
+    pub target: Id,
+}
+
+/// That a package depends on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The other.
+    pub package: Id,
+    /// How.
+    pub strength: Strength,
+    /// Only in the editor, where that is known.
+    pub editor_only: Option<bool>,
+}
+
+/// What a header adds to the index.
+#[derive(Default)]
+pub struct Found {
+    pub entry: Entry,
+    pub assets: Vec<Asset>,
+    pub links: Vec<Link>,
+}
+
+/// Reads the header of a file. `buffer` is used again and again.
+pub fn read(path: &Path, size: u64, buffer: &mut Vec<u8>, strings: &mut Strings) -> Found {
+    let Ok(mut file) = File::open(path) else { return of_state(State::Unreadable) };
+    buffer.clear();
+    let mut want = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST);
+    loop {
+        if fill(&mut file, buffer, want).is_err() {
+            return of_state(State::Unreadable);
+        }
+        // What the file has lost since it was listed is not asked for again.
+        let len = if buffer.len() < want { buffer.len() as u64 } else { size };
+        match Header::read(buffer, len) {
+            Ok(header) => return of_header(&header, strings),
+            Err(Fault::NeedMore { bytes }) if bytes <= MAX_HEADER && bytes > want as u64 => {
+                want = usize::try_from(bytes).unwrap_or(usize::MAX);
+            }
+            Err(fault) => return of_state(State::from(&fault)),
+        }
+    }
+}
+
+fn of_state(state: State) -> Found {
+    Found { entry: Entry { state, ..Entry::default() }, ..Found::default() }
+}
+
+/// Has the buffer hold the first `want` bytes of a file, or all there are.
+fn fill(file: &mut File, buffer: &mut Vec<u8>, want: usize) -> io::Result<()> {
+    let mut have = buffer.len();
+    buffer.resize(want, 0);
+    while have < want {
+        match file.read(&mut buffer[have..])? {
+            0 => break,
+            read => have += read,
+        }
+    }
+    buffer.truncate(have);
+    Ok(())
+}
+
+fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
+    let summary = &header.summary;
+    let engine = &summary.engine;
+    let state = if header.warnings.is_empty() { State::Read } else { State::Partly };
+    let mut found = Found {
+        entry: Entry {
+            state,
+            is_map: summary.flags & flags::MAP != 0,
+            is_cooked: summary.is_cooked(),
+            engine: [
+                engine.major.into(),
+                engine.minor.into(),
+                engine.patch.into(),
+                engine.changelist,
+            ],
+            ..Entry::default()
+        },
+        ..Found::default()
+    };
+    for dependency in &header.dependencies {
+        found.links.push(Link {
+            package: strings.add(&dependency.package),
+            strength: dependency.strength,
+            editor_only: dependency.editor_only,
+        });
+    }
+    for asset in &header.assets {
+        let mut tag = |key| {
+            let value = asset.tag(key).filter(|value| value.len() <= MAX_TAG && *value != "None");
+            value.map_or(Id(0), |value| strings.add(value))
+        };
+        let (parent, native_parent) = (tag("ParentClass"), tag("NativeParentClass"));
+        let label = tag("ActorLabel");
+        let mut target = tag("DestinationObject");
+        let class = class_of_asset(header, &asset.path, &asset.class);
+        if class.ends_with(".ObjectRedirector") {
+            if target == Id(0) {
+                target = strings.add(&redirected(header));
+            }
+        } else {
+            target = Id(0);
+        }
+        if class.ends_with(".World") {
+            found.entry.is_map = true;
+        }
+        found.assets.push(Asset {
+            path: strings.add(&asset.path),
+            class: strings.add(&class),
+            parent,
+            native_parent,
+            label,
+            target,
+        });
+    }
+    found
+}
+
+/// The path of the class of an asset. Until 5.0 only its name is told; the object tells the rest.
+fn class_of_asset(header: &Header<'_>, path: &str, class: &str) -> String {
+    if class.starts_with('/') {
+        return class.to_owned();
+    }
+    let exports = header.exports.iter().enumerate();
+    let mut outermost = exports.filter(|(_, export)| export.outer.0 == 0);
+    let found = outermost.find(|(_, export)| header.name(export.name) == path);
+    found.map_or_else(
+        || class.to_owned(),
+        |(position, _)| header.class_path(Object::of_export(position), ""),
+    )
+}
+
+/// Where a redirector leads: to the only object that it knows in another package of assets.
+fn redirected(header: &Header<'_>) -> String {
+    let imports = (1..=i32::try_from(header.imports.len()).unwrap_or(0)).map(|n| Object(-n));
+    let paths = imports
+        .filter(|import| header.outer(*import).0 != 0)
+        .map(|import| header.path(import, ""))
+        .filter(|path| !path.starts_with("/Script/") && path.contains('.'));
+    paths.max_by_key(String::len).unwrap_or_default()
+}

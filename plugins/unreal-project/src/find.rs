@@ -1,0 +1,221 @@
+//! Finds the project that is meant: in a folder, around it, or beneath it.
+
+use crate::{
+    descriptor::Descriptor,
+    mounts::{Mount, mounts},
+};
+use std::{
+    error::Error,
+    fmt, fs,
+    path::{Path, PathBuf},
+};
+
+/// How deeply beneath a folder projects are looked for.
+const MAX_DEPTH: usize = 3;
+/// How many folders are looked into.
+const MAX_FOLDERS: usize = 2_000;
+/// Folders in which no projects are.
+const NOT_THERE: &[&str] = &[
+    "Content",
+    "Binaries",
+    "Intermediate",
+    "Saved",
+    "DerivedDataCache",
+    "Source",
+    "Config",
+    "node_modules",
+    "target",
+];
+
+/// A project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Project {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its name: that of its `.uproject`.
+    pub name: String,
+    /// The file that describes it; `None` for a mere folder with `Content`.
+    pub file: Option<PathBuf>,
+    /// What that says.
+    pub descriptor: Descriptor,
+    /// What is not as it should be.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// None here.
+    Nowhere {
+        /// Where it was looked for.
+        looked: Vec<PathBuf>,
+    },
+    /// Several.
+    Several {
+        /// The files that describe them.
+        found: Vec<PathBuf>,
+    },
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |paths: &[PathBuf]| {
+            let paths: Vec<_> = paths.iter().take(20).map(|p| p.display().to_string()).collect();
+            paths.join(", ")
+        };
+        match self {
+            Self::Nowhere { looked } if looked.is_empty() => f.write_str(
+                "no folder is open in this session: name the project's folder in `projectDir`, \
+                 beneath a root of the session",
+            ),
+            Self::Nowhere { looked } => write!(
+                f,
+                "no Unreal project (.uproject) was found in {} or {MAX_DEPTH} folders below: name \
+                 its folder in `projectDir`",
+                list(looked)
+            ),
+            Self::Several { found } => write!(
+                f,
+                "there are several Unreal projects: {}. Name the folder of the one that is meant \
+                 in `projectDir`",
+                list(found)
+            ),
+        }
+    }
+}
+
+impl Error for Lost {}
+
+impl Project {
+    /// The project that a `.uproject` or `.uplugin` describes.
+    fn of(file: PathBuf) -> Self {
+        let dir = file.parent().map(Path::to_owned).unwrap_or_default();
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let mut project = Self { dir, name: name.unwrap_or_default(), ..Self::default() };
+        match Descriptor::read(&file) {
+            Ok(descriptor) => project.descriptor = descriptor,
+            Err(error) => {
+                project.warnings.push(format!("{} cannot be read: {error}", file.display()));
+            }
+        }
+        project.file = Some(file);
+        project
+    }
+
+    /// A folder with `Content` that nothing describes.
+    fn bare(dir: &Path) -> Self {
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self {
+            dir: dir.to_owned(),
+            name: name.unwrap_or_default(),
+            warnings: vec![format!("{} has no .uproject", dir.display())],
+            ..Self::default()
+        }
+    }
+
+    /// Where its packages are, and the folders that were looked into for plugins.
+    pub fn mounts(&self) -> (Vec<Mount>, Vec<String>) {
+        mounts(&self.dir, &self.name, &self.descriptor)
+    }
+}
+
+/// The project at, around or beneath a path.
+///
+/// # Errors
+///
+/// When there is none, or more than one.
+pub fn find(path: &Path) -> Result<Project, Lost> {
+    let is_descriptor = path.extension().is_some_and(|end| end == "uproject" || end == "uplugin");
+    if is_descriptor && path.is_file() {
+        return Ok(Project::of(path.to_owned()));
+    }
+    for dir in path.ancestors() {
+        if let Some(found) = here(dir, "uproject") {
+            return one(found);
+        }
+    }
+    let mut below = Vec::new();
+    let mut looked = 0;
+    look_below(path, 0, &mut looked, &mut below);
+    if !below.is_empty() {
+        return one(below);
+    }
+    for dir in path.ancestors() {
+        if let Some(found) = here(dir, "uplugin") {
+            return one(found);
+        }
+    }
+    if path.join("Content").is_dir() {
+        return Ok(Project::bare(path));
+    }
+    Err(Lost::Nowhere { looked: vec![path.to_owned()] })
+}
+
+/// The only project among the roots of a session.
+///
+/// # Errors
+///
+/// When there is none, or more than one.
+pub fn find_among(roots: &[PathBuf]) -> Result<Project, Lost> {
+    let mut projects: Vec<Project> = Vec::new();
+    let mut several = Vec::new();
+    for root in roots {
+        match find(root) {
+            Ok(project) if projects.iter().any(|known| known.dir == project.dir) => {}
+            Ok(project) => projects.push(project),
+            Err(Lost::Several { found }) => several.extend(found),
+            Err(Lost::Nowhere { .. }) => {}
+        }
+    }
+    if several.is_empty() && projects.len() < 2 {
+        return projects.pop().ok_or_else(|| Lost::Nowhere { looked: roots.to_vec() });
+    }
+    several.extend(projects.into_iter().map(|project| project.file.unwrap_or(project.dir)));
+    several.sort();
+    several.dedup();
+    Err(Lost::Several { found: several })
+}
+
+fn one(mut found: Vec<PathBuf>) -> Result<Project, Lost> {
+    found.sort();
+    found.dedup();
+    match found.len() {
+        1 => Ok(Project::of(found.remove(0))),
+        _ => Err(Lost::Several { found }),
+    }
+}
+
+/// The files of a folder with that end.
+fn here(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).ok()?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let found: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end)))
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+fn look_below(dir: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    *looked += 1;
+    let mut folders = Vec::new();
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if kind.is_dir() {
+            if !NOT_THERE.contains(&name.as_ref()) && !name.starts_with('.') {
+                folders.push(path);
+            }
+        } else if path.extension().is_some_and(|end| end == "uproject") {
+            found.push(path);
+        }
+    }
+    folders.sort();
+    for folder in folders {
+        if depth < MAX_DEPTH && *looked < MAX_FOLDERS {
+            look_below(&folder, depth + 1, looked, found);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! An Unreal Engine project on disk: what is in it, what depends on what, and how it is configured,
+//! without an editor.
+
+#![forbid(unsafe_code)]
+
+mod classes;
+mod config;
+mod descriptor;
+mod entry;
+mod find;
+mod index;
+mod level;
+mod mounts;
+mod natives;
+mod open;
+mod refresh;
+mod relations;
+mod search;
+mod store;
+mod strings;
+mod walk;
+
+pub use classes::{Classes, class_of, class_path};
+pub use config::{Config, Setting, Value};
+pub use descriptor::{Association, Descriptor, PluginUse};
+pub use entry::{Asset, Entry, Link, State};
+pub use find::{Lost, Project, find, find_among};
+pub use index::Index;
+pub use level::{Actor, Actors};
+pub use mounts::Mount;
+pub use open::{OpenFault, Opened, object_path};
+pub use refresh::{Checked, Fresh, Policy, refresh};
+pub use relations::{Broken, Relation, Relations, TreeNode, Unused};
+pub use search::{AssetQuery, BlueprintQuery, Hit, Matched};
+pub use strings::Id;

@@ -1,0 +1,198 @@
+//! From the path of an object to its package in memory.
+
+use crate::{
+    classes::class_path,
+    entry::{Entry, State},
+    find::Project,
+    index::Index,
+};
+use std::{error::Error, fmt, fs, io};
+use unreal_package::{Fault, Index as Object, Package};
+
+/// The largest package that is read as a whole, in bytes: a share of the memory of a plugin.
+const MAX_SIZE: u64 = 96 << 20;
+/// How many redirectors are followed.
+const MAX_REDIRECTS: usize = 16;
+
+/// A package in memory.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its name.
+    pub package: String,
+    /// Its file, relative to the project.
+    pub file: String,
+    /// The object in it that was asked for: `BP_Door_C`, or empty for the main asset.
+    pub object: String,
+    /// Where a redirector was followed from.
+    pub redirected_from: Vec<String>,
+    /// The file.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a package cannot be had.
+#[derive(Debug)]
+pub enum OpenFault {
+    /// It is not in the project, though its mount is.
+    Missing(String),
+    /// It is not among what this project has: the engine's, or another plugin's.
+    Elsewhere(String),
+    /// It is no path of a package.
+    NoPath(String),
+    /// It is too large.
+    TooLarge(String, u64),
+    /// Redirectors lead in a circle.
+    Circle(String),
+    /// Its file cannot be read.
+    Unreadable(String, io::Error),
+    /// There is nothing to read in it.
+    Fault(String, Fault),
+}
+
+impl fmt::Display for OpenFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(package) => write!(f, "there is no package {package} in this project"),
+            Self::Elsewhere(package) => write!(
+                f,
+                "{package} is not a package of this project: without the editor only /Game and the \
+                 project's own plugins can be read"
+            ),
+            Self::NoPath(text) => write!(
+                f,
+                "`{text}` is no path of an asset: write it like /Game/Folder/Asset or \
+                 /Game/Folder/Asset.Asset"
+            ),
+            Self::TooLarge(package, size) => {
+                write!(f, "{package} has {size} bytes: more than {MAX_SIZE} are not read")
+            }
+            Self::Circle(package) => write!(f, "redirectors lead from {package} back to it"),
+            Self::Unreadable(package, error) => write!(f, "{package} cannot be read: {error}"),
+            Self::Fault(package, fault) => write!(f, "{package}: {fault}"),
+        }
+    }
+}
+
+impl Error for OpenFault {}
+
+/// The package and the object in it that a path names. `Class'/Game/A.A_C'`, `/Game/A.A:Graph` and
+/// `/Game/A` are such paths.
+pub fn object_path(text: &str) -> Option<(&str, &str)> {
+    let path = class_path(text.trim());
+    if !path.starts_with('/') || path.len() < 3 || path.contains("//") || path.ends_with('/') {
+        return None;
+    }
+    let name = path.rfind('/')?;
+    match path[name..].find('.') {
+        Some(dot) => Some((&path[..name + dot], &path[name + dot + 1..])),
+        None => Some((path, "")),
+    }
+}
+
+impl Index {
+    /// Reads the package of an object, over redirectors.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or cannot be read.
+    pub fn open(&self, project: &Project, path: &str) -> Result<Opened, OpenFault> {
+        let (package, object) =
+            object_path(path).ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
+        let (mut package, mut object) = (package.to_owned(), object.to_owned());
+        let mut redirected_from = Vec::new();
+        loop {
+            let Some(entry) = self.find(&package) else {
+                return Err(if self.has_mount_of(&package) {
+                    OpenFault::Missing(package)
+                } else {
+                    OpenFault::Elsewhere(package)
+                });
+            };
+            let Some(target) = self.redirected(entry) else {
+                return self.read(project, entry, object, redirected_from);
+            };
+            if redirected_from.len() >= MAX_REDIRECTS {
+                return Err(OpenFault::Circle(package));
+            }
+            let target = target.to_owned();
+            redirected_from.push(std::mem::replace(&mut package, target));
+            object.clear();
+        }
+    }
+
+    fn read(
+        &self,
+        project: &Project,
+        entry: &Entry,
+        object: String,
+        redirected_from: Vec<String>,
+    ) -> Result<Opened, OpenFault> {
+        let package = self.text(entry.package).to_owned();
+        if entry.size > MAX_SIZE {
+            return Err(OpenFault::TooLarge(package, entry.size));
+        }
+        let file = self.text(entry.file).to_owned();
+        match fs::read(project.dir.join(&file)) {
+            Ok(bytes) => Ok(Opened { package, file, object, redirected_from, bytes }),
+            Err(error) => Err(OpenFault::Unreadable(package, error)),
+        }
+    }
+
+    /// Why an entry cannot be read, if that is so.
+    pub fn problem(&self, entry: &Entry) -> Option<&'static str> {
+        (entry.state != State::Read).then(|| entry.state.words())
+    }
+}
+
+impl Opened {
+    /// The package.
+    ///
+    /// # Errors
+    ///
+    /// Where there is nothing to read in it.
+    pub fn package(&self) -> Result<Package<'_>, OpenFault> {
+        Package::read(&self.bytes).map_err(|fault| OpenFault::Fault(self.package.clone(), fault))
+    }
+
+    /// The object that was asked for; without one, the main asset.
+    pub fn find(&self, package: &Package<'_>) -> Option<Object> {
+        let header = &package.header;
+        let all = || (0..header.exports.len()).map(Object::of_export);
+        if !self.object.is_empty() {
+            let wanted = self.object.replace(':', ".");
+            let same = |object: &Object| {
+                header.path_within(*object).replace(':', ".").eq_ignore_ascii_case(&wanted)
+            };
+            return all().find(same);
+        }
+        let name = self.package.rsplit('/').next().unwrap_or_default();
+        let outermost = || all().filter(|object| header.outer(*object).0 == 0);
+        let named = outermost().find(|o| header.object_name(*o).eq_ignore_ascii_case(name));
+        let listed = || {
+            let first = header.assets.first()?;
+            outermost().find(|object| header.object_name(*object) == first.path)
+        };
+        named.or_else(listed).or_else(|| outermost().next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_objects() {
+        for (text, expected) in [
+            ("/Game/A/B", Some(("/Game/A/B", ""))),
+            ("/Game/A/B.B", Some(("/Game/A/B", "B"))),
+            (" /Game/A.d/B.B_C:Graph.Node ", Some(("/Game/A.d/B", "B_C:Graph.Node"))),
+            ("Blueprint'/Game/A.A'", Some(("/Game/A", "A"))),
+            ("/Script/Engine.Class'\"/Game/A.A\"'", Some(("/Game/A", "A"))),
+            ("Game/A", None),
+            ("", None),
+            ("/Game/", None),
+            ("/Game//A", None),
+        ] {
+            assert_eq!(object_path(text), expected, "{text}");
+        }
+    }
+}

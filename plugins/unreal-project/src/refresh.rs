@@ -1,0 +1,222 @@
+//! Brings an index up to date with as little looking as is safe.
+
+use crate::{
+    entry::{self, Entry, Found, State},
+    find::Project,
+    index::Index,
+    strings::{Id, Strings},
+    walk::{File, Walk, modified, walk},
+};
+use std::{
+    collections::HashMap,
+    fs,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How long what has been looked at is trusted.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// After a look at the folders, nothing is looked at for so long.
+    pub trusted: Duration,
+    /// After a look at every file, only folders are looked at for so long. A file that is written
+    /// anew under its own name changes its folder, as editors and version control do it; one that
+    /// is changed in place does not.
+    pub folders: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { trusted: Duration::from_secs(2), folders: Duration::from_secs(60) }
+    }
+}
+
+/// How far was looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// Not at all: it was looked at moments ago.
+    Trusted,
+    /// When each folder was changed.
+    Folders,
+    /// Every file's size and when it was changed.
+    Files,
+}
+
+/// An index that is up to date.
+#[derive(Debug)]
+pub struct Fresh {
+    /// The index.
+    pub index: Index,
+    /// How far was looked.
+    pub checked: Checked,
+    /// Whether it differs from the one there was.
+    pub changed: bool,
+    /// How many headers were read.
+    pub read: usize,
+    /// How many headers are not read yet, as time was up.
+    pub left: usize,
+}
+
+/// Brings an index up to date. `checked` is when its folders were last looked at, in nanoseconds
+/// since 1970. `go_on` is told how many headers have been read, and of how many; where it says
+/// no, the rest is left for the next time.
+pub fn refresh(
+    project: &Project,
+    old: Option<Index>,
+    checked: u64,
+    policy: Policy,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+) -> Fresh {
+    let now = now();
+    let complete = |index: &Index| index.entries.iter().all(|e| e.state != State::Unread);
+    if let Some(index) = old {
+        let since = |then: u64| Duration::from_nanos(now.saturating_sub(then));
+        let whole = complete(&index) && then_known(checked, now) && then_known(index.walked, now);
+        if whole && since(checked) < policy.trusted {
+            return unchanged(index, Checked::Trusted);
+        }
+        if whole && since(index.walked) < policy.folders && same_folders(project, &index) {
+            return unchanged(index, Checked::Folders);
+        }
+        return renew(project, Some(index), now, &mut go_on);
+    }
+    renew(project, None, now, &mut go_on)
+}
+
+/// A time in the future is no time: a clock was set.
+fn then_known(then: u64, now: u64) -> bool {
+    then != 0 && then <= now
+}
+
+fn unchanged(index: Index, checked: Checked) -> Fresh {
+    Fresh { index, checked, changed: false, read: 0, left: 0 }
+}
+
+/// Now, in nanoseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn same_folders(project: &Project, index: &Index) -> bool {
+    index.folders.iter().all(|(folder, changed)| {
+        let path = project.dir.join(index.text(*folder));
+        *changed != 0 && fs::metadata(path).is_ok_and(|found| modified(&found) == *changed)
+    })
+}
+
+/// Looks at every file, and reads those that are new or have changed.
+fn renew(
+    project: &Project,
+    old: Option<Index>,
+    now: u64,
+    go_on: &mut impl FnMut(usize, usize) -> bool,
+) -> Fresh {
+    let (mounts, looked) = project.mounts();
+    let listed = walk(&project.dir, &mounts, &looked);
+    let old = old.unwrap_or_default();
+    if same_files(&old, &listed) && old.mounts == mounts {
+        let mut index = old;
+        index.walked = now;
+        index.folders = folders(&mut index.strings, &listed);
+        return Fresh { index, checked: Checked::Files, changed: true, read: 0, left: 0 };
+    }
+    let mut index = Index {
+        mounts,
+        walked: now,
+        linked_folders: u32::try_from(listed.links).unwrap_or(u32::MAX),
+        cut: listed.cut,
+        ..Index::default()
+    };
+    let known: HashMap<&str, &Entry> =
+        old.entries.iter().map(|entry| (old.text(entry.file), entry)).collect();
+    let same = |file: &File| {
+        let entry = known.get(file.file.as_str())?;
+        let same = entry.size == file.size
+            && entry.modified == file.modified
+            && file.modified != 0
+            && entry.state != State::Unread
+            && entry.state != State::Unreadable;
+        same.then_some(*entry)
+    };
+    let to_read = listed.files.iter().filter(|file| same(file).is_none()).count();
+    let mut carried = Carried { old: &old, ids: vec![u32::MAX; old.strings.len()] };
+    let (mut read, mut left, mut going) = (0, 0, true);
+    let mut buffer = Vec::new();
+    for file in &listed.files {
+        let mut found = if let Some(entry) = same(file) {
+            carried.over(entry, &mut index.strings)
+        } else {
+            // Not after every file: to ask may cost more than to read one.
+            going = going && (read % 32 != 0 || go_on(read, to_read));
+            if going {
+                read += 1;
+                let path = project.dir.join(&file.file);
+                entry::read(&path, file.size, &mut buffer, &mut index.strings)
+            } else {
+                left += 1;
+                let entry = Entry { state: State::Unread, ..Entry::default() };
+                Found { entry, ..Found::default() }
+            }
+        };
+        found.entry.package = index.strings.add(&file.package);
+        found.entry.file = index.strings.add(&file.file);
+        (found.entry.size, found.entry.modified) = (file.size, file.modified);
+        index.add(found);
+    }
+    index.folders = folders(&mut index.strings, &listed);
+    Fresh { index, checked: Checked::Files, changed: true, read, left }
+}
+
+fn folders(strings: &mut Strings, listed: &Walk) -> Vec<(Id, u64)> {
+    listed.folders.iter().map(|(folder, changed)| (strings.add(folder), *changed)).collect()
+}
+
+fn same_files(old: &Index, listed: &Walk) -> bool {
+    !old.entries.is_empty()
+        && old.entries.len() == listed.files.len()
+        && old.entries.iter().zip(&listed.files).all(|(entry, file)| {
+            entry.size == file.size
+                && entry.modified == file.modified
+                && file.modified != 0
+                && !matches!(entry.state, State::Unread | State::Unreadable)
+                && old.text(entry.file) == file.file
+                && old.text(entry.package) == file.package
+        })
+}
+
+/// What is carried over from one index to the next, with its strings.
+struct Carried<'o> {
+    old: &'o Index,
+    /// The new number of each string that has one.
+    ids: Vec<u32>,
+}
+
+impl Carried<'_> {
+    fn over(&mut self, entry: &Entry, strings: &mut Strings) -> Found {
+        let old = self.old;
+        let mut id = |Id(number): Id| {
+            let Some(known) = self.ids.get_mut(number as usize) else { return Id(0) };
+            if *known == u32::MAX {
+                *known = strings.add(old.text(Id(number))).0;
+            }
+            Id(*known)
+        };
+        let mut found = Found { entry: *entry, ..Found::default() };
+        found.assets.extend_from_slice(old.assets_of(entry));
+        for asset in &mut found.assets {
+            for part in [
+                &mut asset.path,
+                &mut asset.class,
+                &mut asset.parent,
+                &mut asset.native_parent,
+                &mut asset.label,
+                &mut asset.target,
+            ] {
+                *part = id(*part);
+            }
+        }
+        found.links.extend_from_slice(old.links_of(entry));
+        found.links.iter_mut().for_each(|link| link.package = id(link.package));
+        found
+    }
+}

@@ -1,0 +1,341 @@
+//! What depends on what: in both directions, over redirectors, as a tree; what nothing needs, and
+//! what is missing.
+
+use crate::{
+    config::Config,
+    entry::{Entry, Link, State},
+    find::Project,
+    index::Index,
+    search::is_external,
+};
+use std::{collections::HashMap, fs, path::Path};
+use unreal_package::Strength;
+
+/// The largest file of source code that is looked through, in bytes, and how many.
+const MAX_SOURCE: u64 = 1 << 20;
+const MAX_SOURCES: usize = 5_000;
+
+/// That a package depends on another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Relation {
+    /// The other package: the one that is needed, or the one that needs.
+    pub package: String,
+    /// How.
+    pub strength: Strength,
+    /// Only in the editor, where that is known.
+    pub editor_only: Option<bool>,
+    /// The redirector over which it is reached.
+    pub via: Option<String>,
+}
+
+/// A package in a tree of dependencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeNode {
+    /// Its name.
+    pub package: String,
+    /// How many steps from the first.
+    pub depth: usize,
+    /// What it depends on.
+    pub dependencies: Vec<String>,
+}
+
+/// A package that nothing needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// Its name.
+    pub package: String,
+    /// Packages that need it; all of them unused as well.
+    pub referencers: Vec<String>,
+}
+
+/// A reference to a package that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Who refers.
+    pub package: String,
+    /// To what.
+    pub missing: String,
+    /// How.
+    pub strength: Strength,
+}
+
+/// Both directions, ready to be asked.
+#[derive(Debug)]
+pub struct Relations<'i> {
+    index: &'i Index,
+    /// For each entry, who refers to it: which entry, and by which of its links.
+    referencers: Vec<Vec<(u32, u32)>>,
+    /// Who refers to packages that are not in the project, by their names in lower case.
+    elsewhere: HashMap<String, Vec<(u32, u32)>>,
+}
+
+impl<'i> Relations<'i> {
+    /// Of an index.
+    pub fn of(index: &'i Index) -> Self {
+        let mut referencers = vec![Vec::new(); index.entries().len()];
+        let mut elsewhere: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+        for (from, entry) in (0..).zip(index.entries()) {
+            for (by, link) in (0..).zip(index.links_of(entry)) {
+                let package = index.text(link.package);
+                match index.position(package) {
+                    Some(to) => referencers[to].push((from, by)),
+                    None => {
+                        elsewhere.entry(package.to_ascii_lowercase()).or_default().push((from, by));
+                    }
+                }
+            }
+        }
+        Self { index, referencers, elsewhere }
+    }
+
+    /// What a package depends on; the target for a redirector. `native` has classes of C++ among
+    /// them, `/Script/…`.
+    pub fn dependencies(&self, entry: &Entry, wanted: &[Strength], native: bool) -> Vec<Relation> {
+        let index = self.index;
+        let own = index.text(entry.package);
+        let links = index.links_of(entry).iter();
+        let links = links.filter(|link| wanted.contains(&link.strength));
+        let mut found: Vec<Relation> = links
+            .map(|link| self.relation(link))
+            .filter(|relation| native || !relation.package.starts_with("/Script/"))
+            .filter(|relation| relation.package != own)
+            .collect();
+        found.sort();
+        found.dedup_by(|second, first| {
+            second.package == first.package && second.strength == first.strength
+        });
+        found
+    }
+
+    fn relation(&self, link: &Link) -> Relation {
+        let index = self.index;
+        let package = index.text(link.package);
+        let mut relation = Relation {
+            package: package.to_owned(),
+            strength: link.strength,
+            editor_only: link.editor_only,
+            via: None,
+        };
+        for _ in 0..16 {
+            let Some(target) = index.find(&relation.package).and_then(|e| index.redirected(e))
+            else {
+                break;
+            };
+            relation.via = Some(package.to_owned());
+            target.clone_into(&mut relation.package);
+        }
+        relation
+    }
+
+    /// The packages that depend on one; over redirectors to it as well.
+    pub fn referencers(&self, package: &str, wanted: &[Strength]) -> Vec<Relation> {
+        let mut found = Vec::new();
+        self.collect(package, wanted, None, 0, &mut found);
+        found.sort();
+        found.dedup_by(|second, first| {
+            second.package == first.package && second.strength == first.strength
+        });
+        found
+    }
+
+    fn collect(
+        &self,
+        package: &str,
+        wanted: &[Strength],
+        via: Option<&str>,
+        depth: usize,
+        found: &mut Vec<Relation>,
+    ) {
+        let index = self.index;
+        let known = match index.position(package) {
+            Some(to) => Some(&self.referencers[to]),
+            None => self.elsewhere.get(&package.to_ascii_lowercase()),
+        };
+        for (from, by) in known.into_iter().flatten() {
+            let entry = &index.entries()[*from as usize];
+            let name = index.text(entry.package);
+            let redirects = index.redirected(entry);
+            if redirects.is_some_and(|target| target.eq_ignore_ascii_case(package)) && depth < 16 {
+                self.collect(name, wanted, Some(name), depth + 1, found);
+                continue;
+            }
+            let link = &index.links_of(entry)[*by as usize];
+            if wanted.contains(&link.strength) && !name.eq_ignore_ascii_case(package) {
+                found.push(Relation {
+                    package: name.to_owned(),
+                    strength: link.strength,
+                    editor_only: link.editor_only,
+                    via: via.map(str::to_owned),
+                });
+            }
+        }
+    }
+
+    /// What a package depends on, what that depends on, and so on: each package once, where it is
+    /// nearest. At most `most` packages; whether that is all comes along.
+    pub fn tree(
+        &self,
+        package: &str,
+        wanted: &[Strength],
+        native: bool,
+        max_depth: usize,
+        most: usize,
+    ) -> (Vec<TreeNode>, bool) {
+        let mut nodes: Vec<TreeNode> =
+            vec![TreeNode { package: package.to_owned(), depth: 0, dependencies: Vec::new() }];
+        let mut seen: HashMap<String, ()> = HashMap::from([(package.to_ascii_lowercase(), ())]);
+        let (mut at, mut whole) = (0, true);
+        while at < nodes.len() {
+            let depth = nodes[at].depth;
+            let entry = self.index.find(&nodes[at].package);
+            let found = entry.map(|entry| self.dependencies(entry, wanted, native));
+            let mut names: Vec<String> =
+                found.unwrap_or_default().into_iter().map(|relation| relation.package).collect();
+            names.dedup();
+            for name in &names {
+                if depth >= max_depth {
+                    whole = false;
+                } else if seen.insert(name.to_ascii_lowercase(), ()).is_none() {
+                    if nodes.len() >= most {
+                        whole = false;
+                        continue;
+                    }
+                    let node =
+                        TreeNode { package: name.clone(), depth: depth + 1, dependencies: vec![] };
+                    nodes.push(node);
+                }
+            }
+            nodes[at].dependencies = names;
+            at += 1;
+        }
+        (nodes, whole)
+    }
+
+    /// What no map needs, nor the configuration, nor the source code, nor anything that these need.
+    /// Under `path`, if it is not empty.
+    pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
+        let index = self.index;
+        let mut used = vec![false; index.entries().len()];
+        let mut next: Vec<usize> = Vec::new();
+        let texts = self.mentioned(project);
+        for (position, entry) in index.entries().iter().enumerate() {
+            let package = index.text(entry.package);
+            let is_root = entry.is_map
+                || is_external(package)
+                || entry.state == State::Unread
+                || texts.contains(&package.to_ascii_lowercase());
+            if is_root {
+                next.push(position);
+            }
+        }
+        while let Some(position) = next.pop() {
+            if std::mem::replace(&mut used[position], true) {
+                continue;
+            }
+            let links = index.links_of(&index.entries()[position]).iter();
+            next.extend(links.filter_map(|link| index.position(index.text(link.package))));
+        }
+        let folder = path.trim_end_matches('/').to_ascii_lowercase();
+        let mut found = Vec::new();
+        for (position, entry) in index.entries().iter().enumerate() {
+            let package = index.text(entry.package);
+            let inside = package.to_ascii_lowercase().starts_with(&folder);
+            if used[position] || !inside || index.redirected(entry).is_some() {
+                continue;
+            }
+            let from = self.referencers[position].iter().map(|(from, _)| *from as usize);
+            let mut referencers: Vec<String> = from
+                .filter(|from| *from != position)
+                .map(|from| index.text(index.entries()[from].package).to_owned())
+                .collect();
+            referencers.dedup();
+            found.push(Unused { package: package.to_owned(), referencers });
+        }
+        found
+    }
+
+    /// The packages that are named in the configuration and in the source code.
+    fn mentioned(&self, project: &Project) -> Vec<String> {
+        let mut found = Vec::new();
+        for setting in Config::read(&project.dir).settings {
+            self.names_in(&setting.value, &mut found);
+        }
+        let mut sources = Vec::new();
+        source_files(&project.dir.join("Source"), 0, &mut sources);
+        for mount in &self.index.mounts {
+            let plugin = Path::new(&mount.folder).with_file_name("Source");
+            if plugin != Path::new("Source") {
+                source_files(&project.dir.join(plugin), 0, &mut sources);
+            }
+        }
+        for source in sources {
+            if let Ok(bytes) = fs::read(source) {
+                self.names_in(&String::from_utf8_lossy(&bytes), &mut found);
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// The names of packages in a text.
+    fn names_in(&self, text: &str, found: &mut Vec<String>) {
+        for mount in &self.index.mounts {
+            let begin = format!("{}/", mount.name);
+            for (at, _) in text.match_indices(&begin) {
+                let rest = &text[at..];
+                let end = rest.find(|c: char| {
+                    c.is_whitespace() || matches!(c, '.' | '"' | '\'' | ',' | ')' | ']' | ';' | ':')
+                });
+                found.push(rest[..end.unwrap_or(rest.len())].to_ascii_lowercase());
+            }
+        }
+    }
+
+    /// References to packages of this project's mounts that are not there; and how many lead to
+    /// packages of mounts that are not in the project, such as the engine's, and cannot be checked.
+    pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
+        let index = self.index;
+        let folder = path.trim_end_matches('/').to_ascii_lowercase();
+        let (mut broken, mut unknown) = (Vec::new(), 0);
+        let referencers = self.elsewhere.values().flatten();
+        for (from, by) in referencers {
+            let entry = &index.entries()[*from as usize];
+            let package = index.text(entry.package);
+            if !package.to_ascii_lowercase().starts_with(&folder) {
+                continue;
+            }
+            let link = &index.links_of(entry)[*by as usize];
+            let missing = index.text(link.package);
+            if index.has_mount_of(missing) {
+                broken.push(Broken {
+                    package: package.to_owned(),
+                    missing: missing.to_owned(),
+                    strength: link.strength,
+                });
+            } else if !missing.starts_with("/Script/") {
+                unknown += 1;
+            }
+        }
+        broken.sort_by(|a, b| (&a.package, &a.missing).cmp(&(&b.package, &b.missing)));
+        (broken, unknown)
+    }
+}
+
+fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if files.len() >= MAX_SOURCES || depth > 12 {
+            return;
+        }
+        if kind.is_dir() {
+            source_files(&path, depth + 1, files);
+        } else if path.extension().is_some_and(|end| end == "cpp" || end == "h" || end == "cs")
+            && entry.metadata().is_ok_and(|found| found.len() <= MAX_SOURCE)
+        {
+            files.push(path);
+        }
+    }
+}

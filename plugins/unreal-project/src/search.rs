@@ -1,0 +1,248 @@
+//! Finds assets and Blueprints by name, place, class and parent.
+
+use crate::{
+    classes::{Classes, class_of, class_path},
+    entry::{Asset, Entry},
+    index::Index,
+};
+
+/// An asset that was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit<'i> {
+    /// Its package.
+    pub entry: &'i Entry,
+    /// The asset.
+    pub asset: &'i Asset,
+}
+
+/// Which assets are looked for. What is empty does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct AssetQuery {
+    /// Folders, such as `/Game/Doors`.
+    pub paths: Vec<String>,
+    /// Whether also what is in folders within these.
+    pub recursive: bool,
+    /// Names of packages, such as `/Game/Doors/BP_Door`; `*` stands for anything.
+    pub names: Vec<String>,
+    /// Classes by path or by name.
+    pub classes: Vec<String>,
+}
+
+/// Which Blueprints are looked for.
+#[derive(Clone, Debug)]
+pub enum BlueprintQuery {
+    /// Their name contains it.
+    Name(String),
+    /// The tag with their parent contains it.
+    Parent(String),
+    /// Either.
+    All(String),
+    /// They derive from it, over however many classes.
+    Inherits(String),
+}
+
+/// Why a Blueprint was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matched {
+    /// By its name.
+    Name,
+    /// By its direct parent.
+    Parent,
+    /// By a class that it derives from.
+    Ancestor,
+}
+
+impl Index {
+    /// The assets that fit, by package.
+    pub fn search_assets(&self, query: &AssetQuery) -> Vec<Hit<'_>> {
+        let scope = Scope::new(&query.paths, query.recursive);
+        let names: Vec<Pattern> = query.names.iter().map(|name| Pattern::new(name)).collect();
+        let classes: Vec<String> =
+            query.classes.iter().map(|c| class_path(c.trim()).to_ascii_lowercase()).collect();
+        let mut hits = Vec::new();
+        for entry in self.entries() {
+            let package = self.text(entry.package);
+            let named = names.is_empty() || names.iter().any(|name| name.fits(package));
+            if !named || !scope.has(package) {
+                continue;
+            }
+            let of_class = |asset: &&Asset| {
+                classes.is_empty()
+                    || classes.iter().any(|class| is_class(self.text(asset.class), class))
+            };
+            let assets = self.assets_of(entry).iter().filter(of_class);
+            hits.extend(assets.map(|asset| Hit { entry, asset }));
+        }
+        hits
+    }
+
+    /// The Blueprints that fit, each with why. Of what `Inherits` cannot tell, as ancestors are not
+    /// known, the number comes along.
+    pub fn search_blueprints(
+        &self,
+        query: &BlueprintQuery,
+        path: &str,
+        recursive: bool,
+    ) -> (Vec<(Hit<'_>, Vec<Matched>)>, usize) {
+        let paths = if path.is_empty() { vec![] } else { vec![path.to_owned()] };
+        let scope = Scope::new(&paths, recursive);
+        let classes = match query {
+            BlueprintQuery::Inherits(_) => Classes::of(self),
+            BlueprintQuery::Name(_) | BlueprintQuery::Parent(_) | BlueprintQuery::All(_) => {
+                Classes::default()
+            }
+        };
+        let (mut found, mut unknown) = (Vec::new(), 0);
+        for entry in self.entries() {
+            if !scope.has(self.text(entry.package)) {
+                continue;
+            }
+            for asset in self.assets_of(entry).iter().filter(|asset| self.is_blueprint(asset)) {
+                let hit = Hit { entry, asset };
+                let matched = self.why(query, hit, &classes, &mut unknown);
+                if !matched.is_empty() {
+                    found.push((hit, matched));
+                }
+            }
+        }
+        (found, unknown)
+    }
+
+    fn why(
+        &self,
+        query: &BlueprintQuery,
+        Hit { entry, asset }: Hit<'_>,
+        classes: &Classes,
+        unknown: &mut usize,
+    ) -> Vec<Matched> {
+        let contains =
+            |text: &str, term: &str| text.to_ascii_lowercase().contains(&term.to_ascii_lowercase());
+        let name = |term: &str| contains(class_of(self.text(asset.path)), term);
+        let parent = |term: &str| contains(self.text(asset.parent), term);
+        let found = match query {
+            BlueprintQuery::Name(term) => [name(term).then_some(Matched::Name), None],
+            BlueprintQuery::Parent(term) => [parent(term).then_some(Matched::Parent), None],
+            BlueprintQuery::All(term) => {
+                [name(term).then_some(Matched::Name), parent(term).then_some(Matched::Parent)]
+            }
+            BlueprintQuery::Inherits(term) => {
+                let class = self.generated_class(entry, asset);
+                let native = class_path(self.text(asset.native_parent));
+                // Where a parent is in another project, its native parent is told all the same.
+                let derives = match classes.derives(&class, term) {
+                    None if !native.is_empty() => classes.is_or_derives(native, term),
+                    known => known,
+                };
+                *unknown += usize::from(derives.is_none());
+                [(derives == Some(true)).then_some(Matched::Ancestor), None]
+            }
+        };
+        found.into_iter().flatten().collect()
+    }
+}
+
+/// Whether a class, by its path, is what somebody calls so, in lower case.
+fn is_class(path: &str, wanted: &str) -> bool {
+    if wanted.starts_with('/') {
+        return path.eq_ignore_ascii_case(wanted);
+    }
+    class_of(path).eq_ignore_ascii_case(wanted)
+}
+
+/// Folders of packages.
+struct Scope {
+    /// In lower case, without a slash at the end.
+    folders: Vec<String>,
+    recursive: bool,
+    /// Whether the packages that editors make for single actors are meant as well.
+    external: bool,
+}
+
+impl Scope {
+    fn new(folders: &[String], recursive: bool) -> Self {
+        let folders: Vec<String> = folders
+            .iter()
+            .map(|folder| folder.trim().trim_end_matches('/').to_ascii_lowercase())
+            .collect();
+        let external = folders.iter().any(|folder| is_external(folder));
+        Self { folders, recursive, external }
+    }
+
+    fn has(&self, package: &str) -> bool {
+        if !self.external && is_external(package) {
+            return false;
+        }
+        let Some((parent, _)) = package.rsplit_once('/') else { return false };
+        self.folders.is_empty()
+            || self.folders.iter().any(|folder| {
+                let same = |part: &str| part.eq_ignore_ascii_case(folder);
+                same(parent)
+                    || (self.recursive
+                        && parent.get(..folder.len()).is_some_and(same)
+                        && parent[folder.len()..].starts_with('/'))
+            })
+    }
+}
+
+/// Whether a package holds one actor or object of a map.
+pub fn is_external(package: &str) -> bool {
+    let lower = package.to_ascii_lowercase();
+    lower.contains("/__externalactors__") || lower.contains("/__externalobjects__")
+}
+
+/// A name in which `*` stands for anything.
+struct Pattern(Vec<String>);
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        // Of an object the package is meant.
+        let text = class_path(text.trim()).to_ascii_lowercase();
+        let package = match text.rsplit_once('/') {
+            Some((folder, name)) => {
+                format!("{folder}/{}", name.split('.').next().unwrap_or_default())
+            }
+            None => text,
+        };
+        Self(package.split('*').map(str::to_owned).collect())
+    }
+
+    fn fits(&self, package: &str) -> bool {
+        let lower = package.to_ascii_lowercase();
+        let [first, middle @ .., last] = self.0.as_slice() else {
+            return self.0.first().is_some_and(|only| *only == lower);
+        };
+        let Some(mut rest) = lower.strip_prefix(first.as_str()) else { return false };
+        for part in middle {
+            let Some(at) = rest.find(part.as_str()) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_with_and_without_what_is_below() {
+        let scope = |recursive| Scope::new(&["/Game/Doors/".to_owned()], recursive);
+        assert!(scope(false).has("/Game/Doors/BP") && scope(true).has("/game/doors/in/BP"));
+        assert!(!scope(false).has("/Game/Doors/In/BP") && !scope(true).has("/Game/DoorsOld/BP"));
+        let all = Scope::new(&[], true);
+        assert!(all.has("/Game/A") && !all.has("/Game/__ExternalActors__/M/0/1/X"));
+        assert!(
+            Scope::new(&["/Game/__ExternalActors__".to_owned()], true)
+                .has("/Game/__ExternalActors__/M/0/1/X")
+        );
+    }
+
+    #[test]
+    fn names_with_stars() {
+        let fits = |pattern: &str, name: &str| Pattern::new(pattern).fits(name);
+        assert!(fits("/Game/A", "/Game/a") && !fits("/Game/A", "/Game/AB"));
+        assert!(fits("/Game/A.A", "/Game/A") && fits("Blueprint'/Game/A.A'", "/Game/A"));
+        assert!(fits("/Game/*door*", "/Game/X/BP_Door_2") && !fits("*Door", "/Game/BP_Door_2"));
+        assert!(fits("*", "/Game/A") && !fits("/Game/*A*A", "/Game/A"));
+    }
+}

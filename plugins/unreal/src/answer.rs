@@ -1,0 +1,157 @@
+//! What answers have in common: their source, their time, pages, and texts of others made fit to be shown.
+
+use portcullis_plugin::{prelude::*, serde::Serialize};
+use serde_json::{Map, Value};
+use unreal_project::{Asset, Entry, Index};
+
+/// What an answer is from.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The files of the project, without an editor.
+    Offline,
+}
+
+/// The most results of one call.
+pub const MAX_PAGE: usize = 5_000;
+/// The longest value of a tag that is shown, in characters.
+const MAX_TAG: usize = 2_000;
+
+/// The usual length of a page.
+pub fn hundred() -> u32 {
+    100
+}
+
+/// What is so unless a call says otherwise.
+pub fn yes() -> bool {
+    true
+}
+
+/// A part of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub offset: usize,
+    most: usize,
+}
+
+impl Page {
+    /// From `offset` on, `most` of them; 0 for as many as there may be.
+    pub fn new(offset: u32, most: u32) -> Self {
+        let most = if most == 0 { MAX_PAGE } else { (most as usize).min(MAX_PAGE) };
+        Self { offset: offset as usize, most }
+    }
+
+    /// How many there may be.
+    pub fn most(self) -> usize {
+        self.most
+    }
+
+    /// The page of a list.
+    pub fn of<T>(self, all: Vec<T>) -> Vec<T> {
+        all.into_iter().skip(self.offset).take(self.most).collect()
+    }
+
+    /// Whether there is more behind it.
+    pub fn has_more(self, total: usize) -> bool {
+        self.offset.saturating_add(self.most) < total
+    }
+}
+
+/// A short text of others on one line.
+pub fn shown(text: &str) -> String {
+    unreal_package::visible(text, 1_024, false).into_owned()
+}
+
+/// A failure whose text is the answer that failed, as the editor's plugin has it.
+pub fn failed(answer: &impl Serialize) -> Failure {
+    match serde_json::to_string(answer) {
+        Ok(text) => Failure::new(text),
+        Err(error) => Failure::from(error),
+    }
+}
+
+/// An asset, as the asset registry names it.
+pub struct Names {
+    /// `/Game/Doors/BP_Door.BP_Door`
+    pub object_path: String,
+    /// `BP_Door`
+    pub name: String,
+    /// `/Game/Doors`
+    pub folder: String,
+    /// `/Script/Engine.Blueprint`
+    pub class: String,
+}
+
+impl Names {
+    /// Of an asset in the index.
+    pub fn of(index: &Index, entry: &Entry, asset: &Asset) -> Self {
+        let package = index.text(entry.package);
+        let path = index.text(asset.path);
+        let name = path.rsplit(['.', ':', '/']).next().unwrap_or(path);
+        Self {
+            object_path: shown(&index.object_path(entry, asset)),
+            name: shown(name),
+            folder: shown(package.rsplit_once('/').map_or("", |(folder, _)| folder)),
+            class: shown(index.text(asset.class)),
+        }
+    }
+}
+
+/// The tags of an asset, without those that are not for people.
+pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
+    let plain = |key: &str| !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData");
+    let tags = asset.tags.iter().filter(|(key, _)| plain(key));
+    tags.map(|(key, value)| {
+        let value = unreal_package::visible(value, MAX_TAG, true).into_owned();
+        (shown(key), value.into())
+    })
+    .collect()
+}
+
+/// A time, in nanoseconds since 1970, as ISO 8601 in UTC.
+pub fn time(nanoseconds: u64) -> String {
+    let seconds = nanoseconds / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days are counted from 0000-03-01, so that leap days come last.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_795_330_800, "2026-11-22T07:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(time(seconds * 1_000_000_000), expected);
+        }
+    }
+
+    #[test]
+    fn pages() {
+        let all: Vec<u32> = (0..10).collect();
+        assert_eq!(Page::new(8, 5).of(all.clone()), [8, 9]);
+        assert_eq!(Page::new(3, 2).of(all.clone()), [3, 4]);
+        assert!(Page::new(3, 2).has_more(10) && !Page::new(8, 2).has_more(10));
+        assert_eq!(Page::new(u32::MAX, 0).of(all), [0; 0]);
+        assert_eq!(Page::new(0, 0).most(), MAX_PAGE);
+    }
+}

@@ -1,0 +1,255 @@
+//! The tool `get_project_config`: what a project is and how it is configured.
+
+use crate::{
+    answer::{Page, SourceKind, hundred, shown},
+    offline::Offline,
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+use unreal_project::{Association, Config, Value};
+
+/// What is told of the configuration unless something else is asked for: file, section, key.
+const HIGHLIGHTS: &[(&str, &str)] = &[
+    ("/Script/EngineSettings.GameMapsSettings", ""),
+    ("/Script/EngineSettings.GeneralProjectSettings", ""),
+    ("/Script/Engine.RendererSettings", "r.RayTracing"),
+    ("/Script/Engine.RendererSettings", "r.DynamicGlobalIlluminationMethod"),
+    ("/Script/Engine.RendererSettings", "r.Nanite.ProjectEnabled"),
+    ("/Script/HardwareTargeting.HardwareTargetingSettings", ""),
+];
+
+/// Read what a project is: its engine, folders, modules and plugins; and its configuration (Config/*.ini), each value with the file and line it is from.
+#[arguments]
+pub struct ProjectConfig {
+    /// Only settings of files with this in their name, such as DefaultEngine.
+    #[serde(default)]
+    file: String,
+    /// Only settings of sections with this in their name, such as GameMapsSettings.
+    #[serde(default)]
+    section: String,
+    /// Only settings of keys with this in their name.
+    #[serde(default)]
+    key: String,
+    /// How many settings at most; 0 for as many as one answer holds.
+    #[serde(default = "hundred")]
+    max_results: u32,
+    /// How many settings to leave out.
+    #[serde(default)]
+    offset: u32,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// A project and its configuration.
+#[data]
+pub struct Configured {
+    engine_version: EngineVersion,
+    /// How the version is known
+    engine_version_basis: String,
+    paths: Paths,
+    project: ProjectInfo,
+    /// Settings of the project's own layer; those of the engine below it are not on this disk
+    settings: Vec<SettingInfo>,
+    count: usize,
+    total_count: usize,
+    offset: usize,
+    has_more: bool,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+#[data]
+struct EngineVersion {
+    full: String,
+    major: u32,
+    minor: u32,
+    patch: u32,
+    changelist: u32,
+}
+
+/// Absolute paths; empty where the engine's own folder would have to be known.
+#[data]
+struct Paths {
+    engine_dir: String,
+    project_dir: String,
+    project_content_dir: String,
+    project_log_dir: String,
+    project_saved_dir: String,
+    project_config_dir: String,
+    project_plugins_dir: String,
+    engine_content_dir: String,
+    engine_plugins_dir: String,
+}
+
+#[data]
+struct ProjectInfo {
+    name: String,
+    file: String,
+    description: String,
+    /// As the project file has it: a version, an id, a path, or empty
+    engine_association: String,
+    /// `version`, `id`, `path` or `none`
+    association_kind: String,
+    modules: Vec<String>,
+    enabled_plugins: Vec<String>,
+    disabled_plugins: Vec<String>,
+    /// Where packages are
+    mounts: Vec<MountInfo>,
+}
+
+#[data]
+pub struct MountInfo {
+    name: String,
+    folder: String,
+}
+
+#[data]
+struct SettingInfo {
+    file: String,
+    section: String,
+    key: String,
+    /// Several, where the key is a list
+    values: Vec<ValueInfo>,
+}
+
+#[data]
+struct ValueInfo {
+    value: String,
+    line: usize,
+}
+
+impl Tool for ProjectConfig {
+    const NAME: &'static str = "get_project_config";
+    const TITLE: Option<&'static str> = Some("Project configuration");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Configured>;
+
+    fn call(self, request: &Request) -> Result<Json<Configured>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let config = Config::read(&offline.project.dir);
+        let mut values = config.values();
+        values.retain(|value| self.is_wanted(value));
+        let total = values.len();
+        let page = Page::new(self.offset, self.max_results);
+        let settings: Vec<SettingInfo> = page.of(values).into_iter().map(setting).collect();
+        let (engine_version, engine_version_basis) = engine(&offline);
+        Ok(Json(Configured {
+            engine_version,
+            engine_version_basis,
+            paths: paths(&offline),
+            project: project(&offline),
+            count: settings.len(),
+            settings,
+            total_count: total,
+            offset: page.offset,
+            has_more: page.has_more(total),
+            source: SourceKind::Offline,
+            warnings: offline.warnings_and(config.warnings),
+            as_of: offline.as_of,
+        }))
+    }
+}
+
+impl ProjectConfig {
+    fn is_wanted(&self, value: &Value) -> bool {
+        let has =
+            |text: &str, part: &str| text.to_ascii_lowercase().contains(&part.to_ascii_lowercase());
+        if [&self.file, &self.section, &self.key].iter().all(|part| part.is_empty()) {
+            return HIGHLIGHTS.iter().any(|(section, key)| {
+                value.section.eq_ignore_ascii_case(section)
+                    && (key.is_empty() || value.key.eq_ignore_ascii_case(key))
+            });
+        }
+        has(&value.file, &self.file)
+            && has(&value.section, &self.section)
+            && has(&value.key, &self.key)
+    }
+}
+
+fn setting(value: Value) -> SettingInfo {
+    let values = value.values.iter().map(|(text, line)| ValueInfo {
+        value: unreal_package::visible(text, 4_000, false).into_owned(),
+        line: *line,
+    });
+    SettingInfo {
+        values: values.collect(),
+        file: shown(&value.file),
+        section: shown(&value.section),
+        key: shown(&value.key),
+    }
+}
+
+/// The newest engine that saved a package of the project.
+fn engine(offline: &Offline) -> (EngineVersion, String) {
+    let newest = offline.index.entries().iter().map(|entry| entry.engine).max();
+    let [major, minor, patch, changelist] = newest.unwrap_or_default();
+    if major > 0 {
+        let full = format!("{major}.{minor}.{patch}-{changelist}");
+        let basis = "the newest engine that saved a package of the project".to_owned();
+        return (EngineVersion { full, major, minor, patch, changelist }, basis);
+    }
+    if let Association::Version(version) = &offline.project.descriptor.association {
+        let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+        let mut part = || parts.next().unwrap_or(0);
+        let (major, minor, patch) = (part(), part(), part());
+        let basis = "what the project file says; no package says more".to_owned();
+        let full = shown(version);
+        return (EngineVersion { full, major, minor, patch, changelist: 0 }, basis);
+    }
+    let unknown =
+        EngineVersion { full: String::new(), major: 0, minor: 0, patch: 0, changelist: 0 };
+    (unknown, "not known: neither a package nor the project file says".to_owned())
+}
+
+fn paths(offline: &Offline) -> Paths {
+    let dir = &offline.project.dir;
+    let path = |name: &str| shown(&format!("{}/", dir.join(name).display()));
+    Paths {
+        engine_dir: String::new(),
+        project_dir: shown(&format!("{}/", dir.display())),
+        project_content_dir: path("Content"),
+        project_log_dir: path("Saved/Logs"),
+        project_saved_dir: path("Saved"),
+        project_config_dir: path("Config"),
+        project_plugins_dir: path("Plugins"),
+        engine_content_dir: String::new(),
+        engine_plugins_dir: String::new(),
+    }
+}
+
+fn project(offline: &Offline) -> ProjectInfo {
+    let project = &offline.project;
+    let descriptor = &project.descriptor;
+    let (association_kind, association) = match &descriptor.association {
+        Association::Version(text) => ("version", text.as_str()),
+        Association::Guid(text) => ("id", text.as_str()),
+        Association::Path(text) => ("path", text.as_str()),
+        Association::Absent => ("none", ""),
+    };
+    let plugins = |enabled: bool| {
+        let plugins = descriptor.plugins.iter().filter(|plugin| plugin.enabled == enabled);
+        plugins.map(|plugin| shown(&plugin.name)).collect()
+    };
+    let file = project.file.as_ref().map(|file| shown(&file.display().to_string()));
+    ProjectInfo {
+        name: shown(&project.name),
+        file: file.unwrap_or_default(),
+        description: shown(&descriptor.description),
+        engine_association: shown(association),
+        association_kind: association_kind.to_owned(),
+        modules: descriptor.modules.iter().map(|module| shown(module)).collect(),
+        enabled_plugins: plugins(true),
+        disabled_plugins: plugins(false),
+        mounts: mounts(offline),
+    }
+}
+
+/// Where the packages of a project are.
+pub fn mounts(offline: &Offline) -> Vec<MountInfo> {
+    let mounts = offline.index.mounts.iter();
+    mounts
+        .map(|mount| MountInfo { name: shown(&mount.name), folder: shown(&mount.folder) })
+        .collect()
+}

@@ -1,0 +1,149 @@
+//! The tool `export_asset`: an object as text, reconstructed from its file.
+
+use crate::{
+    answer::{SourceKind, failed, shown},
+    offline::Offline,
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+
+/// The longest text of one call, in bytes.
+const MAX_TEXT: usize = 4 << 20;
+
+/// Export an object as text. Without the editor it is reconstructed from the file: like the engine's T3D, but not made by the engine and not for import.
+#[arguments]
+pub struct ExportAsset {
+    /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
+    #[schemars(length(min = 1, max = 2048))]
+    object_path: String,
+    /// `T3D`; or `MD` for a Blueprint as Markdown, which is much shorter.
+    #[serde(default = "t3d")]
+    format: String,
+    /// About how many characters at most.
+    #[serde(default = "usual")]
+    #[schemars(range(min = 1_000, max = 4_000_000))]
+    max_chars: u32,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+fn t3d() -> String {
+    "T3D".to_owned()
+}
+
+fn usual() -> u32 {
+    100_000
+}
+
+/// An exported object.
+#[data]
+pub struct Exported {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    object_path: String,
+    format: String,
+    /// The text
+    content: String,
+    /// Why there is none
+    error: String,
+    /// How much of the object the text tells
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told: Option<Told>,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+/// How much of an object a text tells.
+#[data]
+struct Told {
+    objects: usize,
+    properties: usize,
+    pins: usize,
+    /// Properties of which only the size is told
+    undecoded: usize,
+    /// Whether the text ends before the object does
+    cut: bool,
+}
+
+impl Tool for ExportAsset {
+    const NAME: &'static str = "export_asset";
+    const TITLE: Option<&'static str> = Some("Export asset");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Exported>;
+
+    fn call(self, request: &Request) -> Result<Json<Exported>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let mut answer = Exported {
+            success: false,
+            object_path: shown(&self.object_path),
+            format: shown(&self.format),
+            content: String::new(),
+            error: String::new(),
+            told: None,
+            source: SourceKind::Offline,
+            as_of: offline.as_of.clone(),
+            warnings: Vec::new(),
+        };
+        match self.export(&offline, &mut answer) {
+            Ok(warnings) => {
+                answer.success = true;
+                answer.warnings = offline.warnings_and(warnings);
+                Ok(Json(answer))
+            }
+            Err(error) => {
+                answer.error = error;
+                answer.warnings = offline.warnings_and(None);
+                Err(failed(&answer))
+            }
+        }
+    }
+}
+
+impl ExportAsset {
+    fn export(&self, offline: &Offline, answer: &mut Exported) -> Result<Vec<String>, String> {
+        let limit = (self.max_chars as usize).min(MAX_TEXT);
+        let opened =
+            offline.index.open(&offline.project, &self.object_path).map_err(|e| e.to_string())?;
+        let package = opened.package().map_err(|error| error.to_string())?;
+        let mut warnings: Vec<String> = opened
+            .redirected_from
+            .iter()
+            .map(|from| format!("{from} is a redirector to {}", opened.package))
+            .collect();
+        if package.header.summary.is_cooked() {
+            warnings.push("the package is cooked: it has no editor data".to_owned());
+        }
+        match self.format.to_ascii_uppercase().as_str() {
+            "" | "T3D" => {
+                let Some(object) = opened.find(&package) else {
+                    return Err(format!(
+                        "there is no object {} in {}",
+                        opened.object, opened.package
+                    ));
+                };
+                let text = package.t3d(object, &opened.package, limit);
+                warnings.extend(text.warnings.into_iter().take(20));
+                answer.content = text.text;
+                let unreal_package::Told { objects, properties, pins, undecoded, cut } = text.told;
+                answer.told = Some(Told { objects, properties, pins, undecoded, cut });
+            }
+            "MD" | "MARKDOWN" => {
+                answer.content = package.markdown(&opened.package, limit);
+                if answer.content.is_empty() {
+                    return Err(format!("{} has no Blueprint: use format T3D", opened.package));
+                }
+            }
+            _ => {
+                return Err(format!(
+                    "Failed to find {} exporter for Object: {}; without the editor there are T3D \
+                     and MD",
+                    shown(&self.format),
+                    shown(&self.object_path)
+                ));
+            }
+        }
+        Ok(warnings)
+    }
+}

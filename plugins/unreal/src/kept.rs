@@ -1,0 +1,82 @@
+//! The index of a project, kept from one call to the next.
+
+use portcullis_plugin::cache;
+use std::path::Path;
+use unreal_project::Index;
+
+/// How large one value in the cache is, in bytes: the host takes no more than 32 MiB at once.
+const PIECE: usize = 16 << 20;
+
+/// What is known of a kept index without its pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head {
+    /// Which index it is: when its files were looked at.
+    generation: u64,
+    /// When the folders of the project were last looked at.
+    checked: u64,
+    pieces: u64,
+    len: u64,
+}
+
+impl Head {
+    fn to_bytes(self) -> Vec<u8> {
+        let Self { generation, checked, pieces, len } = self;
+        [generation, checked, pieces, len].iter().flat_map(|part| part.to_le_bytes()).collect()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (parts, []) = bytes.as_chunks::<8>() else { return None };
+        let [generation, checked, pieces, len] = parts else { return None };
+        let [generation, checked, pieces, len] =
+            [generation, checked, pieces, len].map(|part| u64::from_le_bytes(*part));
+        Some(Self { generation, checked, pieces, len })
+    }
+}
+
+fn head_key(dir: &Path) -> String {
+    format!("index of {}", dir.display())
+}
+
+fn piece_key(dir: &Path, generation: u64, piece: u64) -> String {
+    format!("index of {}, {generation}, {piece}", dir.display())
+}
+
+/// The index of the project in that folder, and when it was last compared with the folder, in
+/// nanoseconds since 1970.
+pub fn load(dir: &Path) -> Option<(Index, u64)> {
+    let head = Head::from_bytes(&cache::get(&head_key(dir))?)?;
+    let mut bytes = Vec::new();
+    for piece in 0..head.pieces.min(1_000) {
+        let piece = cache::get(&piece_key(dir, head.generation, piece))?;
+        if head.pieces == 1 {
+            bytes = piece;
+        } else {
+            bytes.extend(piece);
+        }
+    }
+    if bytes.len() as u64 != head.len {
+        return None;
+    }
+    Some((Index::from_bytes(&bytes)?, head.checked))
+}
+
+/// Keeps an index and when it was compared; or, where it has not changed, only when.
+pub fn save(dir: &Path, index: &Index, changed: bool, checked: u64) {
+    let key = head_key(dir);
+    if !changed {
+        if let Some(head) = cache::get(&key).and_then(|bytes| Head::from_bytes(&bytes)) {
+            cache::set(&key, Head { checked, ..head }.to_bytes(), None);
+        }
+        return;
+    }
+    let bytes = index.to_bytes();
+    let generation = index.walked;
+    let mut pieces = 0;
+    for piece in bytes.chunks(PIECE) {
+        cache::set(&piece_key(dir, generation, pieces), piece, None);
+        pieces += 1;
+    }
+    // Last: who reads it finds all pieces.
+    let head = Head { generation, checked, pieces, len: bytes.len() as u64 };
+    cache::set(&key, head.to_bytes(), None);
+}

@@ -1,0 +1,121 @@
+//! The tool `list_level_actors`: what is in a map.
+
+use crate::{
+    answer::{Page, SourceKind, hundred, shown},
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+
+/// List the actors of a map, also those that a partitioned world keeps in files of their own and has not loaded.
+#[arguments]
+pub struct LevelActors {
+    /// Path of the map, such as /Game/Maps/Town.
+    #[schemars(length(min = 1, max = 2048))]
+    map_path: String,
+    /// Only actors whose class has this in its path, such as PointLight. Case does not matter.
+    #[serde(default)]
+    class_filter: String,
+    /// Only actors whose label, or name, has this in it. Case does not matter.
+    #[serde(default)]
+    name_filter: String,
+    /// How many results at most; 0 for as many as one answer holds.
+    #[serde(default = "hundred")]
+    max_results: u32,
+    /// How many results to leave out.
+    #[serde(default)]
+    offset: u32,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// The actors of a map.
+#[data]
+pub struct Actors {
+    map_path: String,
+    actors: Vec<ActorInfo>,
+    count: usize,
+    total_count: usize,
+    offset: usize,
+    has_more: bool,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+#[data]
+struct ActorInfo {
+    name: String,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    label: String,
+    class_path: String,
+    /// Where its root is, relative to what it is attached to; left out at the origin
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<Location>,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    folder: String,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    tags: Vec<String>,
+    /// The package it has of its own
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<String>,
+}
+
+#[data]
+struct Location {
+    x: f64,
+    y: f64,
+    z: f64,
+}
+
+impl Tool for LevelActors {
+    const NAME: &'static str = "list_level_actors";
+    const TITLE: Option<&'static str> = Some("List level actors");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Actors>;
+
+    fn call(self, request: &Request) -> Result<Json<Actors>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let (class_filter, name_filter) =
+            (self.class_filter.to_ascii_lowercase(), self.name_filter.to_ascii_lowercase());
+        let page = Page::new(self.offset, self.max_results);
+        let list = offline.index.actors(
+            &offline.project,
+            &self.map_path,
+            page.offset,
+            page.most(),
+            |class, name| {
+                class.to_ascii_lowercase().contains(&class_filter)
+                    && name.to_ascii_lowercase().contains(&name_filter)
+            },
+        )?;
+        let actors: Vec<ActorInfo> = list
+            .actors
+            .into_iter()
+            .map(|actor| ActorInfo {
+                name: actor.name,
+                label: actor.label,
+                class_path: actor.class,
+                // What is no number cannot be told in JSON.
+                location: actor
+                    .location
+                    .filter(|place| place.iter().all(|part| part.is_finite()))
+                    .map(|[x, y, z]| Location { x, y, z }),
+                folder: actor.folder,
+                tags: actor.tags,
+                package: actor.package.map(|package| shown(&package)),
+            })
+            .collect();
+        Ok(Json(Actors {
+            map_path: shown(&list.map),
+            count: actors.len(),
+            actors,
+            total_count: list.total,
+            offset: page.offset,
+            has_more: page.has_more(list.total),
+            source: SourceKind::Offline,
+            warnings: offline.warnings_and(list.warnings),
+            as_of: offline.as_of,
+        }))
+    }
+}

@@ -1,0 +1,133 @@
+//! The files of a project as the source of an answer.
+
+use crate::{
+    answer::{shown, time},
+    kept, session,
+};
+use portcullis_plugin::prelude::*;
+use std::{
+    path::Path,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+use unreal_project::{
+    Checked, Index, Lost, Opened, Policy, Project, State, find, find_among, refresh,
+};
+
+/// How long headers are read in one call: the host ends what computes for 20 s.
+const READING: Duration = Duration::from_secs(12);
+/// How much time must be left to keep the index and to answer.
+const RESERVE: Duration = Duration::from_secs(6);
+/// How many warnings an answer has.
+const MAX_WARNINGS: usize = 50;
+
+/// A project on disk with its index.
+pub struct Offline {
+    /// The project.
+    pub project: Project,
+    /// Its packages.
+    pub index: Index,
+    /// When the files were looked at, as ISO 8601.
+    pub as_of: String,
+    /// What is to be known about every answer.
+    pub warnings: Vec<String>,
+    /// How far was looked.
+    pub checked: Checked,
+    /// How many packages are not read yet.
+    pub left: usize,
+}
+
+/// The project that a call is about: the one it names, or the only one of the session.
+pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
+    match project_dir.filter(|dir| !dir.trim().is_empty()) {
+        Some(dir) => find(Path::new(dir)),
+        None => find_among(&session::folders()),
+    }
+}
+
+impl Offline {
+    /// Finds the project, and brings its index up to date.
+    pub fn open(request: &Request<'_>, project_dir: Option<&str>) -> Result<Self, Failure> {
+        let project = project(project_dir)?;
+        let (old, checked) = match kept::load(&project.dir) {
+            Some((index, checked)) => (Some(index), checked),
+            None => (None, 0),
+        };
+        let started = Instant::now();
+        let now = now();
+        let fresh = refresh(&project, old, checked, Policy::default(), |read, of| {
+            if read > 0 && read % 512 == 0 {
+                request.progress(read as f64, of as f64, "reading packages");
+            }
+            let time = request.remaining().is_none_or(|left| left > RESERVE);
+            time && started.elapsed() < READING && !request.cancelled()
+        });
+        let checked = match fresh.checked {
+            Checked::Trusted => checked,
+            Checked::Folders | Checked::Files => {
+                kept::save(&project.dir, &fresh.index, fresh.changed, now);
+                now
+            }
+        };
+        let warnings = warnings(&project, &fresh.index, fresh.left);
+        Ok(Self {
+            project,
+            as_of: time(checked),
+            warnings,
+            checked: fresh.checked,
+            left: fresh.left,
+            index: fresh.index,
+        })
+    }
+
+    /// Reads the package of an object.
+    pub fn read(&self, path: &str) -> Result<Opened, Failure> {
+        Ok(self.index.open(&self.project, path)?)
+    }
+
+    /// The common warnings and more.
+    pub fn warnings_and(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
+        let all = self.warnings.iter().cloned().chain(more);
+        all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
+    let mut warnings = project.warnings.clone();
+    if left > 0 {
+        warnings.push(format!(
+            "{left} of {} packages are not read yet, as there was no time: call again to go on",
+            index.entries().len()
+        ));
+    }
+    if index.cut {
+        warnings.push("the project has more packages than are indexed (200000)".to_owned());
+    }
+    if index.linked_folders > 0 {
+        let number = index.linked_folders;
+        warnings.push(format!("{number} folders are links, and are left out"));
+    }
+    let count = |state: State| index.entries().iter().filter(|e| e.state == state).count();
+    for state in [
+        State::LfsPointer,
+        State::Unversioned,
+        State::NotAPackage,
+        State::TooOld,
+        State::TooNew,
+        State::Damaged,
+        State::Partly,
+        State::Unreadable,
+    ] {
+        let number = count(state);
+        if number > 0 {
+            let words = state.words();
+            warnings
+                .push(format!("{number} packages could not be read ({words}); see unreal_status"));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,84 @@
+//! The tool `get_asset_thumbnail`: the picture of an asset in the content browser.
+
+use crate::{
+    answer::{SourceKind, shown},
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+
+/// The largest picture that is handed on, in bytes.
+const MAX_PICTURE: usize = 8 << 20;
+
+/// Show the thumbnail that the editor saved with an asset.
+#[arguments]
+pub struct AssetThumbnail {
+    /// Path of the asset, such as /Game/Doors/SM_Door.
+    #[schemars(length(min = 1, max = 2048))]
+    asset_path: String,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// What the picture shows; the picture itself is beside it.
+#[data]
+pub struct Picture {
+    asset_path: String,
+    /// The object in the package
+    object: String,
+    width: u32,
+    height: u32,
+    mime_type: String,
+    bytes: usize,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+impl Tool for AssetThumbnail {
+    const NAME: &'static str = "get_asset_thumbnail";
+    const TITLE: Option<&'static str> = Some("Asset thumbnail");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Reply;
+
+    fn call(self, request: &Request) -> Result<Reply, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let opened = offline.read(&self.asset_path)?;
+        let package = opened.package()?;
+        let thumbnails = package.thumbnails();
+        let wanted = thumbnails.iter().find(|thumbnail| {
+            !opened.object.is_empty() && thumbnail.object.eq_ignore_ascii_case(&opened.object)
+        });
+        let Some(thumbnail) = wanted.or(thumbnails.first()) else {
+            return Err(Failure::new(format!(
+                "{} has no thumbnail: the editor has not saved one with it",
+                opened.package
+            )));
+        };
+        if thumbnail.bytes.len() > MAX_PICTURE {
+            let bytes = thumbnail.bytes.len();
+            return Err(Failure::new(format!("the thumbnail has {bytes} bytes: too many to show")));
+        }
+        let picture = Picture {
+            asset_path: shown(&opened.package),
+            object: thumbnail.object.clone(),
+            width: thumbnail.width,
+            height: thumbnail.height,
+            mime_type: thumbnail.mime_type.to_owned(),
+            bytes: thumbnail.bytes.len(),
+            source: SourceKind::Offline,
+            as_of: offline.as_of.clone(),
+            warnings: offline.warnings_and(None),
+        };
+        let picture = serde_json::to_value(picture)?;
+        Ok(Reply::new()
+            .text(picture.to_string())
+            .image(thumbnail.bytes, thumbnail.mime_type)
+            .structured(picture))
+    }
+
+    fn output_schema() -> Option<Value> {
+        <Json<Picture> as IntoReply>::schema()
+    }
+}

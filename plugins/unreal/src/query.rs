@@ -1,0 +1,165 @@
+//! The tool `query_asset`: is there such an asset, and what is it?
+
+use crate::{
+    answer::{Names, SourceKind, shown, time},
+    offline::Offline,
+    search::Files,
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fs::File, io::Read};
+use unreal_package::{Fault, Header};
+use unreal_project::{Entry, Hit, Index, object_path};
+
+/// The largest header that is read, in bytes.
+const MAX_HEADER: u64 = 64 << 20;
+
+/// Query a single asset: whether it exists, its class, its file, and its tags.
+#[arguments]
+pub struct QueryAsset {
+    /// Path of the asset, such as /Game/Doors/BP_Door or /Game/Doors/BP_Door.BP_Door.
+    #[schemars(length(min = 1, max = 2048))]
+    asset_path: String,
+    /// Whether to tell its tags.
+    #[serde(default, rename = "bIncludeTags")]
+    include_tags: bool,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// An asset, or that there is none.
+#[data]
+pub struct Queried {
+    #[serde(rename = "bExists")]
+    exists: bool,
+    /// As it was asked for
+    asset_path: String,
+    asset_name: String,
+    package_path: String,
+    class_path: String,
+    object_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    tags: Option<Map<String, Value>>,
+    /// Where its package is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<PackageFile>,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+/// The file of a package.
+#[data]
+struct PackageFile {
+    /// Relative to the project
+    path: String,
+    bytes: u64,
+    modified: String,
+    /// The engine that saved it
+    saved_by: String,
+    /// Whether it was made for a packaged game
+    cooked: bool,
+    /// Where it leads, if it is a redirector
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirects_to: Option<String>,
+}
+
+impl Tool for QueryAsset {
+    const NAME: &'static str = "query_asset";
+    const TITLE: Option<&'static str> = Some("Query asset");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Queried>;
+
+    fn call(self, request: &Request) -> Result<Json<Queried>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let mut answer = Queried {
+            exists: false,
+            asset_path: shown(&self.asset_path),
+            asset_name: String::new(),
+            package_path: String::new(),
+            class_path: String::new(),
+            object_path: String::new(),
+            tags: None,
+            file: None,
+            source: SourceKind::Offline,
+            as_of: offline.as_of.clone(),
+            warnings: Vec::new(),
+        };
+        let mut problem = None;
+        if let Some((package, object)) = object_path(&self.asset_path) {
+            let index = &offline.index;
+            match index.find(package) {
+                Some(entry) => {
+                    answer.file = Some(file(index, entry));
+                    problem = index.problem(entry).map(|why| format!("{package}: {why}"));
+                    if let Some(hit) = hit(index, entry, object) {
+                        let names = Names::of(index, hit.entry, hit.asset);
+                        answer.exists = true;
+                        answer.asset_name = names.name;
+                        answer.package_path = names.folder;
+                        answer.class_path = names.class;
+                        answer.object_path = names.object_path;
+                        answer.tags =
+                            self.include_tags.then(|| Files::default().tags(&offline, hit));
+                    }
+                }
+                None if !index.has_mount_of(package) => {
+                    problem = Some(format!(
+                        "{package} is of no mount of this project: without the editor nothing is \
+                         known of the engine's own packages"
+                    ));
+                }
+                None => {}
+            }
+        } else {
+            problem =
+                Some("assetPath is no path of an asset, such as /Game/Doors/BP_Door".to_owned());
+        }
+        answer.warnings = offline.warnings_and(problem);
+        Ok(Json(answer))
+    }
+}
+
+/// The asset of a package that is called so; without a name, the one that is called like it.
+fn hit<'i>(index: &'i Index, entry: &'i Entry, object: &str) -> Option<Hit<'i>> {
+    let assets = index.assets_of(entry);
+    let package = index.text(entry.package);
+    let name = package.rsplit('/').next().unwrap_or(package);
+    let wanted = if object.is_empty() { name } else { object };
+    let named = assets.iter().find(|asset| index.text(asset.path).eq_ignore_ascii_case(wanted));
+    let first = || assets.first().filter(|_| object.is_empty());
+    named.or_else(first).map(|asset| Hit { entry, asset })
+}
+
+fn file(index: &Index, entry: &Entry) -> PackageFile {
+    let [major, minor, patch, change] = entry.engine;
+    PackageFile {
+        path: shown(index.text(entry.file)),
+        bytes: entry.size,
+        modified: time(entry.modified),
+        saved_by: format!("{major}.{minor}.{patch}-{change}"),
+        cooked: entry.is_cooked,
+        redirects_to: index.redirected(entry).map(shown),
+    }
+}
+
+/// The header of a package's file, as bytes.
+pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
+    let path = offline.project.dir.join(offline.index.text(entry.file));
+    let mut file = File::open(path).ok()?;
+    let (mut bytes, mut want) = (Vec::new(), 64 * 1024);
+    loop {
+        let more = want - bytes.len() as u64;
+        file.by_ref().take(more).read_to_end(&mut bytes).ok()?;
+        match Header::read(&bytes, entry.size) {
+            Err(Fault::NeedMore { bytes: need }) if need > want && need <= MAX_HEADER => {
+                want = need
+            }
+            Ok(_) => return Some(bytes),
+            Err(_) => return None,
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The tools `get_asset_dependencies`, `get_asset_references` and `get_asset_dependency_tree`.
+
+use crate::{
+    answer::{MAX_PAGE, SourceKind, shown, yes},
+    offline::Offline,
+    source::{Source, source},
+};
+use portcullis_plugin::prelude::*;
+use unreal_package::Strength;
+use unreal_project::{OpenFault, Relation, Relations, object_path};
+
+/// What an asset depends on: the packages that are loaded with it, and, if asked, those that may be loaded later.
+#[arguments]
+pub struct AssetDependencies {
+    /// Path of the asset, such as /Game/Doors/BP_Door.
+    #[schemars(length(min = 1, max = 2048))]
+    asset_path: String,
+    /// Packages that are loaded with it.
+    #[serde(default = "yes", rename = "bIncludeHardDependencies")]
+    hard: bool,
+    /// Packages that may be loaded later.
+    #[serde(default, rename = "bIncludeSoftDependencies")]
+    soft: bool,
+    /// Also the modules of C++, /Script/….
+    #[serde(default, rename = "bIncludeScript")]
+    script: bool,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// What depends on an asset. Use it before an asset is changed, moved or deleted.
+#[arguments]
+pub struct AssetReferences {
+    /// Path of the asset, such as /Game/Doors/BP_Door; or of a module of C++, such as /Script/MyGame.
+    #[schemars(length(min = 1, max = 2048))]
+    asset_path: String,
+    /// Packages that load it with them.
+    #[serde(default = "yes", rename = "bIncludeHardReferences")]
+    hard: bool,
+    /// Packages that may load it later.
+    #[serde(default, rename = "bIncludeSoftReferences")]
+    soft: bool,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// What an asset depends on, what that depends on, and so on.
+#[arguments]
+pub struct DependencyTree {
+    /// Path of the asset, such as /Game/Maps/Town.
+    #[schemars(length(min = 1, max = 2048))]
+    asset_path: String,
+    /// How many steps at most.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    max_depth: u32,
+    /// Packages that are loaded with it.
+    #[serde(default = "yes", rename = "bIncludeHardDependencies")]
+    hard: bool,
+    /// Packages that may be loaded later.
+    #[serde(default, rename = "bIncludeSoftDependencies")]
+    soft: bool,
+    /// Also the modules of C++, /Script/….
+    #[serde(default, rename = "bIncludeScript")]
+    script: bool,
+    /// How many packages at most; 0 for as many as one answer holds.
+    #[serde(default = "five_hundred")]
+    max_results: u32,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn five_hundred() -> u32 {
+    500
+}
+
+/// One dependency or reference, with how it is.
+#[data]
+struct Detail {
+    package: String,
+    /// `hard`, `soft` or `build`
+    strength: String,
+    /// Whether only the editor needs it, where that is known
+    #[serde(skip_serializing_if = "Option::is_none")]
+    editor_only: Option<bool>,
+    /// The redirector it goes over
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
+}
+
+/// What an asset depends on.
+#[data]
+pub struct Dependencies {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    asset_path: String,
+    /// Packages
+    dependencies: Vec<String>,
+    count: usize,
+    error: String,
+    details: Vec<Detail>,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+/// What depends on an asset.
+#[data]
+pub struct References {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    asset_path: String,
+    /// Packages
+    references: Vec<String>,
+    count: usize,
+    error: String,
+    details: Vec<Detail>,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+/// A tree of dependencies, as a list.
+#[data]
+pub struct Tree {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    asset_path: String,
+    /// Each package once, where it is nearest
+    tree: Vec<TreeNode>,
+    total_nodes: usize,
+    max_depth_reached: usize,
+    /// Whether there is more: deeper, or beyond the number of results
+    cut: bool,
+    error: String,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+#[data]
+struct TreeNode {
+    asset_path: String,
+    depth: usize,
+    dependencies: Vec<String>,
+}
+
+/// The name of the package of an asset of this project; over a redirector, the one it leads to.
+fn package(offline: &Offline, path: &str) -> Result<String, Failure> {
+    let (package, _) = object_path(path).ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
+    let index = &offline.index;
+    let Some(mut entry) = index.find(package) else {
+        return Err(Failure::from(if index.has_mount_of(package) {
+            OpenFault::Missing(package.to_owned())
+        } else {
+            OpenFault::Elsewhere(package.to_owned())
+        }));
+    };
+    for _ in 0..16 {
+        match index.redirected(entry).and_then(|target| index.find(target)) {
+            Some(target) => entry = target,
+            None => break,
+        }
+    }
+    Ok(index.text(entry.package).to_owned())
+}
+
+fn strengths(hard: bool, soft: bool) -> Vec<Strength> {
+    // What is needed to build a package is needed as hard as what it loads.
+    let hard = [Strength::Hard, Strength::Build].into_iter().filter(|_| hard);
+    hard.chain([Strength::Soft].into_iter().filter(|_| soft)).collect()
+}
+
+fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>, Vec<Detail>) {
+    if relations.len() > MAX_PAGE {
+        warnings.push(format!("only {MAX_PAGE} of {} are told", relations.len()));
+    }
+    let details: Vec<Detail> = relations
+        .into_iter()
+        .take(MAX_PAGE)
+        .map(|Relation { package, strength, editor_only, via }| Detail {
+            package: shown(&package),
+            strength: match strength {
+                Strength::Hard => "hard",
+                Strength::Soft => "soft",
+                Strength::Build => "build",
+            }
+            .to_owned(),
+            editor_only,
+            via: via.map(|via| shown(&via)),
+        })
+        .collect();
+    let mut names: Vec<String> = details.iter().map(|detail| detail.package.clone()).collect();
+    names.dedup();
+    (names, details)
+}
+
+impl Tool for AssetDependencies {
+    const NAME: &'static str = "get_asset_dependencies";
+    const TITLE: Option<&'static str> = Some("Asset dependencies");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Dependencies>;
+
+    fn call(self, request: &Request) -> Result<Json<Dependencies>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let name = package(&offline, &self.asset_path)?;
+        let relations = Relations::of(&offline.index);
+        let entry = offline.index.find(&name).or_fail(&name)?;
+        let mut warnings: Vec<String> =
+            offline.index.problem(entry).map(|why| format!("{name}: {why}")).into_iter().collect();
+        let wanted = strengths(self.hard, self.soft);
+        let found = relations.dependencies(entry, &wanted, self.script);
+        let (dependencies, details) = details(found, &mut warnings);
+        Ok(Json(Dependencies {
+            success: true,
+            asset_path: shown(&self.asset_path),
+            count: dependencies.len(),
+            dependencies,
+            error: String::new(),
+            details,
+            source: SourceKind::Offline,
+            warnings: offline.warnings_and(warnings),
+            as_of: offline.as_of,
+        }))
+    }
+}
+
+impl Tool for AssetReferences {
+    const NAME: &'static str = "get_asset_references";
+    const TITLE: Option<&'static str> = Some("Asset references");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<References>;
+
+    fn call(self, request: &Request) -> Result<Json<References>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let (asked, _) = object_path(&self.asset_path)
+            .ok_or_else(|| OpenFault::NoPath(self.asset_path.clone()))?;
+        // What is not in the project, such as the engine's, may be referred to all the same.
+        let name = match package(&offline, &self.asset_path) {
+            Ok(name) => name,
+            Err(missing) if offline.index.has_mount_of(asked) => return Err(missing),
+            Err(_) => asked.to_owned(),
+        };
+        let wanted = strengths(self.hard, self.soft);
+        let mut warnings = Vec::new();
+        let found = Relations::of(&offline.index).referencers(&name, &wanted);
+        let (references, details) = details(found, &mut warnings);
+        Ok(Json(References {
+            success: true,
+            asset_path: shown(&self.asset_path),
+            count: references.len(),
+            references,
+            error: String::new(),
+            details,
+            source: SourceKind::Offline,
+            warnings: offline.warnings_and(warnings),
+            as_of: offline.as_of,
+        }))
+    }
+}
+
+impl Tool for DependencyTree {
+    const NAME: &'static str = "get_asset_dependency_tree";
+    const TITLE: Option<&'static str> = Some("Asset dependency tree");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Tree>;
+
+    fn call(self, request: &Request) -> Result<Json<Tree>, Failure> {
+        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        let name = package(&offline, &self.asset_path)?;
+        let most = match self.max_results as usize {
+            0 => MAX_PAGE,
+            most => most.min(MAX_PAGE),
+        };
+        let (nodes, whole) = Relations::of(&offline.index).tree(
+            &name,
+            &strengths(self.hard, self.soft),
+            self.script,
+            self.max_depth as usize,
+            most,
+        );
+        let tree: Vec<TreeNode> = nodes
+            .into_iter()
+            .map(|node| TreeNode {
+                asset_path: shown(&node.package),
+                depth: node.depth,
+                dependencies: node.dependencies.iter().map(|name| shown(name)).collect(),
+            })
+            .collect();
+        Ok(Json(Tree {
+            success: true,
+            asset_path: shown(&self.asset_path),
+            total_nodes: tree.len(),
+            max_depth_reached: tree.iter().map(|node| node.depth).max().unwrap_or_default(),
+            tree,
+            cut: !whole,
+            error: String::new(),
+            source: SourceKind::Offline,
+            warnings: offline.warnings_and(None),
+            as_of: offline.as_of,
+        }))
+    }
+}

@@ -1,0 +1,394 @@
+//! What the tools answer about a project that is made for the test.
+
+use super::*;
+use portcullis_plugin::rehearsal::Rehearsal;
+use serde_json::Value;
+use std::{fs, path::PathBuf};
+use unreal_package::{
+    Index as Object,
+    writer::{Draft, Profile, Worth, blueprint},
+};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
+
+struct Game(PathBuf);
+
+impl Game {
+    fn empty(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("unreal-{}-{name}", std::process::id()));
+        let _gone = fs::remove_dir_all(&dir);
+        let game = Self(dir);
+        game.put(
+            "MyGame.uproject",
+            r#"{"EngineAssociation": "5.6", "Plugins": [{"Name": "Tools"}]}"#,
+        );
+        game
+    }
+
+    fn new(name: &str) -> Self {
+        let game = Self::empty(name);
+        let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);
+        let base = bp("/Game/Doors/BP_Base", "/Script/Engine.Character");
+        game.put("Content/Doors/BP_Base.uasset", base.bytes());
+        let mut door = bp("/Game/Doors/BP_Door", "/Game/Doors/BP_Base.BP_Base_C");
+        door.thumbnail("BP_Door", PNG).soft("/Game/Lonely");
+        game.put("Content/Doors/BP_Door.uasset", door.bytes());
+        let mut lonely = bp("/Game/Lonely", "/Script/MyGame.Thing");
+        lonely.import("/Script/Engine.StaticMesh", "/Game/Gone.Gone");
+        lonely.import("/Script/Engine.StaticMesh", "/Engine/Cube.Cube");
+        game.put("Content/Lonely.uasset", lonely.bytes());
+        let mut old = Draft::new(Profile::of("5.6"), "/Game/Doors/BP_Old");
+        old.import("/Script/Engine.Blueprint", "/Game/Doors/BP_Door.BP_Door");
+        old.export("/Script/CoreUObject.ObjectRedirector", Object(0), "BP_Old");
+        old.asset("BP_Old", "/Script/CoreUObject.ObjectRedirector", &[]);
+        game.put("Content/Doors/BP_Old.uasset", old.bytes());
+        let mut town = Draft::new(Profile::of("5.6"), "/Game/Maps/Town");
+        let world = town.export("/Script/Engine.World", Object(0), "Town");
+        let level = town.export("/Script/Engine.Level", world, "PersistentLevel");
+        let class = town.import("BlueprintGeneratedClass", "/Game/Doors/BP_Door.BP_Door_C");
+        let actor = town.export_of(class, level, "BP_Door_7");
+        town.set(actor, "ActorLabel", Worth::String("Front \u{202E}door\u{0}".to_owned()));
+        let mut list = 1_i32.to_le_bytes().to_vec();
+        list.extend(actor.0.to_le_bytes());
+        town.native(level, &list);
+        town.asset("Town", "/Script/Engine.World", &[("LevelIsPartitioned", "0")]);
+        game.put("Content/Maps/Town.umap", town.bytes());
+        game.put("Content/Lfs.uasset", "version https://git-lfs.github.com/spec/v1\nsize 12\n");
+        game.put(
+            "Config/DefaultEngine.ini",
+            "[/Script/EngineSettings.GameMapsSettings]\nGameDefaultMap=/Game/Maps/Town.Town\n[Other]\n+A=1\n+A=2\n",
+        );
+        game
+    }
+
+    fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(file);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::write(path, bytes).expect("it can be written");
+    }
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Calls a tool about a game, and holds its answer against its schema.
+fn call<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+    let reply = reply::<T>(host, game, arguments).expect("it answers");
+    let answer = reply.structured.expect("it is structured");
+    let schema = T::output_schema().expect("every tool has one");
+    let schema = jsonschema::validator_for(&schema).expect("it is a schema");
+    let faults: Vec<String> = schema.iter_errors(&answer).map(|fault| fault.to_string()).collect();
+    assert_eq!(faults, [""; 0], "{answer}");
+    assert_eq!(answer["source"], "offline");
+    answer
+}
+
+fn reply<T: Tool>(host: &Rehearsal, game: &Game, mut arguments: Value) -> Result<Reply, Failure> {
+    arguments["projectDir"] = json!(game.0);
+    host.call::<T>(arguments)
+}
+
+fn failure<T: Tool>(game: &Game, arguments: Value) -> String {
+    let failure = reply::<T>(&Rehearsal::new(), game, arguments).expect_err("it fails");
+    failure.to_string()
+}
+
+fn texts<'v>(list: &'v Value, key: &str) -> Vec<&'v str> {
+    let items = list.as_array().expect("it is a list").iter();
+    items.map(|item| item[key].as_str().expect("it is text")).collect()
+}
+
+#[test]
+fn blueprints_are_found() {
+    let (game, host) = (Game::new("blueprints"), Rehearsal::new());
+    let found = call::<SearchBlueprints>(
+        &host,
+        &game,
+        json!({ "searchType": "name", "searchTerm": "DOOR" }),
+    );
+    assert_eq!(
+        found["results"],
+        json!([{
+            "assetPath": "/Game/Doors/BP_Door.BP_Door",
+            "assetName": "BP_Door",
+            "packagePath": "/Game/Doors",
+            "parentClass": "BlueprintGeneratedClass'/Game/Doors/BP_Base.BP_Base_C'",
+            "matches": [{
+                "type": "asset_name",
+                "location": "Blueprint Asset",
+                "context": "Blueprint name 'BP_Door' contains 'DOOR'",
+            }],
+        }])
+    );
+    assert_eq!((&found["totalResults"], &found["hasMore"]), (&json!(1), &json!(false)));
+    let criteria = json!({ "searchType": "name", "searchTerm": "DOOR", "recursive": true });
+    assert_eq!(found["searchCriteria"], criteria);
+    assert!(found["asOf"].as_str().is_some_and(|time| time.ends_with('Z')), "{found}");
+    let inherits = json!({ "searchType": "inherits", "searchTerm": "Pawn", "maxResults": 1 });
+    let found = call::<SearchBlueprints>(&host, &game, inherits);
+    assert_eq!(texts(&found["results"], "assetName"), ["BP_Base"]);
+    assert_eq!((&found["totalCount"], &found["hasMore"]), (&json!(2), &json!(true)));
+    let warnings = found["warnings"].to_string();
+    assert!(
+        warnings.contains("1 Blueprints more") && warnings.contains("git lfs pull"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn assets_are_found() {
+    let (game, host) = (Game::new("assets"), Rehearsal::new());
+    let arguments = json!({ "packagePaths": ["/Game/Maps"], "bIncludeTags": true });
+    let found = call::<SearchAssets>(&host, &game, arguments);
+    let town = json!([{
+        "exists": true,
+        "assetPath": "/Game/Maps/Town.Town",
+        "assetName": "Town",
+        "packagePath": "/Game/Maps",
+        "classPath": "/Script/Engine.World",
+        "objectPath": "/Game/Maps/Town.Town",
+        "tags": { "LevelIsPartitioned": "0" },
+    }]);
+    assert_eq!(found["assets"], town);
+    let page = |offset| {
+        let arguments = json!({ "packagePaths": ["/Game"], "maxResults": 2, "offset": offset });
+        call::<SearchAssets>(&host, &game, arguments)
+    };
+    let (first, second) = (page(0), page(2));
+    assert_eq!((&first["count"], &first["hasMore"]), (&json!(2), &json!(true)));
+    assert_ne!(first["assets"], second["assets"]);
+    let fault = failure::<SearchAssets>(&game, json!({ "classPaths": ["World"] }));
+    assert!(fault.starts_with("Missing required parameter: Either packagePaths"), "{fault}");
+}
+
+#[test]
+fn one_asset_is_queried() {
+    let (game, host) = (Game::new("query"), Rehearsal::new());
+    for path in ["/Game/Doors/BP_Door", "/Game/Doors/BP_Door.BP_Door", "/game/doors/bp_door"] {
+        let arguments = json!({ "assetPath": path, "bIncludeTags": true });
+        let found = call::<QueryAsset>(&host, &game, arguments);
+        assert_eq!((&found["bExists"], &found["assetPath"]), (&json!(true), &json!(path)));
+        assert_eq!(found["objectPath"], "/Game/Doors/BP_Door.BP_Door");
+        assert_eq!(found["tags"]["BlueprintType"], "BPTYPE_Normal");
+        assert_eq!(found["file"]["savedBy"], "5.6.3-12345");
+    }
+    let none = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Game/None" }));
+    assert_eq!((&none["bExists"], &none["assetName"]), (&json!(false), &json!("")));
+    let old = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Game/Doors/BP_Old" }));
+    assert_eq!(old["file"]["redirectsTo"], "/Game/Doors/BP_Door");
+    let lfs = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Game/Lfs" }));
+    assert!(lfs["warnings"].to_string().contains("git lfs pull"), "{lfs}");
+    let engine = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Engine/Cube" }));
+    assert!(engine["warnings"].to_string().contains("no mount"), "{engine}");
+}
+
+#[test]
+fn a_project_and_its_configuration() {
+    let (game, host) = (Game::new("config"), Rehearsal::new());
+    let found = call::<ProjectConfig>(&host, &game, json!({}));
+    assert_eq!(found["engineVersion"]["minor"], 6);
+    let dir = game.0.display().to_string();
+    assert_eq!(found["paths"]["projectContentDir"], format!("{dir}/Content/"));
+    assert_eq!(found["project"]["enabledPlugins"], json!(["Tools"]));
+    let settings = json!([{
+        "file": "Config/DefaultEngine.ini",
+        "section": "/Script/EngineSettings.GameMapsSettings",
+        "key": "GameDefaultMap",
+        "values": [{ "value": "/Game/Maps/Town.Town", "line": 2 }],
+    }]);
+    assert_eq!(found["settings"], settings);
+    let other = call::<ProjectConfig>(&host, &game, json!({ "section": "other" }));
+    let values = json!([{ "value": "1", "line": 4 }, { "value": "2", "line": 5 }]);
+    assert_eq!(other["settings"][0]["values"], values);
+}
+
+#[test]
+fn an_object_is_exported_and_says_by_whom() {
+    let (game, host) = (Game::new("export"), Rehearsal::new());
+    let export = |arguments| call::<ExportAsset>(&host, &game, arguments);
+    let door = export(json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door" }));
+    let text = door["content"].as_str().expect("it is text");
+    assert!(text.starts_with("; Reconstructed from the file of /Game/Doors/BP_Door"), "{text}");
+    assert!(text.contains("CustomProperties Pin (PinId="), "{text}");
+    assert_eq!((&door["bSuccess"], &door["told"]["undecoded"]), (&json!(true), &json!(0)));
+    let graph = export(json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door:EventGraph" }));
+    assert_eq!(graph["told"]["objects"], 3);
+    let over = export(json!({ "objectPath": "/Game/Doors/BP_Old", "format": "md" }));
+    assert!(over["content"].as_str().is_some_and(|text| text.starts_with("# BP_Door")), "{over}");
+    assert!(over["warnings"].to_string().contains("redirector"), "{over}");
+    for (arguments, why) in [
+        (json!({ "objectPath": "/Game/None" }), "there is no package /Game/None"),
+        (json!({ "objectPath": "/Game/Doors/BP_Door.No" }), "there is no object No"),
+        (json!({ "objectPath": "/Game/Lfs" }), "git lfs pull"),
+        (json!({ "objectPath": "/Game/Lonely", "format": "FBX" }), "Failed to find FBX exporter"),
+    ] {
+        let answer: Value =
+            serde_json::from_str(&failure::<ExportAsset>(&game, arguments)).expect("it is JSON");
+        assert_eq!(answer["bSuccess"], false);
+        assert!(answer["error"].as_str().is_some_and(|e| e.contains(why)), "{answer}");
+    }
+}
+
+#[test]
+fn relations_are_told() {
+    let (game, host) = (Game::new("relations"), Rehearsal::new());
+    let town = json!({ "assetPath": "/Game/Maps/Town" });
+    let found = call::<AssetDependencies>(&host, &game, town.clone());
+    assert_eq!(found["dependencies"], json!(["/Game/Doors/BP_Door"]));
+    let soft = json!({ "assetPath": "/Game/Doors/BP_Door", "bIncludeSoftDependencies": true });
+    let found = call::<AssetDependencies>(&host, &game, soft);
+    assert_eq!(found["dependencies"], json!(["/Game/Doors/BP_Base", "/Game/Lonely"]));
+    assert_eq!(texts(&found["details"], "strength"), ["hard", "soft"]);
+    let script = json!({ "assetPath": "/Game/Doors/BP_Base", "bIncludeScript": true });
+    let found = call::<AssetDependencies>(&host, &game, script);
+    assert!(found["dependencies"].to_string().contains("/Script/Engine"), "{found}");
+    let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
+    let found = call::<AssetReferences>(&host, &game, base);
+    assert_eq!(found["references"], json!(["/Game/Doors/BP_Door"]));
+    let cube = json!({ "assetPath": "/Engine/Cube" });
+    assert_eq!(call::<AssetReferences>(&host, &game, cube)["references"], json!(["/Game/Lonely"]));
+    let tree = call::<DependencyTree>(&host, &game, town);
+    let depths: Vec<_> = texts(&tree["tree"], "assetPath");
+    assert_eq!(depths, ["/Game/Maps/Town", "/Game/Doors/BP_Door", "/Game/Doors/BP_Base"]);
+    assert_eq!((&tree["totalNodes"], &tree["maxDepthReached"]), (&json!(3), &json!(2)));
+    let fault = failure::<AssetDependencies>(&game, json!({ "assetPath": "/Game/None" }));
+    assert_eq!(fault, "there is no package /Game/None in this project");
+}
+
+#[test]
+fn what_is_unused_and_what_is_broken() {
+    let (game, host) = (Game::new("checks"), Rehearsal::new());
+    let broken = call::<BrokenReferences>(&host, &game, json!({}));
+    let expected =
+        json!([{ "package": "/Game/Lonely", "missing": "/Game/Gone", "strength": "hard" }]);
+    assert_eq!((&broken["broken"], &broken["unchecked"]), (&expected, &json!(1)));
+    let unused = call::<UnusedAssets>(&host, &game, json!({}));
+    assert_eq!(texts(&unused["unused"], "package"), ["/Game/Lfs"]);
+    fs::remove_file(game.0.join("Content/Maps/Town.umap")).expect("it is there");
+    let unused = call::<UnusedAssets>(&Rehearsal::new(), &game, json!({ "maxResults": 2 }));
+    assert_eq!((&unused["count"], &unused["hasMore"]), (&json!(2), &json!(true)));
+    assert!(unused["warnings"].to_string().contains("no map"), "{unused}");
+}
+
+#[test]
+fn a_graph_as_markdown_and_as_data() {
+    let (game, host) = (Game::new("graph"), Rehearsal::new());
+    let door = json!({ "assetPath": "/Game/Doors/BP_Door" });
+    let found = call::<BlueprintGraph>(&host, &game, door);
+    let text = found["markdown"].as_str().expect("it is Markdown");
+    assert!(text.contains("1. **Event ReceiveBeginPlay**\n   - `then` → 2.`execute`"), "{text}");
+    assert_eq!(found["blueprints"][0]["parentClass"], "/Game/Doors/BP_Base.BP_Base_C");
+    let arguments = json!({
+        "assetPath": "/Game/Doors/BP_Door", "format": "json", "maxResults": 1, "offset": 1,
+        "graphName": "eventgraph",
+    });
+    let found = call::<BlueprintGraph>(&host, &game, arguments);
+    let graph = &found["graphs"][0];
+    assert_eq!((&graph["role"], &graph["nodeCount"]), (&json!("events"), &json!(2)));
+    let node = &graph["nodes"][0];
+    assert_eq!(node["title"], "Call PrintString");
+    let execute = json!({
+        "name": "execute", "direction": "input", "type": "exec",
+        "linkedTo": ["K2Node_Event_0.then"],
+    });
+    assert_eq!(node["pins"][0], execute);
+    let fault = failure::<BlueprintGraph>(
+        &game,
+        json!({ "assetPath": "/Game/Doors/BP_Door", "graphName": "Nope" }),
+    );
+    assert_eq!(fault, "/Game/Doors/BP_Door has no graph Nope; it has: EventGraph");
+    let fault = failure::<BlueprintGraph>(&game, json!({ "assetPath": "/Game/Maps/Town" }));
+    assert_eq!(fault, "/Game/Maps/Town has no Blueprint and no graph");
+}
+
+#[test]
+fn a_picture_is_shown() {
+    let (game, host) = (Game::new("picture"), Rehearsal::new());
+    let door = json!({ "assetPath": "/Game/Doors/BP_Door" });
+    let found = call::<AssetThumbnail>(&host, &game, door.clone());
+    assert_eq!((&found["mimeType"], &found["width"]), (&json!("image/png"), &json!(16)));
+    let reply = reply::<AssetThumbnail>(&host, &game, door).expect("it answers");
+    let picture = Reply::new().image(PNG, "image/png").content;
+    assert_eq!(reply.content[1..], picture);
+    let fault = failure::<AssetThumbnail>(&game, json!({ "assetPath": "/Game/Maps/Town" }));
+    assert!(fault.contains("has no thumbnail"), "{fault}");
+}
+
+#[test]
+fn actors_are_listed_without_what_hides_in_their_names() {
+    let (game, host) = (Game::new("actors"), Rehearsal::new());
+    let found = call::<LevelActors>(&host, &game, json!({ "mapPath": "/Game/Maps/Town" }));
+    let actor = json!({
+        "name": "BP_Door_7", "label": "Front door", "classPath": "/Game/Doors/BP_Door.BP_Door_C",
+    });
+    assert_eq!(found["actors"], json!([actor]));
+    let arguments = json!({ "mapPath": "/Game/Maps/Town", "classFilter": "light" });
+    assert_eq!(call::<LevelActors>(&host, &game, arguments)["totalCount"], 0);
+}
+
+#[test]
+fn the_status_says_which_project_and_what_is_wrong() {
+    let (game, host) = (Game::new("status"), Rehearsal::new());
+    let status = call::<UnrealStatus>(&host, &game, json!({}));
+    assert_eq!((&status["state"], &status["project"]["packages"]), (&json!("ready"), &json!(6)));
+    assert_eq!(status["project"]["engines"], json!({ "5.6": 5 }));
+    assert_eq!(texts(&status["unreadable"], "file"), ["Content/Lfs.uasset"]);
+    assert_eq!(status["project"]["checked"], "files");
+    // Moments later nothing has to be looked at again.
+    let again = call::<UnrealStatus>(&host, &game, json!({}));
+    assert_ne!(again["project"]["checked"], "files");
+}
+
+#[test]
+fn the_session_s_folders_say_which_project_is_meant() {
+    let (game, other) = (Game::new("session"), Game::empty("session-other"));
+    let host = Rehearsal::new();
+    let search = || {
+        let arguments = json!({ "packagePaths": ["/Game"] });
+        host.call::<SearchAssets>(arguments).map_err(|failure| failure.to_string())
+    };
+    let fault = search().expect_err("nothing is open");
+    assert!(fault.contains("projectDir"), "{fault}");
+    session::FOLDERS.set(vec![game.0.clone()]);
+    assert!(search().is_ok());
+    session::FOLDERS.set(vec![game.0.clone(), other.0.clone()]);
+    let fault = search().expect_err("two are open");
+    assert!(fault.contains("several Unreal projects") && fault.contains("projectDir"), "{fault}");
+    let status = host.call::<UnrealStatus>(json!({})).expect("it answers");
+    let status = status.structured.expect("it is structured");
+    assert_eq!(status["state"], "no_project");
+    assert_eq!(status["choices"].as_array().map(Vec::len), Some(2));
+    session::FOLDERS.set(Vec::new());
+}
+
+#[test]
+fn the_index_is_kept_and_follows() {
+    let (game, host) = (Game::new("kept"), Rehearsal::new());
+    let count = || {
+        let arguments = json!({ "packagePaths": ["/Game"] });
+        call::<SearchAssets>(&host, &game, arguments)["totalCount"].clone()
+    };
+    let before = count();
+    assert_eq!(count(), before);
+    let index = kept::load(&game.0).expect("it is kept").0;
+    assert_eq!(index.entries().len(), 6);
+    // As if it had been looked at long ago.
+    kept::save(&game.0, &index, true, 1);
+    game.put(
+        "Content/New/BP_New.uasset",
+        blueprint(Profile::of("5.6"), "/Game/New/BP_New", "/Script/Engine.Actor").bytes(),
+    );
+    assert_eq!(count().as_u64(), before.as_u64().map(|before| before + 2));
+}
+
+#[test]
+fn when_time_is_up_the_rest_is_left() {
+    let game = Game::new("time");
+    let host = Rehearsal::new().remaining(std::time::Duration::from_secs(1));
+    let status = call::<UnrealStatus>(&host, &game, json!({}));
+    assert_eq!((&status["state"], &status["project"]["left"]), (&json!("indexing"), &json!(6)));
+    assert!(status["warnings"].to_string().contains("call again"), "{status}");
+}
