@@ -17,3 +17,4 @@ mod processes;
 mod protocol;
 mod secrets;
 mod support;
+mod upstreams;

@@ -1,5 +1,6 @@
 //! What you can type.
 
+mod approve;
 mod audit;
 mod call;
 mod check;
@@ -89,6 +90,11 @@ enum Plugin {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Approve the tools of another MCP server as they describe themselves now
+    Approve {
+        /// Its name in portcullis.toml
+        upstream: String,
     },
 }
 

@@ -94,6 +94,9 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Call(args) => args.run(ready).await,
             Command::Tools { json } => super::list::tools(&ready, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,
+            Command::Plugin(Plugin::Approve { upstream }) => {
+                super::approve::run(&ready, &upstream).await
+            }
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
             Command::Config(_) | Command::Completions { .. } => unreachable!("it needs no host"),

@@ -1,0 +1,136 @@
+//! Other MCP servers, wrapped: a second process of the binary under test is the other server.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::client::{Client, Era, text_of};
+use crate::support::home::Home;
+
+const INNER: &str = "[host]\nbundled = false\n[plugins.conformance.grants.client]\n\
+                     features = [\"elicitation\", \"sampling\", \"roots\"]\n";
+
+/// A home whose server wraps the server of another home. `protocol` is what they speak.
+fn wrapped(protocol: &str) -> (Home, Home) {
+    let inner = Home::with(&["conformance", "echo"], &format!("{INNER}[plugins.echo]\n"));
+    let outer = Home::new();
+    let binary = inner.command(&[]);
+    let environment: Vec<String> = binary
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{} = {:?}", name.to_str()?, value?.to_str()?)))
+        .collect();
+    outer.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.inner]\ncommand = {:?}\nargs = [\"--config\", {:?}, \"serve\"]\n\
+         protocol = {protocol:?}\n[upstreams.inner.env]\n{}\n",
+        binary.get_program().to_str().expect("a path"),
+        inner.config().to_str().expect("a path"),
+        environment.join("\n"),
+    ));
+    (inner, outer)
+}
+
+fn result(client: &mut Client, method: &str, params: Value) -> Value {
+    let id = client.request(method, params);
+    let reply = client.finish(id);
+    reply.get("result").cloned().unwrap_or(reply)
+}
+
+#[test]
+fn every_list_and_answer_is_as_without_us() {
+    let (inner, outer) = wrapped("auto");
+    for era in Era::BOTH {
+        let mut direct = Client::start(&inner, era);
+        let mut through = Client::start(&outer, era);
+        for (method, params) in [
+            ("tools/list", json!({})),
+            ("prompts/list", json!({})),
+            ("resources/list", json!({})),
+            ("resources/templates/list", json!({})),
+            ("tools/call", json!({"name": "test_multiple_content_types", "arguments": {}})),
+            ("tools/call", json!({"name": "blocks", "arguments": {}})),
+            ("tools/call", json!({"name": "test_error_handling", "arguments": {}})),
+            ("prompts/get", json!({"name": "test_prompt_with_image"})),
+            ("resources/read", json!({"uri": "test://static-binary"})),
+            ("resources/read", json!({"uri": "test://template/7/data"})),
+        ] {
+            let expected = result(&mut direct, method, params.clone());
+            let seen = result(&mut through, method, params.clone());
+            assert_eq!(seen, expected, "{method} {params} {era:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_reaches_the_client_in_every_pair_of_eras() {
+    for protocol in ["legacy", "2026-07-28"] {
+        let (_inner, outer) = wrapped(protocol);
+        for era in Era::BOTH {
+            let mut client =
+                Client::start_with(&outer, &["serve"], era, json!({"elicitation": {}}));
+            let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+            client.answers = [("elicitation/create".to_owned(), answer)].into();
+            let text = client.text("test_input_required_result_elicitation", json!({}));
+            assert_eq!(text, "Hello, Ada!", "{protocol} {era:?}");
+        }
+    }
+}
+
+#[test]
+fn progress_comes_through_and_calls_are_recorded() {
+    let (_inner, outer) = wrapped("auto");
+    let mut client = Client::start(&outer, Era::Legacy);
+    let params = json!({
+        "name": "test_tool_with_progress", "arguments": {}, "_meta": {"progressToken": "mine"},
+    });
+    let id = client.request("tools/call", params);
+    client.finish(id);
+    let told = client.events.len();
+    assert!(told >= 3, "{told} reports");
+    let bad = client.call("echo", json!({"text": 7}));
+    assert!(text_of(&bad).contains("invalid arguments for `echo`"), "{bad}");
+    client.end();
+    let audit = outer.audit();
+    let called = audit.iter().find(|record| record["tool"] == "test_tool_with_progress");
+    let called = called.unwrap_or_else(|| panic!("{audit:#?}"));
+    assert_eq!((&called["plugin"], &called["outcome"]), (&json!("inner"), &json!("done")));
+}
+
+#[test]
+fn a_tool_that_has_changed_since_it_was_approved_is_held_back() {
+    let (_inner, outer) = wrapped("auto");
+    let listed = outer.run(&["tools"]);
+    assert!(listed.stdout.contains("greet (inner)"), "{listed:?}");
+    let lock = outer.path().join(".local/state/portcullis/portcullis.lock");
+    let text = fs::read_to_string(&lock).expect("it was approved as it was");
+    let changed: String = text
+        .lines()
+        .map(|line| match line.split_once(" = ") {
+            Some(("greet", _)) => "greet = \"another\"\n".to_owned(),
+            Some(_) | None => format!("{line}\n"),
+        })
+        .collect();
+    fs::write(&lock, changed).expect("a home");
+    let listed = outer.run(&["tools"]);
+    assert!(!listed.stdout.contains("greet (inner)"), "{listed:?}");
+    assert!(listed.stdout.contains("slow_compute (inner)"), "{listed:?}");
+    let checked = outer.run(&["check"]);
+    assert!(checked.stdout.contains("`greet` of `inner` is held back"), "{checked:?}");
+    let approved = outer.run(&["plugin", "approve", "inner"]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let called = outer.run(&["call", "greet", r#"{"name": "Ada"}"#]);
+    assert_eq!(called.stdout, "Hello, Ada!\n", "{called:?}");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_nobody_elses_trouble() {
+    let home = Home::with(&["echo"], "");
+    home.configure(
+        "[host]\nbundled = false\n[plugins.echo]\n[upstreams.none]\ncommand = \"/no/such/program\"\n",
+    );
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        assert_eq!(client.text("echo", json!({"text": "still here"})), "still here");
+    }
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("the upstream `none` does not answer"), "{checked:?}");
+}
