@@ -10,14 +10,13 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-#[path = "src/engine/compile.rs"]
+#[path = "engine/src/compile.rs"]
 mod compile;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/engine/compile.rs");
+    println!("cargo::rerun-if-changed=engine/src/compile.rs");
     let target = env::var("TARGET").expect("cargo sets TARGET");
-    println!("cargo::rustc-env=PORTCULLIS_TARGET={target}");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let engine = compile::settings(&target)
         .and_then(|config| wasmtime::Engine::new(&config))

@@ -96,7 +96,7 @@ fn every_guest_and_every_limit_and_every_capability_has_its_case() {
     for guest in guests().names() {
         assert!(said(&format!("[plugins.{guest}")), "no case uses the guest `{guest}`");
     }
-    for (limit, ..) in portcullis::engine::Limits::default().lines() {
+    for (limit, ..) in portcullis_engine::Limits::default().lines() {
         assert!(said(&format!("{limit} = ")), "no case shows what the limit `{limit}` does");
     }
     let names: BTreeSet<_> = all().iter().map(|case| name_of(case)).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use portcullis::capabilities::Capability;
 use portcullis::config::Config;
-use portcullis::engine::Limits;
+use portcullis_engine::Limits;
 
 use crate::support::workspace;
 

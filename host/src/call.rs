@@ -11,12 +11,12 @@ use portcullis_roots::Roots;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::audit::Verdict;
 use crate::bindings::types::{Error as ProtocolError, Need};
 use crate::bindings::{Completion, Page, PromptResult, ReadResult, Subject, ToolResult};
 use crate::gate::{Denied, Gate};
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::{self, Context, Job, Work};
+use portcullis_audit::Verdict;
 
 /// How long a guest has to tidy up once its caller has given up.
 const GRACE: Duration = Duration::from_millis(25);
@@ -192,7 +192,7 @@ impl From<Denied> for Failure {
 /// [`Failure`]. Each call leaves its record, whichever way it ends.
 pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
     let plugin = &loaded.plugin;
-    let subject = crate::text::line(&call.what.subject(), 300);
+    let subject = portcullis_text::line(&call.what.subject(), 300);
     let trail = plugin.trail(call.request.clone(), subject, call.context.principal.clone());
     let text = match &call.what {
         What::Tool { arguments, .. } => arguments.to_string(),
@@ -295,7 +295,7 @@ fn check_prompt(
     let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
     let fault = match (missing, arguments.iter().find(|(name, _)| !known(name))) {
         (Some(missing), _) => format!("`{}` is missing", missing.name),
-        (None, Some((other, _))) => format!("it has no `{}`", crate::text::line(other, 80)),
+        (None, Some((other, _))) => format!("it has no `{}`", portcullis_text::line(other, 80)),
         (None, None) => return Ok(()),
     };
     Err(Failure::InvalidArguments(format!("invalid arguments for the prompt `{name}`: {fault}")))

@@ -66,9 +66,16 @@ impl Capability {
     }
 }
 
+impl Capability {
+    /// Its name in `portcullis.toml`, and in the audit.
+    pub fn as_str(self) -> &'static str {
+        self.about().0
+    }
+}
+
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.about().0)
+        f.write_str(self.as_str())
     }
 }
 

@@ -85,7 +85,7 @@ impl Catalog {
                 if first != index {
                     remarks.push(format!(
                         "the resource {} of `{}` is hidden: `{}` has one of that address",
-                        crate::text::line(&resource.uri, 200),
+                        portcullis_text::line(&resource.uri, 200),
                         loaded.plugin.name,
                         plugins.loaded[first].plugin.name,
                     ));

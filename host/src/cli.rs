@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::engine::child;
+use portcullis_engine::child;
 
 /// An MCP server whose every tool is a sandboxed WebAssembly component.
 #[derive(Parser)]

@@ -10,7 +10,7 @@ use portcullis_outgoing::{Origin, Secret};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
-use crate::engine::{Limits, SomeLimits};
+use portcullis_engine::{Limits, SomeLimits};
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::audit::Trail;
 use crate::capabilities::{Capability, Grants};
+use portcullis_audit::Trail;
 
 /// Something a plugin would like to do to the world.
 ///
@@ -136,7 +136,7 @@ impl Gate {
         } else {
             None
         };
-        let recorded = self.trail.asked(A::CAPABILITY, &ask.subject(), reason.is_none());
+        let recorded = self.trail.asked(A::CAPABILITY.as_str(), &ask.subject(), reason.is_none());
         let reason = reason.or(recorded.err().map(|error| Reason::Unrecorded(error.to_string())));
         match reason {
             None => Ok(Permit(ask)),
@@ -151,7 +151,7 @@ impl Gate {
     /// Records a refusal that only came to light while a permitted ask was carried out, such as a
     /// granted host whose address turned out to be private.
     pub fn refuse_late<A: Ask>(&self, ask: &A) -> Denied {
-        let reason = match self.trail.asked(A::CAPABILITY, &ask.subject(), false) {
+        let reason = match self.trail.asked(A::CAPABILITY.as_str(), &ask.subject(), false) {
             Ok(()) => Reason::Ungranted(self.remedy(ask)),
             Err(error) => Reason::Unrecorded(error.to_string()),
         };

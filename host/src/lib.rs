@@ -5,20 +5,15 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
-pub mod audit;
 pub mod bindings;
 pub mod call;
 pub mod capabilities;
 pub mod catalog;
 pub mod cli;
 pub mod config;
-pub mod engine;
 pub mod gate;
-pub mod lock;
 pub mod mcp;
 pub mod plugins;
 pub mod sandbox;
-pub mod schema;
-pub mod text;
 pub mod transport;
 pub mod upstreams;

@@ -281,7 +281,7 @@ impl ServerHandler for Server {
             let own = own.filter_map(|loaded| loaded.manifest.instructions.as_deref());
             let others = shown.catalog.others.iter();
             let others = others.filter_map(|other| other.listing.peer.instructions.as_deref());
-            own.chain(others).map(crate::text::plain).collect::<Vec<_>>().join("\n\n")
+            own.chain(others).map(portcullis_text::plain).collect::<Vec<_>>().join("\n\n")
         });
         info.instructions = advice.filter(|advice| !advice.is_empty());
         info
@@ -487,7 +487,7 @@ impl ServerHandler for Server {
             let message = format!("the parameters of {method} are not of its form");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let method: Cow<'static, str> = crate::text::line(method, 80).into();
+        let method: Cow<'static, str> = portcullis_text::line(method, 80).into();
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
     }
 }

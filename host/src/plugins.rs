@@ -11,13 +11,13 @@ use crate::bindings::{Manifest, Tool as Definition};
 use crate::capabilities::files::Scope;
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};
-use crate::engine::code::read_component;
 use crate::gate::Policy;
 use crate::sandbox::{
     Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms, missing,
 };
-use crate::schema::Schema;
+use portcullis_engine::code::read_component;
 use portcullis_records::digest;
+use portcullis_schema::Schema;
 
 mod bundled {
     /// A plugin that came with the binary.
@@ -327,7 +327,7 @@ fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
     for definition in &manifest.tools {
         let name = &definition.name;
         if !is_tool_name(name) {
-            let name = crate::text::line(name, 80);
+            let name = portcullis_text::line(name, 80);
             return Err(format!("its tool `{name}` has no name that MCP clients take"));
         }
         if tools.iter().any(|tool| tool.definition.name == *name) {

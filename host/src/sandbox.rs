@@ -27,12 +27,12 @@ use offer::Offer;
 pub use offer::{Feature, Outcome, Work};
 pub use state::{ALWAYS, Context, News, Notice, Places, Request, State};
 
-use crate::audit::{Audit, Subject, Trail};
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
-use crate::engine::code::{CodeError, Codes};
-use crate::engine::{CALLS, Engine, Limits, SPARES};
 use crate::gate::{Gate, Policy};
+use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_engine::code::{CodeError, Codes};
+use portcullis_engine::{CALLS, Engine, Limits, SPARES};
 use portcullis_records::Records;
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
@@ -388,7 +388,7 @@ impl Plugin {
             },
         };
         tracing::debug!("`{}` failed: {error:?}", self.name);
-        Failure::Crashed(crate::text::line(&words, 500))
+        Failure::Crashed(portcullis_text::line(&words, 500))
     }
 
     /// Hands what the guest printed to the log, and back.

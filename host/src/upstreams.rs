@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use portcullis_upstream::{Client, Listing, Upstream};
 use tokio_util::sync::CancellationToken;
 
-use crate::audit::{Audit, Subject, Trail};
 use crate::config::{Config, Folders, UpstreamConfig};
-use crate::lock::Lock;
-use crate::schema::Schema;
+use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_schema::Schema;
+use portcullis_wrap::Lock;
 
 /// How long the first list waits for servers that have to be started.
 const SOON: Duration = Duration::from_secs(10);

@@ -64,6 +64,30 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
             };
             Val::Map(pairs.iter().map(pair).collect::<Result<_, String>>()?)
         }
+        Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Flags(_) => {
+            composed(ty, value)?
+        }
+        Type::Enum(names) => {
+            let name = text(value).filter(|name| names.names().any(|known| known == *name));
+            Val::Enum(name.ok_or_else(|| expected("one of the names"))?.to_owned())
+        }
+        Type::Option(_) if value.is_null() => Val::Option(None),
+        Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
+        Type::Result(result) => match case(value) {
+            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
+            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
+            Some(_) | None => return Err(expected("`ok` or `err`")),
+        },
+        Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
+            return Err("this cannot be said in JSON".into());
+        }
+    })
+}
+
+/// Reads a value that is made of others.
+fn composed(ty: &Type, value: &Value) -> Result<Val, String> {
+    let expected = |what: &str| format!("{what} is expected, and this is {}", kind(value));
+    Ok(match ty {
         Type::Record(record) => {
             let object = value.as_object().ok_or_else(|| expected("an object"))?;
             let field = |name: &str, ty: &Type| {
@@ -89,17 +113,6 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
                 (Some(_) | None, _) => return Err(expected("a case")),
             }
         }
-        Type::Enum(names) => {
-            let name = text(value).filter(|name| names.names().any(|known| known == *name));
-            Val::Enum(name.ok_or_else(|| expected("one of the names"))?.to_owned())
-        }
-        Type::Option(_) if value.is_null() => Val::Option(None),
-        Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
-        Type::Result(result) => match case(value) {
-            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
-            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
-            Some(_) | None => return Err(expected("`ok` or `err`")),
-        },
         Type::Flags(flags) => {
             let names = value.as_array().ok_or_else(|| expected("a list of names"))?;
             let known = |name: &Value| {
@@ -108,9 +121,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
             };
             Val::Flags(names.iter().map(known).collect::<Result<_, _>>()?)
         }
-        Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
-            return Err("this cannot be said in JSON".into());
-        }
+        _ => unreachable!("only these are asked for"),
     })
 }
 

@@ -76,7 +76,7 @@ fn refuse(
     refusal: &Refusal,
 ) -> Failure {
     let remedy = remedy(refusal);
-    let message = format!("`{argument}`: {refusal}{remedy}: {}", crate::text::line(text, 300));
+    let message = format!("`{argument}`: {refusal}{remedy}: {}", portcullis_text::line(text, 300));
     if !refusal.is_denial() {
         return Failure::InvalidArguments(message);
     }
@@ -88,7 +88,7 @@ fn refuse(
     };
     // Recorded as refused; the roots, and not a grant, are what would have to change.
     if let Err(error) = gate.trail().asked(
-        crate::capabilities::Capability::Files,
+        crate::capabilities::Capability::Files.as_str(),
         &crate::gate::Ask::subject(&ask),
         false,
     ) {

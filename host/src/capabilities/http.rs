@@ -11,8 +11,8 @@ use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use crate::capabilities::{Capability, Grants};
-use crate::engine::{Limits, size};
 use crate::gate::{Ask, Gate};
+use portcullis_engine::{Limits, size};
 
 /// Which requests a plugin may make.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -122,7 +122,7 @@ impl Ask for Request {
     }
 
     fn subject(&self) -> String {
-        let path = crate::text::line(&self.path, 500);
+        let path = portcullis_text::line(&self.path, 500);
         format!("{} {}{path}", self.method, self.origin.url())
     }
 

@@ -63,7 +63,7 @@ impl Ask for ProcessAsk {
     }
 
     fn subject(&self) -> String {
-        let command = crate::text::line(&self.command, 80);
+        let command = portcullis_text::line(&self.command, 80);
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
         match &self.directory {
             Some(path) => format!("run {command} in {} to {}{fault}", path.display(), self.access),
@@ -72,7 +72,7 @@ impl Ask for ProcessAsk {
     }
 
     fn remedy(&self) -> String {
-        format!("commands = [\"{}\"]", crate::text::line(&self.command, 80))
+        format!("commands = [\"{}\"]", portcullis_text::line(&self.command, 80))
     }
 }
 
@@ -117,7 +117,7 @@ impl From<Fault> for ProcessError {
             Fault::NotFound(program) => Self::NotFound(program),
             Fault::TimedOut => Self::TimedOut,
             Fault::TooLarge => Self::TooLarge,
-            Fault::Failed(why) => Self::Failed(crate::text::line(&why, 1000)),
+            Fault::Failed(why) => Self::Failed(portcullis_text::line(&why, 1000)),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) async fn run(ready: &Ready, name: &str) -> Result<End, String> {
     let changed = upstreams.lock.changed(name, tools());
     for tool in listing.tools.iter().filter(|tool| changed.contains(&tool.name)) {
         let text = tool.definition.get("description").and_then(serde_json::Value::as_str);
-        let text = crate::text::line(text.unwrap_or_default(), 1000);
+        let text = portcullis_text::line(text.unwrap_or_default(), 1000);
         super::print(&format!("{}\n    {}\n", green(&tool.name), faint(&text)))?;
     }
     upstreams

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::End;
 use super::start::{Ready, faint, green, red};
-use crate::audit::{Event, Record, Verdict};
 use crate::plugins::{Loaded, compare};
 use crate::sandbox::{ALWAYS, Import};
+use portcullis_audit::{Event, Record, Verdict};
 
 /// What `audit` takes.
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub struct Args {
 impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
         let plugins = ready.plugins().await;
-        let records = crate::audit::read(ready.audit.path())
+        let records = portcullis_audit::read(ready.audit.path())
             .map_err(|error| format!("{}: {error}", ready.audit.path().display()))?;
         let wanted = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
         let loaded: Vec<_> = plugins.loaded.iter().filter(|l| wanted(&l.plugin.name)).collect();
@@ -41,7 +41,7 @@ impl Args {
             super::print(&as_text(loaded, &records))?;
         }
         for refused in refused {
-            let reason = crate::text::plain(&refused.reason).replace('\n', "\n    ");
+            let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n    ");
             super::print(&format!("{} refused\n    {reason}\n", red(&refused.name)))?;
         }
         Ok(End::Done)
@@ -88,7 +88,7 @@ fn reaching(loaded: &Loaded) -> Vec<&Import> {
 fn as_text(loaded: &Loaded, records: &[Record]) -> String {
     let plugin = &loaded.plugin;
     let used = Use::of(&plugin.name, records);
-    let version = crate::text::line(&loaded.manifest.version, 40);
+    let version = portcullis_text::line(&loaded.manifest.version, 40);
     let mut text = format!("{} {version} ({})\n", green(&plugin.name), plugin.origin);
     text += &format!("  digest   sha256:{}\n", plugin.digest);
     let tools: Vec<_> = loaded.tools.iter().map(|tool| tool.definition.name.as_str()).collect();
@@ -110,9 +110,10 @@ fn as_text(loaded: &Loaded, records: &[Record]) -> String {
         }
     }
     for want in &loaded.manifest.wants {
-        let reason = crate::text::line(&want.reason, 200);
+        let reason = portcullis_text::line(&want.reason, 200);
         if !reason.is_empty() {
-            text += &format!("  why      {}: {reason}\n", crate::text::line(&want.capability, 20));
+            text +=
+                &format!("  why      {}: {reason}\n", portcullis_text::line(&want.capability, 20));
         }
     }
     for import in reaching(loaded) {
@@ -132,10 +133,10 @@ fn as_text(loaded: &Loaded, records: &[Record]) -> String {
         used.last.unwrap_or("never")
     );
     for denial in used.denials {
-        text += &format!("  denied   {}\n", red(&crate::text::line(denial, 300)));
+        text += &format!("  denied   {}\n", red(&portcullis_text::line(denial, 300)));
     }
     for remark in &loaded.remarks {
-        text += &format!("  remark   {}\n", crate::text::line(remark, 300));
+        text += &format!("  remark   {}\n", portcullis_text::line(remark, 300));
     }
     text + "\n"
 }

@@ -52,7 +52,7 @@ impl Args {
             }
             None => {
                 let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
-                let tool = crate::text::line(&self.tool, 80);
+                let tool = portcullis_text::line(&self.tool, 80);
                 return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
             }
         };
@@ -114,7 +114,7 @@ impl Args {
                     super::print(&format!("{result:#}\n"))?;
                 } else {
                     for block in &blocks {
-                        let text = block["text"].as_str().map(crate::text::plain);
+                        let text = block["text"].as_str().map(portcullis_text::plain);
                         super::print(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
                     }
                 }
@@ -124,7 +124,7 @@ impl Args {
                 Err("the tool asks its client, and a shell is none: call it from an MCP client"
                     .into())
             }
-            Outcome::Error(error) => Err(crate::text::line(&error.message, 500)),
+            Outcome::Error(error) => Err(portcullis_text::line(&error.message, 500)),
         }
     }
 
@@ -181,7 +181,7 @@ fn tell(notice: &Notice) {
         Notice::Log { data: Value::String(text), .. } => text.clone(),
         Notice::Log { data, .. } => data.to_string(),
     };
-    anstream::eprintln!("{}", faint(&crate::text::line(&line, 500)));
+    anstream::eprintln!("{}", faint(&portcullis_text::line(&line, 500)));
 }
 
 fn text(content: &Content) -> String {

@@ -96,7 +96,7 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
         }
     }
     for refused in &plugins.refused {
-        let reason = crate::text::plain(&refused.reason).replace('\n', "\n   ");
+        let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n   ");
         findings.faults.push(format!("plugin `{}` is refused: {reason}", refused.name));
     }
     findings.remarks.extend(plugins.remarks.iter().cloned());

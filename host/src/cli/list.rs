@@ -26,7 +26,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
         let description = description.unwrap_or_default();
         let plugin = faint(&format!("({})", tool.source()));
         let name = green(name);
-        let description = crate::text::line(description, 300);
+        let description = portcullis_text::line(description, 300);
         writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
     }
     if text.is_empty() {
@@ -45,7 +45,7 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     }
     let mut text = String::new();
     for loaded in &plugins.loaded {
-        let version = crate::text::line(&loaded.manifest.version, 40);
+        let version = portcullis_text::line(&loaded.manifest.version, 40);
         text += &format!(
             "{} {version} {}\n    tools: {}; {}\n",
             green(&loaded.plugin.name),
@@ -55,11 +55,11 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
         );
     }
     for refused in &plugins.refused {
-        let reason = crate::text::plain(&refused.reason).replace('\n', "\n    ");
+        let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n    ");
         text += &format!("{} {}\n    {reason}\n", red(&refused.name), faint("refused"));
     }
     for remark in &plugins.remarks {
-        text += &format!("{}\n", faint(&crate::text::line(remark, 400)));
+        text += &format!("{}\n", faint(&portcullis_text::line(remark, 400)));
     }
     super::print(&text)
 }

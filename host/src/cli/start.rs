@@ -8,13 +8,13 @@ use portcullis_roots::{Root, Roots};
 use tracing_subscriber::EnvFilter;
 
 use super::{Command, Common, End, Plugin};
-use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::sandbox::Sandbox;
 use crate::upstreams::Upstreams;
+use portcullis_audit::Audit;
 
 /// Everything a command works with.
 pub struct Ready {

@@ -42,7 +42,7 @@ pub fn tool(name: &str, tool: &Tool) -> McpTool {
     let description = tool.description.as_deref().map(described);
     let mut mcp =
         McpTool::new_with_raw(name.to_owned(), description.map(Into::into), Arc::default());
-    mcp.title = tool.title.as_deref().map(|title| crate::text::line(title, 200));
+    mcp.title = tool.title.as_deref().map(|title| portcullis_text::line(title, 200));
     mcp.input_schema = Arc::new(object(&tool.input_schema));
     mcp.output_schema = tool.output_schema.as_deref().map(|schema| Arc::new(object(schema)));
     mcp.annotations = serde_json::from_value(hints(&tool.hints)).ok();
@@ -54,7 +54,7 @@ pub fn tool(name: &str, tool: &Tool) -> McpTool {
 }
 
 fn described(text: &str) -> String {
-    let plain = crate::text::plain(text);
+    let plain = portcullis_text::plain(text);
     match plain.char_indices().nth(MAX_DESCRIPTION) {
         None => plain,
         Some((end, _)) => format!("{}…", &plain[..end]),
@@ -102,7 +102,7 @@ pub fn prompt(name: &str, prompt: &Prompt) -> Value {
     };
     let mut object = present(json!({
         "name": name,
-        "title": prompt.title.as_deref().map(|title| crate::text::line(title, 200)),
+        "title": prompt.title.as_deref().map(|title| portcullis_text::line(title, 200)),
         "description": prompt.description.as_deref().map(described),
         "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
         "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),

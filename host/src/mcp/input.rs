@@ -258,7 +258,7 @@ impl Exchange {
                     answer => answer,
                 };
             let answer = answer.map_err(|error| {
-                let error = crate::text::line(&error.to_string(), 300);
+                let error = portcullis_text::line(&error.to_string(), 300);
                 Failure::PluginFailed(format!("the client could not be asked: {error}"))
             })?;
             responses.insert(key, answer);

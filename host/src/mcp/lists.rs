@@ -1,5 +1,7 @@
 //! Lists of what plugins offer, page by page.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use portcullis_upstream::{Listing, Object};
@@ -14,9 +16,11 @@ use serde_json::{Value, json};
 use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
+use crate::bindings::Page;
 use crate::bindings::types::CacheScope as Scope;
 use crate::call::{Answer, What};
 use crate::catalog::{Catalog, PromptOf};
+use crate::plugins::Loaded;
 use crate::sandbox::Feature;
 
 /// A page is as long as this, or as what the last plugin put on it.
@@ -63,38 +67,25 @@ impl Server {
             found.extend(catalog.resources().map(convert::resource));
             place.source = 1;
         }
+        // Whether all of them say for how long their lists hold.
+        let mut known = true;
         let mut rounds = 0;
         while let Some(loaded) = lists.get(place.source - 1) {
             if found.len() >= PAGE || rounds >= ROUNDS {
                 break;
             }
             rounds += 1;
-            let asked = Asked {
-                loaded,
-                what: What::Resources { cursor: place.cursor.take() },
-                name: "resources/list",
-                arguments: no_arguments(),
-                paths: false,
-                state: None,
-                responses: None,
-            };
-            match self.serve(asked, cx).await {
-                Ok(Served::Answer(Answer::Resources(page))) => {
-                    found.extend(page.resources.iter().map(convert::resource));
-                    place.cursor = page.next;
-                    let fresh = page.freshness;
-                    ttl = Some(fresh.map_or(0, |f| f.ttl_ms).min(ttl.unwrap_or(u64::MAX)));
-                    if fresh.is_none_or(|f| f.scope == Scope::Private) {
+            let page = self.page(loaded, place.cursor.take(), cx).await;
+            found.extend(page.resources.iter().map(convert::resource));
+            place.cursor = page.next;
+            match page.freshness {
+                Some(fresh) => {
+                    ttl = Some(fresh.ttl_ms.min(ttl.unwrap_or(u64::MAX)));
+                    if fresh.scope == Scope::Private {
                         scope = CacheScope::Private;
                     }
                 }
-                // What one plugin cannot list, the others can.
-                Ok(_) => tracing::warn!("`{}` asks, when it should list", loaded.plugin.name),
-                Err(Refused::Failed(failure)) => {
-                    tracing::warn!("resources of `{}`: {failure}", loaded.plugin.name);
-                }
-                Err(Refused::State(why)) => tracing::warn!("listing resources: {why}"),
-                Err(Refused::Host(why)) => tracing::warn!("listing resources: {why}"),
+                None => known = false,
             }
             if place.cursor.is_none() {
                 place.source += 1;
@@ -111,12 +102,40 @@ impl Server {
             })?;
             let mut result = ListResourcesResult::with_all_items(resources);
             result.next_cursor = next;
+            let ttl = ttl.filter(|_| known);
             (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
             return Ok(result);
         }
         let mut result = ListResourcesResult::default();
         result.meta = Some(self.whole("resources", found, next, cx));
         Ok(result)
+    }
+
+    /// A page of a plugin. An empty one, where it cannot list: the others can.
+    async fn page(
+        &self,
+        loaded: &Arc<Loaded>,
+        cursor: Option<String>,
+        cx: &RequestContext<RoleServer>,
+    ) -> Page {
+        let asked = Asked {
+            loaded,
+            what: What::Resources { cursor },
+            name: "resources/list",
+            arguments: no_arguments(),
+            paths: false,
+            state: None,
+            responses: None,
+        };
+        let why = match self.serve(asked, cx).await {
+            Ok(Served::Answer(Answer::Resources(page))) => return page,
+            Ok(_) => "it answers something else".to_owned(),
+            Err(Refused::Failed(failure)) => failure.to_string(),
+            Err(Refused::State(why)) => why.to_owned(),
+            Err(Refused::Host(why)) => why,
+        };
+        tracing::warn!("listing the resources of `{}`: {why}", loaded.plugin.name);
+        Page { resources: Vec::new(), next: None, freshness: None }
     }
 
     pub(super) async fn templates(

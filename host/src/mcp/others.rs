@@ -11,8 +11,8 @@ use super::Server;
 use super::input::Binding;
 use super::requests::internal;
 use super::session::Caller;
-use crate::audit::Verdict;
 use crate::upstreams::Offered;
+use portcullis_audit::Verdict;
 
 /// Size of the arguments that are passed on, in bytes.
 const MAX_ARGUMENTS: usize = 4 * 1024 * 1024;
@@ -45,6 +45,16 @@ pub enum Passing {
     Result(MetaObject),
     /// There is no answer: why, for whoever asked.
     Failed(String),
+}
+
+impl Passing {
+    /// For answers that have no room for a failure.
+    pub fn meta(self) -> Result<MetaObject, ErrorData> {
+        match self {
+            Self::Result(meta) => Ok(meta),
+            Self::Failed(why) => Err(ErrorData::internal_error(why, None)),
+        }
+    }
 }
 
 impl Server {
@@ -81,7 +91,7 @@ impl Server {
         let trail = self.host.upstreams.trail(
             source,
             crate::call::request_id(),
-            crate::text::line(&passed.subject, 300),
+            portcullis_text::line(&passed.subject, 300),
             passed.digest,
             caller.principal.clone(),
         );
@@ -103,10 +113,15 @@ impl Server {
             Answer::Given(_) => ("cancelled", 0),
         };
         ongoing.end(Verdict::Allowed, outcome, size);
+        self.told(answer, &binding)
+    }
+
+    /// An answer as the client gets it.
+    fn told(&self, answer: Answer, binding: &Binding<'_>) -> Result<Passing, ErrorData> {
         match answer {
             Answer::Result(result) => Ok(Passing::Result(self.host.raw.wrap(result))),
             Answer::Questions { requests, state } => {
-                let sealed = self.host.seal.seal(&binding, &state).map_err(internal)?;
+                let sealed = self.host.seal.seal(binding, &state).map_err(internal)?;
                 Ok(Passing::Result(self.host.raw.wrap(json!({
                     "resultType": "input_required",
                     "inputRequests": requests,
@@ -115,7 +130,7 @@ impl Server {
             }
             Answer::Error(error) => {
                 let code = i32::try_from(error.code).unwrap_or(ErrorCode::INTERNAL_ERROR.0);
-                let message = crate::text::plain(&error.message);
+                let message = portcullis_text::plain(&error.message);
                 Err(ErrorData::new(ErrorCode(code), message, error.data))
             }
             Answer::Fault(fault) => Ok(Passing::Failed(fault.to_string())),

@@ -39,7 +39,7 @@ impl Server {
             Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
             Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
             None => {
-                let name = crate::text::line(&params.name, 80);
+                let name = portcullis_text::line(&params.name, 80);
                 Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None))
             }
         }
@@ -125,7 +125,7 @@ impl Server {
                 return self.other_prompt(other, prompt, params, cx).await;
             }
             None => {
-                let name = crate::text::line(&params.name, 80);
+                let name = portcullis_text::line(&params.name, 80);
                 return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
             }
         };
@@ -177,14 +177,9 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        match self.pass(passed, cx).await? {
-            Passing::Result(meta) => {
-                let mut result = GetPromptResult::new(Vec::new());
-                result.meta = Some(meta);
-                Ok(result.into())
-            }
-            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
-        }
+        let mut result = GetPromptResult::new(Vec::new());
+        result.meta = Some(self.pass(passed, cx).await?.meta()?);
+        Ok(result.into())
     }
 
     async fn other_resource(
@@ -206,14 +201,9 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        match self.pass(passed, cx).await? {
-            Passing::Result(meta) => {
-                let mut result = ReadResourceResult::new(Vec::new());
-                result.meta = Some(meta);
-                Ok(result.into())
-            }
-            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
-        }
+        let mut result = ReadResourceResult::new(Vec::new());
+        result.meta = Some(self.pass(passed, cx).await?.meta()?);
+        Ok(result.into())
     }
 
     async fn other_completion(
@@ -240,14 +230,9 @@ impl Server {
             state: None,
             responses: None,
         };
-        match self.pass(passed, cx).await? {
-            Passing::Result(meta) => {
-                let mut result = CompleteResult::default();
-                result.meta = Some(meta);
-                Ok(result)
-            }
-            Passing::Failed(why) => Err(ErrorData::internal_error(why, None)),
-        }
+        let mut result = CompleteResult::default();
+        result.meta = Some(self.pass(passed, cx).await?.meta()?);
+        Ok(result)
     }
 
     pub(super) async fn resource(
@@ -391,7 +376,7 @@ fn answer(failure: &Failure) -> Result<CallToolResponse, ErrorData> {
 
 /// A failure where the answer has no room for one.
 pub fn protocol_error(failure: &Failure) -> ErrorData {
-    let message = crate::text::line(&failure.to_string(), 1000);
+    let message = portcullis_text::line(&failure.to_string(), 1000);
     match failure {
         Failure::Unknown(_) | Failure::InvalidArguments(_) | Failure::Denied(_) => {
             ErrorData::invalid_params(message, None)

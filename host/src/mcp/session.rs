@@ -276,7 +276,7 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
             let Some(token) = &caller.progress else { return };
             let mut progress = ProgressNotificationParam::new(token.clone(), done);
             progress.total = total;
-            progress.message = message.map(|message| crate::text::line(&message, 1000));
+            progress.message = message.map(|message| portcullis_text::line(&message, 1000));
             cx.peer.notify_progress(progress).await
         }
         Notice::Log { level, logger, data } => {

@@ -111,7 +111,7 @@ impl Work {
                 answer = &mut running => return answer,
                 Some(notice) = told.recv() => {
                     if let Notice::Progress { message: Some(message), .. } = notice {
-                        cx.set_status_message(crate::text::line(&message, 300));
+                        cx.set_status_message(portcullis_text::line(&message, 300));
                     }
                 }
                 () = cx.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),

@@ -11,8 +11,8 @@ use wasmtime::{Store, UpdateDeadline};
 use super::limiter::LimitHit;
 use super::offer::Offer;
 use super::state::{Output, Parts, Places, State};
-use crate::engine::{Engine, Limits};
 use crate::gate::Gate;
+use portcullis_engine::{Engine, Limits};
 
 /// An instance that has served nobody.
 pub struct Fresh {
@@ -65,7 +65,7 @@ impl Fresh {
 pub fn store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
     let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
     store.limiter(|state| &mut state.limiter);
-    store.set_hostcall_fuel(crate::engine::size(limits.import_bytes));
+    store.set_hostcall_fuel(portcullis_engine::size(limits.import_bytes));
     store.set_max_component_handles(limits.handles.get() as usize);
     bound_time(&mut store, limits);
     store

@@ -9,7 +9,7 @@ use super::offer::Feature;
 use super::state::ALWAYS;
 use crate::bindings::Manifest;
 use crate::capabilities::{Capability, Grants};
-use crate::engine::Engine;
+use portcullis_engine::Engine;
 
 /// Kept by digest from one start of the host to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]

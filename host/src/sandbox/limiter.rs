@@ -4,7 +4,7 @@ use std::fmt;
 
 use wasmtime::{ResourceLimiter, Result};
 
-use crate::engine::{Limits, size};
+use portcullis_engine::{Limits, size};
 
 /// Counts what the instances of one store hold, all of them together.
 pub struct Limiter {

@@ -9,14 +9,14 @@ use super::offer::{Outcome, Work};
 use super::state::State;
 use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
 use crate::bindings::{Manifest, Tool, ToolHints, ToolOutcome, ToolResult};
-use crate::engine::Engine;
+use portcullis_engine::Engine;
 
 /// What can be said of a plain component without running it.
 pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]) -> Manifest {
     let docs = Docs::of_component(bytes);
     let (functions, others) = portcullis_plain::tools(engine.wasmtime(), component, &docs);
     for other in others {
-        tracing::info!("`{name}`: no tool: {}", crate::text::line(&other, 300));
+        tracing::info!("`{name}`: no tool: {}", portcullis_text::line(&other, 300));
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {

@@ -22,8 +22,8 @@ use crate::bindings::portcullis::plugin::{cache, process, request, settings, sto
 use crate::bindings::types::Answer;
 use crate::capabilities::http::Http;
 use crate::capabilities::{Capability, Grants};
-use crate::engine::{Limits, size};
 use crate::gate::Gate;
+use portcullis_engine::{Limits, size};
 
 /// Where the durable and the derived data of one plugin are.
 #[derive(Clone)]
@@ -373,7 +373,7 @@ impl request::HostRequest for State {
         data: String,
     ) -> Result<()> {
         let plugin = self.gate.trail().plugin();
-        tracing::debug!(target: "plugin", %plugin, "{}", crate::text::line(&data, 2000));
+        tracing::debug!(target: "plugin", %plugin, "{}", portcullis_text::line(&data, 2000));
         self.notify(|| {
             let data = serde_json::from_str(&data).unwrap_or(serde_json::Value::String(data));
             Notice::Log { level, logger, data }

@@ -7,6 +7,7 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 mod client;
+mod lock;
 mod parked;
 
 use std::time::Duration;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use client::Caller;
+pub use lock::Lock;
 use parked::{Parked, Waiting};
 
 /// Rounds of questions in one request.
@@ -205,7 +207,9 @@ async fn tell(event: Event, caller: &Caller<'_>) {
 fn fitting(mut result: Value, method: &str, modern: bool) -> Value {
     if let Some(result) = result.as_object_mut() {
         if !modern {
-            result.remove("resultType");
+            for key in ["resultType", "ttlMs", "cacheScope"] {
+                result.remove(key);
+            }
             return Value::Object(std::mem::take(result));
         }
         result.entry("resultType").or_insert("complete".into());

@@ -9,8 +9,6 @@ use std::time::{Instant, SystemTime};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::capabilities::Capability;
-
 /// Size at which the file is set aside as `NAME.1` and a new one begun, so that an audit never
 /// fills a disk.
 const ROTATE_BYTES: u64 = 32 * 1024 * 1024;
@@ -228,9 +226,9 @@ impl Trail {
     /// # Errors
     ///
     /// Where the record cannot be written: the ask must then be refused.
-    pub fn asked(&self, capability: Capability, subject: &str, allowed: bool) -> io::Result<()> {
+    pub fn asked(&self, capability: &str, subject: &str, allowed: bool) -> io::Result<()> {
         self.write(Event::Ask {
-            capability: capability.to_string(),
+            capability: capability.to_owned(),
             subject: subject.to_owned(),
             verdict: Verdict::of(allowed),
         })

@@ -75,7 +75,7 @@ fn name(fault: &jsonschema::ValidationError<'_>) -> String {
     } else {
         fault.to_string()
     };
-    let words = crate::text::line(&words, 500);
+    let words = portcullis_text::line(&words, 500);
     if at.is_empty() { words } else { format!("`{at}`: {words}") }
 }
 

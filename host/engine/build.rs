@@ -1,0 +1,7 @@
+//! Tells the engine which target it compiles for: the one that it is built for.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let target = std::env::var("TARGET").expect("cargo sets TARGET");
+    println!("cargo::rustc-env=PORTCULLIS_TARGET={target}");
+}
