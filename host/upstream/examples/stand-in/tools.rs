@@ -37,6 +37,15 @@ impl Server {
                 }
                 Ok(content("done"))
             }
+            "paced" => {
+                let token = &call.params["_meta"]["progressToken"];
+                for step in 1..=number("steps") {
+                    tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+                    let params = json!({"progressToken": token, "progress": step});
+                    notify("notifications/progress", params);
+                }
+                Ok(content("done"))
+            }
             "log" => {
                 notify("notifications/message", json!({"level": "info", "data": "said", "odd": 1}));
                 Ok(content("logged"))
