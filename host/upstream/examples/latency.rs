@@ -1,7 +1,7 @@
 //! What an upstream costs beside a pipe to the same program: `latency COUNT TOOL ARGUMENTS --
 //! COMMAND [ARGUMENT]…`, as in `latency 20000 echo '{"message":"hi"}' -- node server.js`.
 //!
-//! Calls over both ways take turns, so that what else the machine does is in both figures.
+//! The two ways take turns, so that what else the machine does is in both figures.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 /// Calls that are made before any is counted.
 const WARM_UP: usize = 200;
+
+/// Calls over one way before it is the turn of the other.
+const TURN: usize = 100;
 
 /// Requests on their way at once, for the throughput.
 const AT_ONCE: usize = 16;
@@ -26,7 +29,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn open(command: &[String]) -> Result<Self, Box<dyn Error>> {
+    fn open(command: &[String]) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let (program, arguments) = command.split_first().ok_or("the command is missing")?;
         let mut child = Command::new(program)
             .args(arguments)
@@ -46,7 +49,7 @@ impl Pipe {
         Ok(pipe)
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Box<dyn Error>> {
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Box<dyn Error + Send + Sync>> {
         let id = self.next;
         self.next += 1;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -74,6 +77,12 @@ impl Drop for Pipe {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    // Where a server's requests are: on the threads that do the work.
+    tokio::spawn(async { measure().await.map_err(|error| error.to_string()) }).await??;
+    Ok(())
+}
+
+async fn measure() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [count, tool, given, dashes, command @ ..] = &arguments[..] else {
         return Err("latency COUNT TOOL ARGUMENTS -- COMMAND [ARGUMENT]…".into());
@@ -82,32 +91,50 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Err("`--` goes before the command".into());
     }
     let count: usize = count.parse()?;
-    let params: Object = match json!({"name": tool, "arguments": serde_json::from_str::<Value>(given)?})
-    {
-        Value::Object(params) => params,
-        other => return Err(format!("{other} are no parameters").into()),
-    };
+    let plain = json!({"name": tool, "arguments": serde_json::from_str::<Value>(given)?});
+    let params = plain.as_object().cloned().unwrap_or_default();
     let mut pipe = Pipe::open(command)?;
     let definition =
         json!({"command": command.first(), "args": command.get(1..), "protocol": "legacy"});
     let client = Client::new("latency", "0.1.0");
     let upstream = Upstream::new("measured", serde_json::from_value(definition)?, client)?;
-    let plain = Value::Object(params.clone());
     let (mut direct, mut through) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for call in 0..count + WARM_UP {
-        let begun = Instant::now();
-        pipe.ask("tools/call", &plain)?;
-        let one = begun.elapsed();
-        let begun = Instant::now();
+    for _ in 0..WARM_UP {
         answered(&upstream, &params).await?;
-        if call >= WARM_UP {
-            direct.push(one);
+        pipe.ask("tools/call", &plain)?;
+    }
+    for _ in 0..count.div_ceil(TURN) {
+        tokio::task::block_in_place(|| {
+            for _ in 0..TURN {
+                let begun = Instant::now();
+                pipe.ask("tools/call", &plain)?;
+                direct.push(begun.elapsed());
+            }
+            Ok::<_, Box<dyn Error + Send + Sync>>(())
+        })?;
+        for _ in 0..TURN {
+            let begun = Instant::now();
+            answered(&upstream, &params).await?;
             through.push(begun.elapsed());
         }
     }
     println!("{:10} {:>9} {:>9}", "", "p50 us", "p99 us");
     show("pipe", &mut direct);
     show("upstream", &mut through);
+    println!(
+        "{AT_ONCE} at once: {:.0} calls a second",
+        throughput(&upstream, &params, count).await?
+    );
+    upstream.close().await;
+    Ok(())
+}
+
+/// Calls a second, with several on their way at once.
+async fn throughput(
+    upstream: &Upstream,
+    params: &Object,
+    count: usize,
+) -> Result<f64, Box<dyn Error + Send + Sync>> {
     let begun = Instant::now();
     let workers: Vec<_> = (0..AT_ONCE)
         .map(|_| {
@@ -123,13 +150,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for worker in workers {
         worker.await??;
     }
-    let each = begun.elapsed() / u32::try_from(count / AT_ONCE * AT_ONCE)?.max(1);
-    println!("{AT_ONCE} at once: {:.0} calls a second", 1.0 / each.as_secs_f64());
-    upstream.close().await;
-    Ok(())
+    Ok((count / AT_ONCE * AT_ONCE) as f64 / begun.elapsed().as_secs_f64())
 }
 
-async fn answered(upstream: &Upstream, params: &Object) -> Result<(), Box<dyn Error>> {
+async fn answered(
+    upstream: &Upstream,
+    params: &Object,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let request = Request::new("tools/call", params.clone(), "one");
     match upstream.request(request).outcome().await? {
         Outcome::Complete(_) => Ok(()),

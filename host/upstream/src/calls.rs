@@ -205,7 +205,8 @@ impl Calls {
         let messages = match message::read(bytes) {
             Ok(messages) => messages,
             Err(error) => {
-                self.warn(&format!("{error}: {}", String::from_utf8_lossy(bytes)));
+                let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
+                self.warn(&format!("{error}: {begin}"));
                 let mut scan = Scan::default();
                 scan.feed(bytes);
                 let because = format!("its answer is {error}");

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -97,7 +97,7 @@ impl Child {
         }
         #[cfg(unix)]
         process.process_group(0);
-        let mut process = process.spawn().map_err(|error| {
+        let mut process = on_a_thread_that_stays(move || process.spawn()).map_err(|error| {
             let program = command.program.display();
             Trouble::NotRunning(
                 format!("starting {program}: {error}; see that `command` and `cwd` are there")
@@ -157,6 +157,27 @@ impl Child {
         }
         text
     }
+}
+
+/// Does something on a thread that lives as long as this process. Linux takes the end of the thread
+/// that started a child for the end of its parent, and threads of a runtime come and go.
+fn on_a_thread_that_stays<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    type Work = Box<dyn FnOnce() + Send>;
+    static THREAD: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
+    let thread = THREAD.get_or_init(|| {
+        let (works, work) = mpsc::channel::<Work>();
+        std::thread::spawn(move || work.into_iter().for_each(|work| work()));
+        works
+    });
+    let runtime = tokio::runtime::Handle::current();
+    let (done, result) = mpsc::sync_channel(1);
+    let work = move || {
+        let _inside = runtime.enter();
+        // Whoever wanted it waits below.
+        let _taken = done.send(work());
+    };
+    thread.send(Box::new(work)).expect("the thread stays");
+    result.recv().expect("what it does does not panic")
 }
 
 fn inherited() -> Vec<(&'static str, OsString)> {

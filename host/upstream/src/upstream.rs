@@ -15,7 +15,7 @@ use crate::connection::{Client, Connection, Peer};
 use crate::definition::Definition;
 use crate::fault::{Fault, Trouble};
 use crate::inflight::{InFlight, Request};
-use crate::listing::{Listing, fetch};
+use crate::listing::{Fetched, Listing, fetch};
 use crate::message::{self, Object};
 use crate::refresh;
 
@@ -311,13 +311,12 @@ impl Inner {
             return Ok(listing);
         }
         let number = self.refreshes.fetch_add(1, Ordering::Relaxed) + 1;
-        let plan = &self.settings.plan;
-        let fetching = async {
-            let connection = self.connection().await?;
-            fetch(&connection, &self.settings.client, plan.answer_bytes, plan.timeout).await
+        let fetched = match self.fetch().await {
+            // The connection was no longer one, which showed only now.
+            Err(Trouble::Lost(_)) => self.fetch().await,
+            fetched => fetched,
         };
-        let fetched =
-            fetching.await.map_err(|trouble| self.fault("listing what is offered", trouble))?;
+        let fetched = fetched.map_err(|trouble| self.fault("listing what is offered", trouble))?;
         *last = number;
         for warning in &fetched.listing.warnings {
             tracing::warn!("upstream `{}`: {warning}", self.settings.name);
@@ -333,6 +332,12 @@ impl Inner {
             true
         });
         Ok(listing)
+    }
+
+    async fn fetch(self: &Arc<Self>) -> Result<Fetched, Trouble> {
+        let plan = &self.settings.plan;
+        let connection = self.connection().await?;
+        fetch(&connection, &self.settings.client, plan.answer_bytes, plan.timeout).await
     }
 
     /// That the listing no longer holds.

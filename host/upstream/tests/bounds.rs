@@ -69,6 +69,16 @@ async fn one_that_does_not_answer_is_waited_for_no_longer_than_allowed() {
 }
 
 #[tokio::test]
+async fn one_that_makes_progress_is_waited_for() {
+    within(async {
+        let upstream = child_with(&[], json!({"timeout-seconds": 2}));
+        // Three seconds of work, of which it tells; and nobody wants to know.
+        assert_eq!(said(&upstream, "paced", json!({"steps": 12})).await, "done");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn lists_that_go_round_in_circles_end() {
     within(async {
         let listing = child(&["circle"]).listing().await.unwrap();

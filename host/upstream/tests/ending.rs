@@ -10,10 +10,11 @@ use serde_json::json;
 use stand_in::{Web, call, child, defined, has_seen, is_running, said, within};
 
 fn process(upstream: &Upstream) -> u32 {
-    match upstream.state() {
-        State::Ready { process: Some(process), .. } => process,
-        other => panic!("it is not ready: {other:?}"),
-    }
+    let state = upstream.state();
+    let State::Ready { process: Some(process), .. } = state else {
+        panic!("it is not ready: {state:?}")
+    };
+    process
 }
 
 /// Waits until a process has ended. A test that waits for too long fails.
@@ -122,6 +123,42 @@ async fn a_child_ends_with_a_host_that_is_killed() {
         gone(held).await;
     })
     .await;
+}
+
+#[test]
+fn a_child_stays_when_the_thread_that_wanted_it_ends() {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let keep = std::time::Duration::from_millis(1);
+    let runtime = runtime.worker_threads(1).thread_keep_alive(keep).enable_all().build().unwrap();
+    let upstream = held();
+    let test = async move {
+        upstream.listing().await.unwrap();
+        let first = process(&upstream);
+        // This thread hands its work to another one, and ends when it has nothing to do.
+        let (another, works) = std::sync::mpsc::channel();
+        tokio::spawn(async move { another.send(()) });
+        let thread = tokio::task::block_in_place(|| {
+            works.recv().unwrap();
+            std::fs::read_link("/proc/thread-self").unwrap().file_name().unwrap().to_owned()
+        });
+        tokio::task::yield_now().await;
+        let thread = std::path::Path::new("/proc/self/task").join(thread);
+        while thread.exists() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+        assert_eq!(process(&upstream), first);
+    };
+    runtime.block_on(async { within(tokio::spawn(test)).await.unwrap() });
+}
+
+/// A child that ends with this process, however that ends.
+fn held() -> Upstream {
+    use portcullis_upstream::Client;
+    let program = stand_in::program();
+    let definition = serde_json::from_value(json!({"command": program, "args": ["stdio"]}));
+    let client = Client { launcher: Some(program), ..Client::new("test", "1") };
+    Upstream::new("held", definition.unwrap(), client).unwrap()
 }
 
 #[tokio::test]

@@ -37,6 +37,15 @@ impl Server {
                 }
                 Ok(content("done"))
             }
+            "paced" => {
+                let token = &call.params["_meta"]["progressToken"];
+                for step in 1..=number("steps") {
+                    tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+                    let params = json!({"progressToken": token, "progress": step});
+                    notify("notifications/progress", params);
+                }
+                Ok(content("done"))
+            }
             "log" => {
                 notify("notifications/message", json!({"level": "info", "data": "said", "odd": 1}));
                 Ok(content("logged"))
@@ -44,11 +53,6 @@ impl Server {
             "ask" => return Some(self.ask_tool(&call).await),
             "ping" => {
                 Ok(content(&self.ask(&call.out, "ping", json!({})).await["result"].to_string()))
-            }
-            "big" => Ok(content(&"x".repeat(usize::try_from(number("bytes")).unwrap_or_default()))),
-            "die" => {
-                eprintln!("these are \u{1b}[31mlast words");
-                std::process::exit(7);
             }
             "fail" => Err(json!({"code": -32099, "message": "on purpose", "data": {"odd": [1]}})),
             "change" => {
@@ -63,6 +67,27 @@ impl Server {
                 Ok(content(&json!(all).to_string()))
             }
             "seen" => Ok(content(&self.seen.lock().join("\n"))),
+            "meta" => Ok(content(&call.params["_meta"].to_string())),
+            "touch" => {
+                self.tell("notifications/resources/updated", json!({"uri": "test://one"}));
+                Ok(content("touched"))
+            }
+            "added" => Ok(content(&arguments.to_string())),
+            _ => self.misbehave(&call),
+        })
+    }
+
+    /// What no server should do.
+    fn misbehave(&self, call: &Call) -> Result<Value, Value> {
+        let notify = |method: &str, params: Value| {
+            let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            let _gone = call.out.send(message);
+        };
+        match call.params["name"].as_str().unwrap_or_default() {
+            "die" => {
+                eprintln!("these are \u{1b}[31mlast words");
+                std::process::exit(7);
+            }
             "forget" => {
                 self.forget.store(true, Ordering::Relaxed);
                 Ok(content("forgotten"))
@@ -78,18 +103,16 @@ impl Server {
                 }
                 Ok(content("clean"))
             }
-            "meta" => Ok(content(&call.params["_meta"].to_string())),
-            "touch" => {
-                self.tell("notifications/resources/updated", json!({"uri": "test://one"}));
-                Ok(content("touched"))
-            }
-            "added" => Ok(content(&arguments.to_string())),
             "deep" => {
                 let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
                 Ok(json!({"content": [], "deep": deep}))
             }
+            "big" => {
+                let bytes = call.params["arguments"]["bytes"].as_u64().unwrap_or_default();
+                Ok(content(&"x".repeat(usize::try_from(bytes).unwrap_or_default())))
+            }
             other => Err(json!({"code": -32602, "message": format!("no tool {other}")})),
-        })
+        }
     }
 
     /// Needs to know a name: each era has its way to ask.
