@@ -6,7 +6,6 @@ use crate::{
     entry::{Entry, Link, State},
     find::Project,
     index::Index,
-    search::is_external,
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -243,7 +242,7 @@ impl<'i> Relations<'i> {
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
             let is_root = entry.is_map
-                || is_external(package)
+                || entry.is_external
                 || entry.state == State::Unread
                 || texts.contains(package.to_ascii_lowercase().as_str());
             if is_root {

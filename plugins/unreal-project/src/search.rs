@@ -63,9 +63,8 @@ impl Index {
             query.classes.iter().map(|c| class_path(c.trim()).to_ascii_lowercase()).collect();
         let mut hits = Vec::new();
         for entry in self.entries() {
-            let package = self.text(entry.package);
-            let named = names.is_empty() || names.iter().any(|name| name.fits(package));
-            if !named || !scope.has(package) {
+            let fits = |name: &Pattern| name.fits(self.text(entry.package));
+            if !scope.has(self, entry) || !(names.is_empty() || names.iter().any(fits)) {
                 continue;
             }
             let of_class = |asset: &&Asset| {
@@ -94,13 +93,16 @@ impl Index {
                 Classes::default()
             }
         };
-        let mut known = HashMap::new();
+        let (mut kinds, mut known) = (HashMap::new(), HashMap::new());
         let (mut found, mut unknown) = (Vec::new(), 0);
         for entry in self.entries() {
-            if !scope.has(self.text(entry.package)) {
+            if !scope.has(self, entry) {
                 continue;
             }
-            for asset in self.assets_of(entry).iter().filter(|asset| self.is_blueprint(asset)) {
+            for asset in self.assets_of(entry) {
+                if !*kinds.entry(asset.class).or_insert_with(|| self.is_blueprint(asset)) {
+                    continue;
+                }
                 let matched = self.why(query, asset, &classes, &mut known);
                 let Some(matched) = matched else {
                     unknown += 1;
@@ -180,19 +182,20 @@ impl Scope {
         Self { folders, recursive, external }
     }
 
-    fn has(&self, package: &str) -> bool {
-        if !self.external && is_external(package) {
-            return false;
-        }
+    fn has(&self, index: &Index, entry: &Entry) -> bool {
+        (self.external || !entry.is_external)
+            && (self.folders.is_empty() || self.is_in(index.text(entry.package)))
+    }
+
+    fn is_in(&self, package: &str) -> bool {
         let Some((parent, _)) = package.rsplit_once('/') else { return false };
-        self.folders.is_empty()
-            || self.folders.iter().any(|folder| {
-                let same = |part: &str| part.eq_ignore_ascii_case(folder);
-                same(parent)
-                    || (self.recursive
-                        && parent.get(..folder.len()).is_some_and(same)
-                        && parent[folder.len()..].starts_with('/'))
-            })
+        self.folders.iter().any(|folder| {
+            let same = |part: &str| part.eq_ignore_ascii_case(folder);
+            same(parent)
+                || (self.recursive
+                    && parent.get(..folder.len()).is_some_and(same)
+                    && parent[folder.len()..].starts_with('/'))
+        })
     }
 }
 
@@ -238,14 +241,11 @@ mod tests {
     #[test]
     fn folders_with_and_without_what_is_below() {
         let scope = |recursive| Scope::new(&["/Game/Doors/".to_owned()], recursive);
-        assert!(scope(false).has("/Game/Doors/BP") && scope(true).has("/game/doors/in/BP"));
-        assert!(!scope(false).has("/Game/Doors/In/BP") && !scope(true).has("/Game/DoorsOld/BP"));
-        let all = Scope::new(&[], true);
-        assert!(all.has("/Game/A") && !all.has("/Game/__ExternalActors__/M/0/1/X"));
+        assert!(scope(false).is_in("/Game/Doors/BP") && scope(true).is_in("/game/doors/in/BP"));
         assert!(
-            Scope::new(&["/Game/__ExternalActors__".to_owned()], true)
-                .has("/Game/__ExternalActors__/M/0/1/X")
+            !scope(false).is_in("/Game/Doors/In/BP") && !scope(true).is_in("/Game/DoorsOld/BP")
         );
+        assert!(is_external("/Game/__externalactors__/M/0/1/X") && !is_external("/Game/__M/X"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
 use unreal_package::Strength;
 
 /// What the bytes begin with; another layout begins otherwise.
-const BEGIN: &[u8; 8] = b"UEINDEX2";
+const BEGIN: &[u8; 8] = b"UEINDEX3";
 
 impl Index {
     /// As bytes.
@@ -108,10 +108,11 @@ impl Index {
 const ENTRY: usize = 15;
 
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
-    let Entry { package, file, size, modified, state, is_map, is_cooked, engine, assets, links } =
-        entry;
+    let Entry { package, file, size, modified, state, engine, assets, links, .. } = entry;
     let state = State::ALL.iter().position(|known| known == state).unwrap_or_default();
-    let marks = u32::from(*is_map) | u32::from(*is_cooked) << 1;
+    let marks = u32::from(entry.is_map)
+        | u32::from(entry.is_cooked) << 1
+        | u32::from(entry.is_external) << 2;
     let state = u32::try_from(state).unwrap_or_default() << 8;
     small(out, [package.0, file.0]);
     number(out, *size);
@@ -133,6 +134,7 @@ fn read_entry(parts: [u32; ENTRY]) -> Option<Entry> {
         state: *State::ALL.get((marks >> 8) as usize)?,
         is_map: marks & 1 != 0,
         is_cooked: marks & 2 != 0,
+        is_external: marks & 4 != 0,
         engine: [a, b, c, d],
         assets: (assets, assets_len),
         links: (links, links_len),
