@@ -116,16 +116,12 @@ impl<'i> Relations<'i> {
         let own = index.text(entry.package);
         let links = index.links_of(entry).iter();
         let links = links.filter(|link| wanted.contains(&link.strength));
-        let mut found: Vec<Relation> = links
+        let found: Vec<Relation> = links
             .map(|link| self.relation(link))
             .filter(|relation| native || !relation.package.starts_with("/Script/"))
             .filter(|relation| relation.package != own)
             .collect();
-        found.sort();
-        found.dedup_by(|second, first| {
-            second.package == first.package && second.strength == first.strength
-        });
-        found
+        once(found)
     }
 
     fn relation(&self, link: &Link) -> Relation {
@@ -152,11 +148,7 @@ impl<'i> Relations<'i> {
     pub fn referencers(&self, package: &str, wanted: &[Strength]) -> Vec<Relation> {
         let mut found = Vec::new();
         self.collect(package, wanted, None, 0, &mut found);
-        found.sort();
-        found.dedup_by(|second, first| {
-            second.package == first.package && second.strength == first.strength
-        });
-        found
+        once(found)
     }
 
     fn collect(
@@ -339,6 +331,17 @@ impl<'i> Relations<'i> {
         broken.sort_by(|a, b| (&a.package, &a.missing).cmp(&(&b.package, &b.missing)));
         (broken, unknown)
     }
+}
+
+/// Each relation once, in order. That a package is needed to build another says nothing more where
+/// it is needed anyway.
+fn once(mut relations: Vec<Relation>) -> Vec<Relation> {
+    relations.sort();
+    relations.dedup_by(|second, first| {
+        second.package == first.package
+            && (second.strength == first.strength || second.strength == Strength::Build)
+    });
+    relations
 }
 
 fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>) {
