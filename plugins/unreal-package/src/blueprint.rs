@@ -7,6 +7,7 @@ use crate::{
     value::Value,
     visible::visible,
 };
+use std::collections::HashMap;
 
 /// A Blueprint without its graphs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,13 +120,13 @@ impl Package<'_> {
                 .find_map(|name| object.get(header, name).and_then(Value::name));
             name.map(|name| visible(&header.name(name), 256, false).into_owned())
         };
-        let parent_of = |index: Index| {
-            nodes.iter().find_map(|(_, object)| {
-                let children = object.get(header, "ChildNodes").map_or(&[][..], Value::items);
-                let is_child = children.iter().any(|child| child.object() == Some(index));
-                if is_child { name(object) } else { None }
-            })
-        };
+        let mut parents: HashMap<Index, String> = HashMap::new();
+        for (_, object) in &nodes {
+            let children = object.get(header, "ChildNodes").map_or(&[][..], Value::items);
+            for child in children.iter().filter_map(Value::object) {
+                parents.insert(child, name(object).unwrap_or_default());
+            }
+        }
         nodes
             .iter()
             .map(|(index, object)| {
@@ -140,7 +141,7 @@ impl Package<'_> {
                     class: class.map(path).unwrap_or_else(|| {
                         template.map(|t| header.class_path(t, "")).unwrap_or_default()
                     }),
-                    parent: parent_of(*index).or(native).unwrap_or_default(),
+                    parent: parents.remove(index).or(native).unwrap_or_default(),
                 }
             })
             .collect()

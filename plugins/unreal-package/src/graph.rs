@@ -39,6 +39,8 @@ pub struct Node {
     pub title: String,
     /// What somebody wrote about it.
     pub comment: String,
+    /// `Disabled` or `DevelopmentOnly`, or empty where it runs always.
+    pub state: String,
     /// Where it is on the graph.
     pub position: (i64, i64),
     /// What values and the flow come and go by.
@@ -156,6 +158,7 @@ impl<'a> Package<'a> {
                     class: visible(&header.class_name(*index), 256, false).into_owned(),
                     title: titles::title(&render, header, *index, object),
                     comment: titles::comment(header, object),
+                    state: titles::state(header, object),
                     position: (number("NodePosX"), number("NodePosY")),
                     pins: pins.iter().map(|pin| self.node_pin(&render, pin, &names)).collect(),
                     fault: object.warnings.first().map(ToString::to_string),

@@ -107,7 +107,11 @@ impl Out {
             comment if node.title.ends_with(comment) => String::new(),
             comment => format!(" — “{}”", plain(comment)),
         };
-        self.line(format_args!("{number}. **{}**{comment}", plain(&node.title)));
+        let state = match node.state.as_str() {
+            "" => String::new(),
+            state => format!(" ({})", plain(state)),
+        };
+        self.line(format_args!("{number}. **{}**{state}{comment}", plain(&node.title)));
         for pin in node.pins.iter().filter(|pin| !pin.hidden || !pin.links.is_empty()) {
             self.pin(pin, numbers);
         }

@@ -10,6 +10,7 @@ use crate::{
     value::{Label, Property, Value},
     version::ue5,
 };
+use std::cell::Cell;
 
 /// A package that is in memory as a whole.
 #[derive(Debug)]
@@ -17,7 +18,13 @@ pub struct Package<'a> {
     /// What is known without its objects.
     pub header: Header<'a>,
     bytes: &'a [u8],
+    /// How many bytes of objects are still decoded. Objects of an honest file do not overlap, so that
+    /// this is enough to read all of them again and again.
+    budget: Cell<u64>,
 }
+
+/// How many times the length of its file is decoded of a package.
+const PASSES: u64 = 24;
 
 /// What an object of a package is made of.
 #[derive(Debug, Default)]
@@ -61,7 +68,9 @@ impl<'a> Package<'a> {
     ///
     /// Where there is nothing to read; see [`Header::read`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
-        Ok(Self { header: Header::read(bytes, bytes.len() as u64)?, bytes })
+        let len = bytes.len() as u64;
+        let budget = Cell::new(len.saturating_mul(PASSES).saturating_add(1 << 20));
+        Ok(Self { header: Header::read(bytes, len)?, bytes, budget })
     }
 
     /// All of the file.
@@ -84,6 +93,10 @@ impl<'a> Package<'a> {
             return Err(Stop::Damaged { what: "reference to an object", at: 0 });
         };
         let (start, end) = (export.offset, export.offset.saturating_add(export.size));
+        let Some(budget) = self.budget.get().checked_sub(export.size) else {
+            return Err(Stop::Damaged { what: "many objects in one place", at: start });
+        };
+        self.budget.set(budget);
         let whole = self.whole();
         if start >= self.bytes.len() as u64 && export.size > 0 {
             return Err(Stop::Damaged { what: "data in another file (.uexp)", at: start });

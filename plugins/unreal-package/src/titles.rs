@@ -125,3 +125,17 @@ pub fn comment(header: &Header<'_>, object: &Object<'_>) -> String {
     let text = object.get(header, "NodeComment").and_then(Value::string);
     text.map_or_else(String::new, |text| visible(text, 2048, true).into_owned())
 }
+
+/// Whether a node does not always run: `Disabled`, `DevelopmentOnly`, or nothing.
+pub fn state(header: &Header<'_>, object: &Object<'_>) -> String {
+    // Until 4.15 it was true or false.
+    if object.get(header, "bIsNodeEnabled") == Some(&Value::Bool(false)) {
+        return "Disabled".to_owned();
+    }
+    let state = object.get(header, "EnabledState").and_then(Value::name);
+    let state = state.map(|state| header.name(state)).unwrap_or_default();
+    match state.rsplit("::").next() {
+        Some("Enabled") | None => String::new(),
+        Some(state) => visible(state, 64, false).into_owned(),
+    }
+}

@@ -135,13 +135,11 @@ fn every_version_has_its_values() {
             let names = ["a", "b"].map(|name| Worth::Name(name.to_owned()));
             set("Names", Worth::List(names.to_vec()));
             set("Bits", Worth::List(vec![Worth::Bool(true), Worth::Bool(false)]));
+            let pairs = [(1, 2), (3, 4)].map(|(a, b)| Worth::Struct("Pair".to_owned(), pair(a, b)));
+            set("Pairs", Worth::List(pairs.to_vec()));
         }
         if profile.versions.ue4 >= 384 {
             set("Later", Worth::Soft("/Game/Sounds/S_Creak.S_Creak".to_owned()));
-        }
-        if profile.versions.ue4 >= 500 {
-            let pairs = [(1, 2), (3, 4)].map(|(a, b)| Worth::Struct("Pair".to_owned(), pair(a, b)));
-            set("Pairs", Worth::List(pairs.to_vec()));
         }
         if profile.versions.ue4 >= 509 {
             let entry = |k: &str, v| (Worth::Name(k.to_owned()), Worth::Int(v));
@@ -172,7 +170,7 @@ fn every_version_has_its_values() {
         assert!(text.text.contains("\"Open me\""), "{name}");
         let soft = "Later=\"/Game/Sounds/S_Creak.S_Creak\"";
         assert_eq!(text.text.contains(soft), profile.versions.ue4 >= 384, "{name}");
-        assert_eq!(text.text.contains("Pairs(1)=(A=3,B=4)"), profile.versions.ue4 >= 500, "{name}");
+        assert_eq!(text.text.contains("Pairs(1)=(A=3,B=4)"), has_arrays(profile), "{name}");
         let map = "Map=((\"x\", 1),(\"y\", 2))";
         assert_eq!(text.text.contains(map), profile.versions.ue4 >= 509, "{name}");
     }
@@ -218,17 +216,17 @@ fn cooked_data_is_in_another_file() {
 
 #[test]
 fn a_fault_in_one_part_leaves_the_rest() {
-    let whole = blueprint(Profile::of("5.5"), "/Game/X", "/Script/Engine.Actor").bytes();
-    let read = header(&whole, usize::MAX);
-    let exports = read.exports.len();
-    // The length of the first string of the registry's data: behind an offset and a count.
-    let place = whole.windows(2).position(|w| w == b"X\0").expect("it is there");
-    let last = whole.windows(8).rposition(|w| w == b"\x02\0\0\0X\0\x19\0").unwrap_or(place);
-    let mut broken = whole.clone();
-    let at = last.max(place);
-    broken[at..at + 2].copy_from_slice(&[0xFF, 0xFF]);
-    let read = header(&broken, usize::MAX);
-    assert_eq!(read.exports.len(), exports);
+    let mut bytes = blueprint(Profile::of("5.5"), "/Game/X", "/Script/Engine.Actor").bytes();
+    let exports = header(&bytes, usize::MAX).exports.len();
+    // The name of the first asset, with its length before it and that of its class behind it.
+    let name = b"\x02\0\0\0X\0\x19\0\0\0/Script/Engine.Blueprint";
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("it is there");
+    bytes[at..at + 4].copy_from_slice(&i32::MAX.to_le_bytes());
+    let read = header(&bytes, usize::MAX);
+    assert_eq!((read.exports.len(), read.assets.len()), (exports, 0));
+    let [warning] = read.warnings.as_slice() else { panic!("{:?}", read.warnings) };
+    assert_eq!((warning.section, warning.at), ("asset registry data", at as u64 + 4));
+    assert!(Package::read(&bytes).expect("it is one").object(Index(1)).warnings.is_empty());
 }
 
 #[test]
@@ -297,4 +295,56 @@ fn a_text_ends_when_there_is_enough() {
     assert!(package.markdown("/Game/X", 40).contains("cut here"));
     let whole = package.markdown("/Game/X", 1 << 20);
     assert!(whole.contains("1. **Event ReceiveBeginPlay**\n   - `then` → 2.`execute`"), "{whole}");
+}
+
+#[test]
+fn objects_in_one_place_are_not_read_for_ever() {
+    let bytes = blueprint(Profile::of("5.6"), "/Game/X", "/Script/Engine.Actor").bytes();
+    let package = Package::read(&bytes).expect("it is one");
+    let mut reads = 0;
+    while package.object(Index(1)).warnings.is_empty() {
+        reads += 1;
+        assert!(reads < 10_000_000, "it goes on and on");
+    }
+    assert!(reads > 24, "{reads} times is not enough");
+}
+
+#[test]
+fn a_blueprint_has_variables_and_components() {
+    for name in ["4.10", "4.27", "5.6"] {
+        let mut draft = blueprint(Profile::of(name), "/Game/X", "/Script/Engine.Actor");
+        let (asset, event) = (Index(1), Index(4));
+        let named = |key: &str, name: &str| (key.to_owned(), Worth::Name(name.to_owned()));
+        let kind = ("VarType".to_owned(), Worth::PinType("bool".to_owned()));
+        let variable = vec![named("VarName", "bOpen"), kind];
+        let variable = Worth::Struct("BPVariableDescription".to_owned(), variable);
+        draft.set(asset, "NewVariables", Worth::List(vec![variable]));
+        let tree = draft.export("/Script/Engine.SimpleConstructionScript", asset, "Tree");
+        let class = draft.import("Class", "/Script/Engine.StaticMeshComponent");
+        let [root, child] = ["SCS_Node_0", "SCS_Node_1"]
+            .map(|name| draft.export("/Script/Engine.SCS_Node", tree, name));
+        draft.set(root, "InternalVariableName", Worth::Name("Root".to_owned()));
+        draft.set(root, "ChildNodes", Worth::List(vec![Worth::Object(child)]));
+        draft.set(child, "InternalVariableName", Worth::Name("Leaf".to_owned()));
+        draft.set(child, "ComponentClass", Worth::Object(class));
+        draft.set(asset, "SimpleConstructionScript", Worth::Object(tree));
+        let state = ("ENodeEnabledState".to_owned(), "ENodeEnabledState::Disabled".to_owned());
+        draft.set(event, "EnabledState", Worth::Enum(state.0, state.1));
+        let bytes = draft.bytes();
+        let package = Package::read(&bytes).expect("it is one");
+        let found = package.blueprints("/Game/X").remove(0);
+        let components: Vec<_> = found
+            .components
+            .iter()
+            .map(|part| (part.name.as_str(), part.class.as_str(), part.parent.as_str()))
+            .collect();
+        let leaf = ("Leaf", "/Script/Engine.StaticMeshComponent", "Root");
+        assert_eq!(components, [("Root", "", ""), leaf], "{name}");
+        let variables: Vec<_> =
+            found.variables.iter().map(|v| (v.name.as_str(), v.kind.as_str())).collect();
+        assert_eq!(variables, [("bOpen", "bool")], "{name}");
+        let text = package.markdown("/Game/X", 1 << 20);
+        assert!(text.contains("- `Leaf`: StaticMeshComponent, attached to `Root`"), "{text}");
+        assert!(text.contains("1. **Event ReceiveBeginPlay** (Disabled)"), "{text}");
+    }
 }

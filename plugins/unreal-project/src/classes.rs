@@ -88,11 +88,17 @@ impl Classes {
     /// it is not among those that are.
     pub fn derives(&self, class: &str, from: &str) -> Option<bool> {
         let (chain, is_whole) = self.ancestors(class);
-        if Wanted::of(from).is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
+        let wanted = Wanted::of(from);
+        // Whatever is between, there is nothing above.
+        let is_object = matches!(wanted.text.as_str(), "object" | "uobject");
+        if is_object || wanted.is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
     }
 
     /// Whether a class is, or derives from, another; `None` as for [`Self::derives`].
     pub fn is_or_derives(&self, class: &str, from: &str) -> Option<bool> {
+        if class.is_empty() {
+            return None;
+        }
         let own = [class.to_ascii_lowercase()];
         if Wanted::of(from).is_among(&own) { Some(true) } else { self.derives(class, from) }
     }
@@ -180,6 +186,7 @@ mod tests {
         assert_eq!(classes.derives(door, "BP_Door"), Some(false));
         assert_eq!(classes.derives("/Game/Own.Own_C", "MyThing"), Some(true));
         assert_eq!(classes.derives("/Game/Own.Own_C", "Actor"), None);
+        assert_eq!(classes.derives("/Game/Own.Own_C", "UObject"), Some(true));
         assert_eq!(classes.derives("/Game/Loop.Loop_C", "Actor"), None);
     }
 }

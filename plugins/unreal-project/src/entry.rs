@@ -2,6 +2,8 @@
 
 use crate::strings::{Id, Strings};
 use std::{
+    borrow::Cow,
+    collections::HashMap,
     fs::File,
     io::{self, Read},
     path::Path,
@@ -102,6 +104,8 @@ pub struct Entry {
     pub is_map: bool,
     /// Whether it is made for a packaged game.
     pub is_cooked: bool,
+    /// Whether it holds one actor or object of a map.
+    pub is_external: bool,
     /// Major, minor and patch of the engine, and its change.
     pub engine: [u32; 4],
     /// Which of the index's assets are its own: from, and how many.
@@ -211,6 +215,7 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
             editor_only: dependency.editor_only,
         });
     }
+    let objects = outermost(header);
     for asset in &header.assets {
         let mut tag = |key| {
             let value = asset.tag(key).filter(|value| value.len() <= MAX_TAG && *value != "None");
@@ -219,7 +224,10 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
         let (parent, native_parent) = (tag("ParentClass"), tag("NativeParentClass"));
         let label = tag("ActorLabel");
         let mut target = tag("DestinationObject");
-        let class = class_of_asset(header, &asset.path, &asset.class);
+        let class = match objects.get(asset.path.as_ref()) {
+            Some(object) if !asset.class.starts_with('/') => header.class_path(*object, ""),
+            Some(_) | None => asset.class.clone().into_owned(),
+        };
         if class.ends_with(".ObjectRedirector") {
             if target == Id(0) {
                 target = strings.add(&redirected(header));
@@ -242,18 +250,17 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
     found
 }
 
-/// The path of the class of an asset. Until 5.0 only its name is told; the object tells the rest.
-fn class_of_asset(header: &Header<'_>, path: &str, class: &str) -> String {
-    if class.starts_with('/') {
-        return class.to_owned();
+/// The outermost objects by their names, where the assets do not say their classes: until 5.0 only
+/// the name of a class was told.
+fn outermost<'a>(header: &Header<'a>) -> HashMap<Cow<'a, str>, Object> {
+    if header.assets.iter().all(|asset| asset.class.starts_with('/')) {
+        return HashMap::new();
     }
     let exports = header.exports.iter().enumerate();
-    let mut outermost = exports.filter(|(_, export)| export.outer.0 == 0);
-    let found = outermost.find(|(_, export)| header.name(export.name) == path);
-    found.map_or_else(
-        || class.to_owned(),
-        |(position, _)| header.class_path(Object::of_export(position), ""),
-    )
+    let outermost = exports.filter(|(_, export)| export.outer.0 == 0);
+    outermost
+        .map(|(position, export)| (header.name(export.name), Object::of_export(position)))
+        .collect()
 }
 
 /// Where a redirector leads: to the only object that it knows in another package of assets.

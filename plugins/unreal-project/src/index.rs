@@ -7,8 +7,7 @@ use crate::{
 };
 use std::{
     cell::OnceCell,
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{DefaultHasher, Hasher},
 };
 
 /// The packages of a project.
@@ -28,8 +27,8 @@ pub struct Index {
     pub linked_folders: u32,
     /// Whether the project has more packages than are listed.
     pub cut: bool,
-    /// Entries by a hash of their name in lower case.
-    pub(crate) lookup: OnceCell<HashMap<u64, Vec<u32>>>,
+    /// Hashes of the names of all entries in lower case, in order, each with which entry it is.
+    pub(crate) lookup: OnceCell<Vec<(u64, u32)>>,
 }
 
 impl Index {
@@ -57,13 +56,15 @@ impl Index {
     /// differ in nothing else, the one that is written alike is meant.
     pub fn position(&self, package: &str) -> Option<usize> {
         let lookup = self.lookup.get_or_init(|| {
-            let mut lookup: HashMap<u64, Vec<u32>> = HashMap::with_capacity(self.entries.len());
-            for (position, entry) in (0..).zip(&self.entries) {
-                lookup.entry(folded(self.text(entry.package))).or_default().push(position);
-            }
+            let names = self.entries.iter().map(|entry| folded(self.text(entry.package)));
+            let mut lookup: Vec<(u64, u32)> = names.zip(0..).collect();
+            lookup.sort_unstable();
             lookup
         });
-        let candidates = lookup.get(&folded(package))?.iter().map(|position| *position as usize);
+        let wanted = folded(package);
+        let first = lookup.partition_point(|(hash, _)| *hash < wanted);
+        let candidates = lookup[first..].iter().take_while(|(hash, _)| *hash == wanted);
+        let candidates = candidates.map(|(_, position)| *position as usize);
         let name = |position: &usize| self.text(self.entries[*position].package);
         let mut alike = candidates.filter(|position| name(position).eq_ignore_ascii_case(package));
         let first = alike.next()?;
@@ -127,8 +128,6 @@ fn extend<T>(all: &mut Vec<T>, more: Vec<T>) -> (u32, u32) {
 
 fn folded(package: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for byte in package.bytes() {
-        byte.to_ascii_lowercase().hash(&mut hasher);
-    }
+    hasher.write(package.to_ascii_lowercase().as_bytes());
     hasher.finish()
 }

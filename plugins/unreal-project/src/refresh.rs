@@ -4,6 +4,7 @@ use crate::{
     entry::{self, Entry, Found, State},
     find::Project,
     index::Index,
+    search::is_external,
     strings::{Id, Strings},
     walk::{File, Walk, modified, walk},
 };
@@ -161,6 +162,7 @@ fn renew(
         found.entry.package = index.strings.add(&file.package);
         found.entry.file = index.strings.add(&file.file);
         (found.entry.size, found.entry.modified) = (file.size, file.modified);
+        found.entry.is_external = is_external(&file.package);
         index.add(found);
     }
     index.folders = folders(&mut index.strings, &listed);

@@ -6,14 +6,20 @@ use crate::{
     entry::{Entry, Link, State},
     find::Project,
     index::Index,
-    search::is_external,
 };
-use std::{collections::HashMap, fs, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    path::Path,
+};
 use unreal_package::Strength;
 
 /// The largest file of source code that is looked through, in bytes, and how many.
 const MAX_SOURCE: u64 = 1 << 20;
 const MAX_SOURCES: usize = 5_000;
+
+/// No entry of the index.
+const NONE: u32 = u32::MAX;
 
 /// That a package depends on another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +69,8 @@ pub struct Broken {
 #[derive(Debug)]
 pub struct Relations<'i> {
     index: &'i Index,
+    /// For each name of a package, which entry it is, or [`NONE`].
+    targets: Vec<u32>,
     /// For each entry, who refers to it: which entry, and by which of its links.
     referencers: Vec<Vec<(u32, u32)>>,
     /// Who refers to packages that are not in the project, by their names in lower case.
@@ -74,18 +82,31 @@ impl<'i> Relations<'i> {
     pub fn of(index: &'i Index) -> Self {
         let mut referencers = vec![Vec::new(); index.entries().len()];
         let mut elsewhere: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+        let mut targets = vec![None; index.strings.len()];
         for (from, entry) in (0..).zip(index.entries()) {
             for (by, link) in (0..).zip(index.links_of(entry)) {
                 let package = index.text(link.package);
-                match index.position(package) {
-                    Some(to) => referencers[to].push((from, by)),
+                let Some(target) = targets.get_mut(link.package.0 as usize) else { continue };
+                let position = *target.get_or_insert_with(|| {
+                    let position = index.position(package);
+                    position.and_then(|position| u32::try_from(position).ok()).unwrap_or(NONE)
+                });
+                match referencers.get_mut(position as usize) {
+                    Some(referencers) => referencers.push((from, by)),
                     None => {
                         elsewhere.entry(package.to_ascii_lowercase()).or_default().push((from, by));
                     }
                 }
             }
         }
-        Self { index, referencers, elsewhere }
+        let targets = targets.into_iter().map(|target| target.unwrap_or(NONE)).collect();
+        Self { index, targets, referencers, elsewhere }
+    }
+
+    /// The entry of a link's package.
+    fn target(&self, link: &Link) -> Option<usize> {
+        let position = self.targets.get(link.package.0 as usize).copied()? as usize;
+        (position < self.referencers.len()).then_some(position)
     }
 
     /// What a package depends on; the target for a redirector. `native` has classes of C++ among
@@ -95,16 +116,12 @@ impl<'i> Relations<'i> {
         let own = index.text(entry.package);
         let links = index.links_of(entry).iter();
         let links = links.filter(|link| wanted.contains(&link.strength));
-        let mut found: Vec<Relation> = links
+        let found: Vec<Relation> = links
             .map(|link| self.relation(link))
             .filter(|relation| native || !relation.package.starts_with("/Script/"))
             .filter(|relation| relation.package != own)
             .collect();
-        found.sort();
-        found.dedup_by(|second, first| {
-            second.package == first.package && second.strength == first.strength
-        });
-        found
+        once(found)
     }
 
     fn relation(&self, link: &Link) -> Relation {
@@ -131,11 +148,7 @@ impl<'i> Relations<'i> {
     pub fn referencers(&self, package: &str, wanted: &[Strength]) -> Vec<Relation> {
         let mut found = Vec::new();
         self.collect(package, wanted, None, 0, &mut found);
-        found.sort();
-        found.dedup_by(|second, first| {
-            second.package == first.package && second.strength == first.strength
-        });
-        found
+        once(found)
     }
 
     fn collect(
@@ -183,7 +196,7 @@ impl<'i> Relations<'i> {
     ) -> (Vec<TreeNode>, bool) {
         let mut nodes: Vec<TreeNode> =
             vec![TreeNode { package: package.to_owned(), depth: 0, dependencies: Vec::new() }];
-        let mut seen: HashMap<String, ()> = HashMap::from([(package.to_ascii_lowercase(), ())]);
+        let mut seen = HashSet::from([package.to_ascii_lowercase()]);
         let (mut at, mut whole) = (0, true);
         while at < nodes.len() {
             let depth = nodes[at].depth;
@@ -195,7 +208,7 @@ impl<'i> Relations<'i> {
             for name in &names {
                 if depth >= max_depth {
                     whole = false;
-                } else if seen.insert(name.to_ascii_lowercase(), ()).is_none() {
+                } else if seen.insert(name.to_ascii_lowercase()) {
                     if nodes.len() >= most {
                         whole = false;
                         continue;
@@ -221,9 +234,9 @@ impl<'i> Relations<'i> {
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
             let is_root = entry.is_map
-                || is_external(package)
+                || entry.is_external
                 || entry.state == State::Unread
-                || texts.contains(&package.to_ascii_lowercase());
+                || texts.contains(package.to_ascii_lowercase().as_str());
             if is_root {
                 next.push(position);
             }
@@ -233,7 +246,7 @@ impl<'i> Relations<'i> {
                 continue;
             }
             let links = index.links_of(&index.entries()[position]).iter();
-            next.extend(links.filter_map(|link| index.position(index.text(link.package))));
+            next.extend(links.filter_map(|link| self.target(link)));
         }
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
         let mut found = Vec::new();
@@ -255,8 +268,8 @@ impl<'i> Relations<'i> {
     }
 
     /// The packages that are named in the configuration and in the source code.
-    fn mentioned(&self, project: &Project) -> Vec<String> {
-        let mut found = Vec::new();
+    fn mentioned(&self, project: &Project) -> HashSet<String> {
+        let mut found = HashSet::new();
         for setting in Config::read(&project.dir).settings {
             self.names_in(&setting.value, &mut found);
         }
@@ -273,13 +286,11 @@ impl<'i> Relations<'i> {
                 self.names_in(&String::from_utf8_lossy(&bytes), &mut found);
             }
         }
-        found.sort();
-        found.dedup();
         found
     }
 
     /// The names of packages in a text.
-    fn names_in(&self, text: &str, found: &mut Vec<String>) {
+    fn names_in(&self, text: &str, found: &mut HashSet<String>) {
         for mount in &self.index.mounts {
             let begin = format!("{}/", mount.name);
             for (at, _) in text.match_indices(&begin) {
@@ -287,7 +298,7 @@ impl<'i> Relations<'i> {
                 let end = rest.find(|c: char| {
                     c.is_whitespace() || matches!(c, '.' | '"' | '\'' | ',' | ')' | ']' | ';' | ':')
                 });
-                found.push(rest[..end.unwrap_or(rest.len())].to_ascii_lowercase());
+                found.insert(rest[..end.unwrap_or(rest.len())].to_ascii_lowercase());
             }
         }
     }
@@ -320,6 +331,17 @@ impl<'i> Relations<'i> {
         broken.sort_by(|a, b| (&a.package, &a.missing).cmp(&(&b.package, &b.missing)));
         (broken, unknown)
     }
+}
+
+/// Each relation once, in order. That a package is needed to build another says nothing more where
+/// it is needed anyway.
+fn once(mut relations: Vec<Relation>) -> Vec<Relation> {
+    relations.sort();
+    relations.dedup_by(|second, first| {
+        second.package == first.package
+            && (second.strength == first.strength || second.strength == Strength::Build)
+    });
+    relations
 }
 
 fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>) {

@@ -4,7 +4,9 @@ use crate::{
     classes::{Classes, class_of, class_path},
     entry::{Asset, Entry},
     index::Index,
+    strings::Id,
 };
+use std::collections::HashMap;
 
 /// An asset that was found.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +63,8 @@ impl Index {
             query.classes.iter().map(|c| class_path(c.trim()).to_ascii_lowercase()).collect();
         let mut hits = Vec::new();
         for entry in self.entries() {
-            let package = self.text(entry.package);
-            let named = names.is_empty() || names.iter().any(|name| name.fits(package));
-            if !named || !scope.has(package) {
+            let fits = |name: &Pattern| name.fits(self.text(entry.package));
+            if !scope.has(self, entry) || !(names.is_empty() || names.iter().any(fits)) {
                 continue;
             }
             let of_class = |asset: &&Asset| {
@@ -92,31 +93,38 @@ impl Index {
                 Classes::default()
             }
         };
+        let (mut kinds, mut known) = (HashMap::new(), HashMap::new());
         let (mut found, mut unknown) = (Vec::new(), 0);
         for entry in self.entries() {
-            if !scope.has(self.text(entry.package)) {
+            if !scope.has(self, entry) {
                 continue;
             }
-            for asset in self.assets_of(entry).iter().filter(|asset| self.is_blueprint(asset)) {
-                let hit = Hit { entry, asset };
-                let matched = self.why(query, hit, &classes, &mut unknown);
+            for asset in self.assets_of(entry) {
+                if !*kinds.entry(asset.class).or_insert_with(|| self.is_blueprint(asset)) {
+                    continue;
+                }
+                let matched = self.why(query, asset, &classes, &mut known);
+                let Some(matched) = matched else {
+                    unknown += 1;
+                    continue;
+                };
                 if !matched.is_empty() {
-                    found.push((hit, matched));
+                    found.push((Hit { entry, asset }, matched));
                 }
             }
         }
         (found, unknown)
     }
 
+    /// Why a Blueprint fits; `None` where its ancestors are not all known. What has been found out
+    /// of a parent is kept in `known`: most Blueprints have few.
     fn why(
         &self,
         query: &BlueprintQuery,
-        Hit { entry, asset }: Hit<'_>,
+        asset: &Asset,
         classes: &Classes,
-        unknown: &mut usize,
-    ) -> Vec<Matched> {
-        let contains =
-            |text: &str, term: &str| text.to_ascii_lowercase().contains(&term.to_ascii_lowercase());
+        known: &mut HashMap<(Id, Id), Option<bool>>,
+    ) -> Option<Vec<Matched>> {
         let name = |term: &str| contains(class_of(self.text(asset.path)), term);
         let parent = |term: &str| contains(self.text(asset.parent), term);
         let found = match query {
@@ -126,19 +134,25 @@ impl Index {
                 [name(term).then_some(Matched::Name), parent(term).then_some(Matched::Parent)]
             }
             BlueprintQuery::Inherits(term) => {
-                let class = self.generated_class(entry, asset);
-                let native = class_path(self.text(asset.native_parent));
-                // Where a parent is in another project, its native parent is told all the same.
-                let derives = match classes.derives(&class, term) {
-                    None if !native.is_empty() => classes.is_or_derives(native, term),
-                    known => known,
-                };
-                *unknown += usize::from(derives.is_none());
-                [(derives == Some(true)).then_some(Matched::Ancestor), None]
+                let parents = (asset.parent, asset.native_parent);
+                let derives = *known.entry(parents).or_insert_with(|| {
+                    let [parent, native] =
+                        [parents.0, parents.1].map(|tag| class_path(self.text(tag)));
+                    // Where a parent is in another project, its native parent is told all the same.
+                    let by_parent = classes.is_or_derives(parent, term);
+                    by_parent.or_else(|| classes.is_or_derives(native, term))
+                });
+                [derives?.then_some(Matched::Ancestor), None]
             }
         };
-        found.into_iter().flatten().collect()
+        Some(found.into_iter().flatten().collect())
     }
+}
+
+/// Whether a text has another in it, whatever the case of its letters of ASCII.
+fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    part.is_empty() || text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }
 
 /// Whether a class, by its path, is what somebody calls so, in lower case.
@@ -168,26 +182,26 @@ impl Scope {
         Self { folders, recursive, external }
     }
 
-    fn has(&self, package: &str) -> bool {
-        if !self.external && is_external(package) {
-            return false;
-        }
+    fn has(&self, index: &Index, entry: &Entry) -> bool {
+        (self.external || !entry.is_external)
+            && (self.folders.is_empty() || self.is_in(index.text(entry.package)))
+    }
+
+    fn is_in(&self, package: &str) -> bool {
         let Some((parent, _)) = package.rsplit_once('/') else { return false };
-        self.folders.is_empty()
-            || self.folders.iter().any(|folder| {
-                let same = |part: &str| part.eq_ignore_ascii_case(folder);
-                same(parent)
-                    || (self.recursive
-                        && parent.get(..folder.len()).is_some_and(same)
-                        && parent[folder.len()..].starts_with('/'))
-            })
+        self.folders.iter().any(|folder| {
+            let same = |part: &str| part.eq_ignore_ascii_case(folder);
+            same(parent)
+                || (self.recursive
+                    && parent.get(..folder.len()).is_some_and(same)
+                    && parent[folder.len()..].starts_with('/'))
+        })
     }
 }
 
 /// Whether a package holds one actor or object of a map.
 pub fn is_external(package: &str) -> bool {
-    let lower = package.to_ascii_lowercase();
-    lower.contains("/__externalactors__") || lower.contains("/__externalobjects__")
+    contains(package, "/__ExternalActors__") || contains(package, "/__ExternalObjects__")
 }
 
 /// A name in which `*` stands for anything.
@@ -227,14 +241,11 @@ mod tests {
     #[test]
     fn folders_with_and_without_what_is_below() {
         let scope = |recursive| Scope::new(&["/Game/Doors/".to_owned()], recursive);
-        assert!(scope(false).has("/Game/Doors/BP") && scope(true).has("/game/doors/in/BP"));
-        assert!(!scope(false).has("/Game/Doors/In/BP") && !scope(true).has("/Game/DoorsOld/BP"));
-        let all = Scope::new(&[], true);
-        assert!(all.has("/Game/A") && !all.has("/Game/__ExternalActors__/M/0/1/X"));
+        assert!(scope(false).is_in("/Game/Doors/BP") && scope(true).is_in("/game/doors/in/BP"));
         assert!(
-            Scope::new(&["/Game/__ExternalActors__".to_owned()], true)
-                .has("/Game/__ExternalActors__/M/0/1/X")
+            !scope(false).is_in("/Game/Doors/In/BP") && !scope(true).is_in("/Game/DoorsOld/BP")
         );
+        assert!(is_external("/Game/__externalactors__/M/0/1/X") && !is_external("/Game/__M/X"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
 use unreal_package::Strength;
 
 /// What the bytes begin with; another layout begins otherwise.
-const BEGIN: &[u8; 8] = b"UEINDEX1";
+const BEGIN: &[u8; 8] = b"UEINDEX3";
 
 impl Index {
     /// As bytes.
@@ -19,7 +19,7 @@ impl Index {
                 + self.strings.len() * 4
                 + self.entries.len() * 64
                 + self.assets.len() * 24
-                + self.links.len() * 5
+                + self.links.len() * 8
                 + 1024,
         );
         out.extend(BEGIN);
@@ -46,13 +46,10 @@ impl Index {
         number(&mut out, self.assets.len() as u64);
         for asset in &self.assets {
             let Asset { path, class, parent, native_parent, label, target } = asset;
-            for id in [path, class, parent, native_parent, label, target] {
-                out.extend(id.0.to_le_bytes());
-            }
+            small(&mut out, [path, class, parent, native_parent, label, target].map(|id| id.0));
         }
         number(&mut out, self.links.len() as u64);
         for Link { package, strength, editor_only } in &self.links {
-            out.extend(package.0.to_le_bytes());
             let strength = match strength {
                 Strength::Hard => 0,
                 Strength::Soft => 1,
@@ -63,7 +60,7 @@ impl Index {
                 Some(false) => 1,
                 Some(true) => 2,
             };
-            out.push(strength | editor << 4);
+            small(&mut out, [package.0, strength | editor << 4]);
         }
         out
     }
@@ -85,28 +82,13 @@ impl Index {
         for _ in 0..rest.count(12)? {
             folders.push((rest.id()?, rest.number()?));
         }
-        let count = rest.count(ENTRY)?;
-        let mut entries = Vec::with_capacity(count);
-        for _ in 0..count {
-            entries.push(read_entry(&mut rest)?);
-        }
-        let count = rest.count(24)?;
-        let mut assets = Vec::with_capacity(count);
-        for _ in 0..count {
-            assets.push(Asset {
-                path: rest.id()?,
-                class: rest.id()?,
-                parent: rest.id()?,
-                native_parent: rest.id()?,
-                label: rest.id()?,
-                target: rest.id()?,
-            });
-        }
-        let count = rest.count(5)?;
-        let mut links = Vec::with_capacity(count);
-        for _ in 0..count {
-            links.push(read_link(&mut rest)?);
-        }
+        let entries = rest.all(read_entry)?;
+        let assets = rest.all(|[path, class, parent, native_parent, label, target]| {
+            let [path, class, parent, native_parent, label, target] =
+                [path, class, parent, native_parent, label, target].map(Id);
+            Some(Asset { path, class, parent, native_parent, label, target })
+        })?;
+        let links = rest.all(|[package, marks]| read_link(package, marks))?;
         rest.0.is_empty().then(|| Self {
             strings,
             mounts,
@@ -122,51 +104,44 @@ impl Index {
     }
 }
 
-/// How many bytes an entry takes.
-const ENTRY: usize = 4 + 4 + 8 + 8 + 1 + 1 + 16 + 16;
+/// How many numbers an entry takes.
+const ENTRY: usize = 15;
 
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
-    let Entry { package, file, size, modified, state, is_map, is_cooked, engine, assets, links } =
-        entry;
-    out.extend(package.0.to_le_bytes());
-    out.extend(file.0.to_le_bytes());
+    let Entry { package, file, size, modified, state, engine, assets, links, .. } = entry;
+    let state = State::ALL.iter().position(|known| known == state).unwrap_or_default();
+    let marks = u32::from(entry.is_map)
+        | u32::from(entry.is_cooked) << 1
+        | u32::from(entry.is_external) << 2;
+    let state = u32::try_from(state).unwrap_or_default() << 8;
+    small(out, [package.0, file.0]);
     number(out, *size);
     number(out, *modified);
-    let state = State::ALL.iter().position(|known| known == state).unwrap_or_default();
-    out.push(u8::try_from(state).unwrap_or_default());
-    out.push(u8::from(*is_map) | u8::from(*is_cooked) << 1);
-    engine.iter().for_each(|part| out.extend(part.to_le_bytes()));
-    for part in [assets.0, assets.1, links.0, links.1] {
-        out.extend(part.to_le_bytes());
-    }
+    small(out, [state | marks]);
+    small(out, *engine);
+    small(out, [assets.0, assets.1, links.0, links.1]);
 }
 
-fn read_entry(rest: &mut Rest<'_>) -> Option<Entry> {
-    let (package, file) = (rest.id()?, rest.id()?);
-    let (size, modified) = (rest.number()?, rest.number()?);
-    let [state, marks] = *rest.take(2)?.first_chunk()?;
-    let mut parts = [0; 8];
-    for part in &mut parts {
-        *part = rest.id()?.0;
-    }
-    let [a, b, c, d, assets, assets_len, links, links_len] = parts;
+fn read_entry(parts: [u32; ENTRY]) -> Option<Entry> {
+    let [package, file, size, size_high, modified, modified_high, marks, a, b, c, d, ..] = parts;
+    let [.., assets, assets_len, links, links_len] = parts;
+    let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     Some(Entry {
-        package,
-        file,
-        size,
-        modified,
-        state: *State::ALL.get(state as usize)?,
+        package: Id(package),
+        file: Id(file),
+        size: wide(size, size_high),
+        modified: wide(modified, modified_high),
+        state: *State::ALL.get((marks >> 8) as usize)?,
         is_map: marks & 1 != 0,
         is_cooked: marks & 2 != 0,
+        is_external: marks & 4 != 0,
         engine: [a, b, c, d],
         assets: (assets, assets_len),
         links: (links, links_len),
     })
 }
 
-fn read_link(rest: &mut Rest<'_>) -> Option<Link> {
-    let package = rest.id()?;
-    let [marks] = *rest.take(1)?.first_chunk()?;
+fn read_link(package: u32, marks: u32) -> Option<Link> {
     let strength = match marks & 0x0F {
         0 => Strength::Hard,
         1 => Strength::Soft,
@@ -179,7 +154,11 @@ fn read_link(rest: &mut Rest<'_>) -> Option<Link> {
         2 => Some(true),
         _ => return None,
     };
-    Some(Link { package, strength, editor_only })
+    Some(Link { package: Id(package), strength, editor_only })
+}
+
+fn small<const N: usize>(out: &mut Vec<u8>, numbers: [u32; N]) {
+    numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
 }
 
 fn number(out: &mut Vec<u8>, number: u64) {
@@ -208,6 +187,14 @@ impl<'b> Rest<'b> {
     fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)
+    }
+
+    /// A list of things that are made of `N` small numbers each.
+    fn all<const N: usize, T>(&mut self, read: impl Fn([u32; N]) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.count(N * 4)?;
+        let (words, _) = self.take(count * N * 4)?.as_chunks::<4>();
+        let (things, _) = words.as_chunks::<N>();
+        things.iter().map(|parts| read(parts.map(u32::from_le_bytes))).collect()
     }
 
     fn text(&mut self) -> Option<String> {

@@ -113,6 +113,9 @@ struct NodeInfo {
     title: String,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     comment: String,
+    /// `Disabled` or `DevelopmentOnly`, where it does not always run
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    state: String,
     x: i64,
     y: i64,
     pins: Vec<PinInfo>,
@@ -265,7 +268,7 @@ fn infos(graphs: Vec<Graph>, page: Option<Page>) -> Vec<GraphInfo> {
 }
 
 fn node(node: Node) -> NodeInfo {
-    let Node { name, class, title, comment, position: (x, y), pins, fault: _ } = node;
+    let Node { name, class, title, comment, state, position: (x, y), pins, fault: _ } = node;
     let pins = pins.into_iter().map(|pin| PinInfo {
         name: pin.name,
         label: pin.label,
@@ -279,5 +282,5 @@ fn node(node: Node) -> NodeInfo {
             .map(|link| format!("{}.{}", link.node, link.pin))
             .collect(),
     });
-    NodeInfo { name, class, title, comment, x, y, pins: pins.collect() }
+    NodeInfo { name, class, title, comment, state, x, y, pins: pins.collect() }
 }

@@ -111,23 +111,20 @@ fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
         let number = index.linked_folders;
         warnings.push(format!("{number} folders are links, and are left out"));
     }
-    let count = |state: State| index.entries().iter().filter(|e| e.state == state).count();
-    for state in [
-        State::LfsPointer,
-        State::Unversioned,
-        State::NotAPackage,
-        State::TooOld,
-        State::TooNew,
-        State::Damaged,
-        State::Partly,
-        State::Unreadable,
-    ] {
-        let number = count(state);
-        if number > 0 {
-            let words = state.words();
-            warnings
-                .push(format!("{number} packages could not be read ({words}); see unreal_status"));
+    let mut counts: Vec<(State, usize)> = Vec::new();
+    for entry in index.entries() {
+        if matches!(entry.state, State::Read | State::Unread) {
+            continue;
         }
+        match counts.iter_mut().find(|(state, _)| *state == entry.state) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((entry.state, 1)),
+        }
+    }
+    counts.sort_unstable();
+    for (state, number) in counts {
+        let words = state.words();
+        warnings.push(format!("{number} packages could not be read ({words}); see unreal_status"));
     }
     warnings
 }

@@ -94,7 +94,10 @@ impl Tool for QueryAsset {
             match index.find(package) {
                 Some(entry) => {
                     answer.file = Some(file(index, entry));
-                    problem = index.problem(entry).map(|why| format!("{package}: {why}"));
+                    problem = index.problem(entry).map(|why| {
+                        let why = fault(&offline, entry).unwrap_or_else(|| why.to_owned());
+                        format!("{package}: {why}")
+                    });
                     if let Some(hit) = hit(index, entry, object) {
                         let names = Names::of(index, hit.entry, hit.asset);
                         answer.exists = true;
@@ -146,8 +149,21 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
     }
 }
 
+/// Why nothing can be read in a package, with its numbers.
+fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
+    match read_header(offline, entry)? {
+        Ok(_) => None,
+        Err(fault) => Some(fault.to_string()),
+    }
+}
+
 /// The header of a package's file, as bytes.
 pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
+    read_header(offline, entry)?.ok()
+}
+
+/// `None` where the file cannot be opened or its header is too large.
+fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, Fault>> {
     let path = offline.project.dir.join(offline.index.text(entry.file));
     let mut file = File::open(path).ok()?;
     let (mut bytes, mut want) = (Vec::new(), 64 * 1024);
@@ -155,11 +171,12 @@ pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
         let more = want - bytes.len() as u64;
         file.by_ref().take(more).read_to_end(&mut bytes).ok()?;
         match Header::read(&bytes, entry.size) {
+            Ok(_) => return Some(Ok(bytes)),
             Err(Fault::NeedMore { bytes: need }) if need > want && need <= MAX_HEADER => {
                 want = need
             }
-            Ok(_) => return Some(bytes),
-            Err(_) => return None,
+            Err(Fault::NeedMore { .. }) => return None,
+            Err(fault) => return Some(Err(fault)),
         }
     }
 }

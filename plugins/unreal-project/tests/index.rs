@@ -1,0 +1,111 @@
+//! The index of a project: kept as bytes, and following what changes.
+
+mod support;
+
+use std::{fs, time::Duration};
+use support::{Folder, bp, fresh, game, index};
+use unreal_package::writer::{Profile, blueprint};
+use unreal_project::{
+    AssetQuery, BlueprintQuery, Checked, Index, Policy, Relations, State, find, refresh,
+};
+
+#[test]
+fn the_index_follows_the_project() {
+    let (folder, project) = game("follows");
+    let first = fresh(&project, None, 0, Policy::default());
+    assert_eq!(
+        (first.checked, first.changed, first.read, first.left),
+        (Checked::Files, true, 10, 0)
+    );
+    let states = |index: &Index, name: &str| index.find(name).expect("it is there").state;
+    assert_eq!(states(&first.index, "/Game/Lfs"), State::LfsPointer);
+    assert_eq!(states(&first.index, "/Game/Zip"), State::NotAPackage);
+    let kept = first.index.to_bytes();
+    let load = || Index::from_bytes(&kept).expect("it is what was kept");
+    assert_eq!(load().to_bytes(), kept);
+    let walked = first.index.walked;
+    let long = Duration::from_secs(3600);
+    // Moments ago: nothing is looked at, not even what has changed since.
+    folder.put("Content/New/BP_New.uasset", bp("/Game/New/BP_New", "/Script/Engine.Actor"));
+    let trusting = Policy { trusted: long, folders: long };
+    let again = fresh(&project, Some(load()), walked, trusting);
+    assert_eq!((again.checked, again.changed), (Checked::Trusted, false));
+    assert!(again.index.find("/Game/New/BP_New").is_none());
+    // A new file changes a folder.
+    let folders = Policy { trusted: Duration::ZERO, folders: long };
+    let again = fresh(&project, Some(load()), walked, folders);
+    assert_eq!((again.checked, again.read), (Checked::Files, 1));
+    assert!(again.index.find("/Game/New/BP_New").is_some());
+    // The rest was carried over with all that is known of it.
+    for entry in first.index.entries() {
+        let name = first.index.text(entry.package);
+        let carried = again.index.find(name).expect(name);
+        let of = |index: &Index, entry| -> Vec<String> {
+            let links = index.links_of(entry).iter();
+            let assets = index.assets_of(entry).iter();
+            links
+                .map(|link| format!("{} {:?}", index.text(link.package), link.strength))
+                .chain(assets.map(|a| format!("{} {}", index.text(a.class), index.text(a.parent))))
+                .collect()
+        };
+        assert_eq!(of(&again.index, carried), of(&first.index, entry), "{name}");
+    }
+    let kept = again.index.to_bytes();
+    let load = || Index::from_bytes(&kept).expect("it is what was kept");
+    let same = fresh(&project, Some(load()), again.index.walked, folders);
+    assert_eq!((same.checked, same.changed), (Checked::Folders, false));
+    // What is changed in place is seen when every file is looked at.
+    let longer = blueprint(Profile::of("5.6"), "/Game/New/BP_New", "/Script/Engine.Pawn")
+        .soft("/Game/Somewhere")
+        .bytes();
+    folder.put("Content/New/BP_New.uasset", longer);
+    let never = Policy { trusted: Duration::ZERO, folders: Duration::ZERO };
+    let last = fresh(&project, Some(load()), again.index.walked, never);
+    assert_eq!((last.checked, last.read), (Checked::Files, 1));
+    fs::remove_dir_all(folder.0.join("Content/New")).expect("it is there");
+    let gone = fresh(&project, Some(last.index), walked, folders);
+    assert!(gone.index.find("/Game/New/BP_New").is_none() && gone.read == 0);
+}
+
+#[test]
+fn what_there_was_no_time_for_is_read_the_next_time() {
+    let folder = Folder::new("time");
+    folder.uproject();
+    for number in 0..100 {
+        let name = format!("BP_{number:03}");
+        let bytes = bp(&format!("/Game/{name}"), "/Script/Engine.Actor");
+        folder.put(&format!("Content/{name}.uasset"), bytes);
+    }
+    let project = find(&folder.0).expect("there is one");
+    let first = refresh(&project, None, 0, Policy::default(), |read, of| {
+        assert_eq!(of, 100);
+        read < 64
+    });
+    assert_eq!((first.read, first.left), (64, 36));
+    assert_eq!(first.index.find("/Game/BP_099").expect("it is known").state, State::Unread);
+    let long = Duration::from_secs(3600);
+    let trusting = Policy { trusted: long, folders: long };
+    let walked = first.index.walked;
+    let kept = Index::from_bytes(&first.index.to_bytes()).expect("it is what was kept");
+    let second = fresh(&project, Some(kept), walked, trusting);
+    assert_eq!((second.read, second.left), (36, 0));
+}
+
+#[test]
+fn damaged_bytes_are_no_index() {
+    let (_folder, project) = game("bytes");
+    let kept = index(&project).to_bytes();
+    for cut in 0..kept.len() {
+        assert!(Index::from_bytes(&kept[..cut]).is_none(), "{cut}");
+    }
+    for at in 0..kept.len() {
+        let mut damaged = kept.clone();
+        damaged[at] ^= 0xFF;
+        // Whatever it is now, it can be asked.
+        if let Some(index) = Index::from_bytes(&damaged) {
+            index.search_assets(&AssetQuery::default());
+            index.search_blueprints(&BlueprintQuery::Inherits("Actor".to_owned()), "", true);
+            Relations::of(&index).broken("");
+        }
+    }
+}

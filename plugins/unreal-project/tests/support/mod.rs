@@ -1,0 +1,125 @@
+//! A project that is made for a test.
+
+use std::{fs, path::PathBuf};
+use unreal_package::{
+    Index as Object,
+    writer::{Draft, Profile, Worth, blueprint},
+};
+use unreal_project::{Fresh, Index, Policy, Project, find, refresh};
+
+/// A folder that goes with the test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("unreal-project-{}-{name}", std::process::id()));
+        let _gone = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the temporary folder can be written to");
+        Self(path)
+    }
+
+    pub fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(file);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::write(path, bytes).expect("it can be written");
+    }
+
+    pub fn uproject(&self) {
+        self.put(
+            "MyGame.uproject",
+            r#"{"EngineAssociation": "5.6", "Modules": [{"Name": "MyGame"}]}"#,
+        );
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn bp(package: &str, parent: &str) -> Vec<u8> {
+    blueprint(Profile::of("5.6"), package, parent).bytes()
+}
+
+/// A redirector from one package to an asset in another.
+fn redirector(package: &str, to: &str) -> Vec<u8> {
+    let mut draft = Draft::new(Profile::of("5.6"), package);
+    let name = package.rsplit('/').next().expect("it has a name").to_owned();
+    let target = draft.import("/Script/Engine.Blueprint", to);
+    let object = draft.export("/Script/CoreUObject.ObjectRedirector", Object(0), &name);
+    draft.set(object, "DestinationObject", Worth::Object(target));
+    draft.asset(&name, "/Script/CoreUObject.ObjectRedirector", &[]);
+    draft.bytes()
+}
+
+/// A game with a door that a map needs, a plugin, and much that is not as it should be.
+pub fn game(name: &str) -> (Folder, Project) {
+    let folder = Folder::new(name);
+    folder.uproject();
+    folder
+        .put("Content/Doors/BP_Base.uasset", bp("/Game/Doors/BP_Base", "/Script/Engine.Character"));
+    folder.put(
+        "Content/Doors/BP_Door.uasset",
+        bp("/Game/Doors/BP_Door", "/Game/Doors/BP_Base.BP_Base_C"),
+    );
+    folder.put(
+        "Content/Doors/BP_Old.uasset",
+        redirector("/Game/Doors/BP_Old", "/Game/Doors/BP_Door.BP_Door"),
+    );
+    let mut lonely = blueprint(Profile::of("4.27"), "/Game/BP_Lonely", "/Script/Engine.Actor");
+    lonely.import("/Script/Engine.StaticMesh", "/Game/Meshes/SM_Gone.SM_Gone");
+    lonely.import("/Script/Engine.StaticMesh", "/Engine/Basic/Cube.Cube");
+    lonely.soft("/Tools/BP_Tool");
+    folder.put("Content/BP_Lonely.uasset", lonely.bytes());
+    folder.put("Content/BP_Named.uasset", bp("/Game/BP_Named", "/Script/MyGame.MyThing"));
+    folder.put("Plugins/Group/Tools/Tools.uplugin", "{}");
+    folder.put(
+        "Plugins/Group/Tools/Content/BP_Tool.uasset",
+        bp("/Tools/BP_Tool", "/Script/UMG.UserWidget"),
+    );
+    folder.put("Content/Maps/Town.umap", town().bytes());
+    folder.put("Content/__ExternalActors__/Maps/Town/0/AB/CDEF.uasset", external().bytes());
+    folder.put("Content/Lfs.uasset", "version https://git-lfs.github.com/spec/v1\nsize 12\n");
+    folder.put("Content/Zip.uasset", "PK\x03\x04 zip");
+    folder.put("Config/DefaultEngine.ini", "[/Script/EngineSettings.GameMapsSettings]\nGameDefaultMap=/Game/Maps/Town.Town\nNamed=/Game/BP_Named.BP_Named_C\n");
+    let project = find(&folder.0).expect("there is one");
+    (folder, project)
+}
+
+fn town() -> Draft {
+    let mut draft = Draft::new(Profile::of("5.6"), "/Game/Maps/Town");
+    let world = draft.export("/Script/Engine.World", Object(0), "Town");
+    let level = draft.export("/Script/Engine.Level", world, "PersistentLevel");
+    let door_class = draft.import("BlueprintGeneratedClass", "/Game/Doors/BP_Old.BP_Old_C");
+    let door = draft.export_of(door_class, level, "BP_Door_7");
+    let root = draft.export("/Script/Engine.SceneComponent", door, "Root");
+    draft.set(door, "RootComponent", Worth::Object(root));
+    draft.set(door, "ActorLabel", Worth::String("Front door".to_owned()));
+    draft.set(door, "Tags", Worth::List(vec![Worth::Name("Exit".to_owned())]));
+    draft.set(root, "RelativeLocation", Worth::Vector([100.0, -20.0, 3.5]));
+    let mut list = 1_i32.to_le_bytes().to_vec();
+    list.extend(door.0.to_le_bytes());
+    draft.native(level, &list);
+    draft.asset("Town", "/Script/Engine.World", &[]);
+    draft
+}
+
+fn external() -> Draft {
+    let mut draft = Draft::new(Profile::of("5.6"), "/Game/__ExternalActors__/Maps/Town/0/AB/CDEF");
+    let level = draft.import("/Script/Engine.Level", "/Game/Maps/Town.PersistentLevel");
+    let actor = draft.export("/Script/Engine.PointLight", level, "PointLight_3");
+    draft.set(actor, "ActorLabel", Worth::String("Lamp".to_owned()));
+    let path = "/Game/Maps/Town.Town:PersistentLevel.PointLight_3";
+    draft.asset(path, "/Script/Engine.PointLight", &[("ActorLabel", "Lamp")]);
+    draft
+}
+
+pub fn fresh(project: &Project, old: Option<Index>, checked: u64, policy: Policy) -> Fresh {
+    refresh(project, old, checked, policy, |_, _| true)
+}
+
+pub fn index(project: &Project) -> Index {
+    fresh(project, None, 0, Policy::default()).index
+}
