@@ -41,6 +41,10 @@ ui5: build
     cd tests/ui5-guides && npm ci --ignore-scripts && npm test
     cd tests/ui5 && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
+# Show views in hosts of seven kinds, in Chromium (needs npm and chromium)
+views:
+    cd tests/ui && npm ci --ignore-scripts && npm test
+
 # Measure beside a native server; on a quiet machine
 bench:
     cargo bench --package portcullis --bench speed
@@ -54,4 +58,4 @@ install:
     cargo install --path host --locked
 
 # Every check there is
-ci: lint test docs clients conformance ui5
+ci: lint test docs clients conformance ui5 views

@@ -113,8 +113,8 @@ pub fn main() -> ExitCode {
         return finish(child::main().map(|()| End::Done));
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_upstream::SUBCOMMAND) {
-        eprintln!("{}", portcullis_upstream::become_upstream());
-        return ExitCode::FAILURE;
+        eprintln!("portcullis: {}", portcullis_upstream::become_upstream());
+        return ExitCode::from(127);
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_confine::SUBCOMMAND) {
         eprintln!("portcullis: {}", portcullis_confine::main());

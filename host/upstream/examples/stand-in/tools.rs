@@ -11,7 +11,6 @@ impl Server {
     /// `None`: the tool never answers.
     pub async fn tool(self: &Arc<Self>, call: Call) -> Option<Result<Value, Value>> {
         let arguments = &call.params["arguments"];
-        let number = |key: &str| arguments[key].as_u64().unwrap_or_default();
         let notify = |method: &str, params: Value| {
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
             let _gone = call.out.send(message);
@@ -27,25 +26,8 @@ impl Server {
                 self.saw("closed");
                 return None;
             }
-            "progress" => {
-                let token = &call.params["_meta"]["progressToken"];
-                for step in 1..=number("steps") {
-                    notify(
-                        "notifications/progress",
-                        json!({"progressToken": token, "progress": step}),
-                    );
-                }
-                Ok(content("done"))
-            }
-            "paced" => {
-                let token = &call.params["_meta"]["progressToken"];
-                for step in 1..=number("steps") {
-                    tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-                    let params = json!({"progressToken": token, "progress": step});
-                    notify("notifications/progress", params);
-                }
-                Ok(content("done"))
-            }
+            "progress" => self.report(&call, std::time::Duration::ZERO).await,
+            "paced" => self.report(&call, std::time::Duration::from_millis(250)).await,
             "log" => {
                 notify("notifications/message", json!({"level": "info", "data": "said", "odd": 1}));
                 Ok(content("logged"))
@@ -75,6 +57,21 @@ impl Server {
             "added" => Ok(content(&arguments.to_string())),
             _ => self.misbehave(&call),
         })
+    }
+
+    /// Reports progress, so many steps, with a pause before each.
+    async fn report(&self, call: &Call, pause: std::time::Duration) -> Result<Value, Value> {
+        let token = &call.params["_meta"]["progressToken"];
+        for step in 1..=call.params["arguments"]["steps"].as_u64().unwrap_or_default() {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            let params = json!({"progressToken": token, "progress": step});
+            let method = "notifications/progress";
+            let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            let _gone = call.out.send(message);
+        }
+        Ok(content("done"))
     }
 
     /// What no server should do.
