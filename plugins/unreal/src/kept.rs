@@ -46,11 +46,13 @@ fn piece_key(dir: &Path, generation: u64, piece: u64) -> String {
 pub fn load(dir: &Path) -> Option<(Index, u64)> {
     let head = Head::from_bytes(&cache::get(&head_key(dir))?)?;
     let mut bytes = Vec::new();
-    for piece in 0..head.pieces.min(1_000) {
-        let piece = cache::get(&piece_key(dir, head.generation, piece))?;
+    for number in 0..head.pieces.min(1_000) {
+        let piece = cache::get(&piece_key(dir, head.generation, number))?;
         if head.pieces == 1 {
             bytes = piece;
         } else {
+            // All at once: to grow step by step would take twice the memory.
+            bytes.reserve_exact(usize::try_from(head.len).ok()?.saturating_sub(bytes.len()));
             bytes.extend(piece);
         }
     }
