@@ -45,6 +45,14 @@ ui5: build
 views:
     cd tests/ui && npm ci --ignore-scripts && npm test
 
+# Read the packages of a folder with Unreal's, and compare with a facts file (FOLDER [FACTS])
+check-unreal folder *facts:
+    cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}
+
+# Read damaged packages for so many seconds
+mutate-unreal folder seconds="60":
+    cargo run --release --package unreal-package --features writer --example mutate -- {{folder}} {{seconds}}
+
 # Measure beside a native server; on a quiet machine
 bench:
     cargo bench --package portcullis --bench speed

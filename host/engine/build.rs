@@ -1,4 +1,5 @@
 //! Tells the engine which target it compiles for: the one that it is built for.
+#![expect(clippy::disallowed_methods, reason = "a build script is told things by its environment")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -200,6 +200,12 @@ impl Server {
         Self { host, session: Arc::default() }
     }
 
+    /// Refuses what is not offered, which rmcp would answer with empty lists.
+    async fn offered(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
+        self.host.catalog().await;
+        if self.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
+    }
+
     /// Serves a request, unless too many are being served.
     async fn bounded<T>(
         &self,
@@ -331,10 +337,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Prompts) {
-            return Err(not_offered("prompts/list"));
-        }
+        self.offered(Feature::Prompts, "prompts/list").await?;
         self.prompts(&cx).await
     }
 
@@ -351,10 +354,7 @@ impl ServerHandler for Server {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Resources) {
-            return Err(not_offered("resources/list"));
-        }
+        self.offered(Feature::Resources, "resources/list").await?;
         let cursor = params.and_then(|params| params.cursor);
         self.bounded(Box::pin(self.resources(cursor, &cx)), busy).await
     }
@@ -364,10 +364,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Resources) {
-            return Err(not_offered("resources/templates/list"));
-        }
+        self.offered(Feature::Resources, "resources/templates/list").await?;
         self.templates(&cx).await
     }
 
@@ -376,10 +373,7 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Resources) {
-            return Err(not_offered("resources/read"));
-        }
+        self.offered(Feature::Resources, "resources/read").await?;
         self.bounded(Box::pin(self.resource(params, &cx)), busy).await
     }
 
@@ -388,10 +382,7 @@ impl ServerHandler for Server {
         params: CompleteRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Completions) {
-            return Err(not_offered("completion/complete"));
-        }
+        self.offered(Feature::Completions, "completion/complete").await?;
         self.bounded(Box::pin(self.completion(params, &cx)), busy).await
     }
 
@@ -412,10 +403,7 @@ impl ServerHandler for Server {
         params: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.host.catalog().await;
-        if !self.host.offers(Feature::Resources) {
-            return Err(not_offered("resources/subscribe"));
-        }
+        self.offered(Feature::Resources, "resources/subscribe").await?;
         self.subscribe_to(params.uri)
     }
 

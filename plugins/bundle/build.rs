@@ -15,6 +15,7 @@ const PLUGINS: &[&str] = &[
     "ui5-project",
     "ui5-reference",
     "ui5-typescript",
+    "unreal",
 ];
 
 const TARGET: &str = "wasm32-wasip2";

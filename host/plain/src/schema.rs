@@ -1,5 +1,10 @@
 //! JSON Schema of WIT types.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "types are wasmtime's: JSON holds those named here"
+)]
+
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 

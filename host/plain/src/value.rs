@@ -1,5 +1,10 @@
 //! JSON as values of WIT types, and back; in the form that [`schema`](crate::schema) describes.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "types are wasmtime's: JSON holds those named here"
+)]
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -42,9 +47,9 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
                 (Some(_) | None, _) => return Err(expected("a single character")),
             }
         }
-        Type::String => Val::String(text(value).ok_or_else(|| expected("a string"))?.to_owned()),
+        Type::String => Val::String(value.as_str().ok_or_else(|| expected("a string"))?.to_owned()),
         Type::List(list) if list.ty() == Type::U8 => {
-            let bytes = text(value).and_then(|text| STANDARD.decode(text).ok());
+            let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
             let bytes = bytes.ok_or_else(|| expected("base64"))?;
             Val::List(bytes.into_iter().map(Val::U8).collect())
         }
@@ -64,20 +69,15 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
             };
             Val::Map(pairs.iter().map(pair).collect::<Result<_, String>>()?)
         }
-        Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Flags(_) => {
+        Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Result(_) | Type::Flags(_) => {
             composed(ty, value)?
         }
         Type::Enum(names) => {
-            let name = text(value).filter(|name| names.names().any(|known| known == *name));
+            let name = value.as_str().filter(|name| names.names().any(|known| known == *name));
             Val::Enum(name.ok_or_else(|| expected("one of the names"))?.to_owned())
         }
         Type::Option(_) if value.is_null() => Val::Option(None),
         Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
-        Type::Result(result) => match case(value) {
-            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
-            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
-            Some(_) | None => return Err(expected("`ok` or `err`")),
-        },
         Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
             return Err("this cannot be said in JSON".into());
         }
@@ -121,6 +121,11 @@ fn composed(ty: &Type, value: &Value) -> Result<Val, String> {
             };
             Val::Flags(names.iter().map(known).collect::<Result<_, _>>()?)
         }
+        Type::Result(result) => match case(value) {
+            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
+            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
+            Some(_) | None => return Err(expected("`ok` or `err`")),
+        },
         _ => unreachable!("only these are asked for"),
     })
 }
@@ -136,10 +141,6 @@ fn integer(value: &Value) -> Option<i128> {
         .map(i128::from)
         .or_else(|| value.as_u64().map(i128::from))
         .or_else(|| value.as_f64().and_then(whole))
-}
-
-fn text(value: &Value) -> Option<&str> {
-    value.as_str()
 }
 
 fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, String> {

@@ -106,9 +106,8 @@ impl Server {
             (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
             return Ok(result);
         }
-        let mut result = ListResourcesResult::default();
-        result.meta = Some(self.whole("resources", found, next, cx));
-        Ok(result)
+        let meta = Some(self.whole("resources", found, next, cx));
+        Ok(ListResourcesResult { meta, ..Default::default() })
     }
 
     /// A page of a plugin. An empty one, where it cannot list: the others can.
@@ -181,9 +180,8 @@ impl Server {
             return ListToolsResult::with_all_items(shown.tools.clone());
         }
         let all = shown.catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
-        let mut result = ListToolsResult::default();
-        result.meta = Some(self.whole("tools", all, None, cx));
-        result
+        let meta = Some(self.whole("tools", all, None, cx));
+        ListToolsResult { meta, ..Default::default() }
     }
 
     /// A list that is written as it is here: what other servers say goes through unchanged.

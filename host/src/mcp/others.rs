@@ -139,21 +139,12 @@ impl Server {
     }
 
     fn asker<'a>(&'a self, caller: &Caller, cx: &'a RequestContext<RoleServer>) -> Asker<'a> {
-        let capabilities = &caller.capabilities;
-        let mut features = Vec::new();
-        for (has, feature) in [
-            (capabilities.elicitation.is_some(), "elicitation"),
-            (capabilities.sampling.is_some(), "sampling"),
-            (capabilities.roots.is_some(), "roots"),
-        ] {
-            features.extend(has.then_some(feature));
-        }
         let roots = self.session.known_roots().unwrap_or_else(|| self.host.roots.clone());
         let uri = |root: &portcullis_roots::Root| format!("file://{}", root.path().display());
         Asker {
             cx,
             modern: caller.modern,
-            features,
+            features: portcullis_wrap::features(&caller.capabilities),
             logs: caller.logs(&self.session),
             roots: roots.iter().map(uri).collect(),
             shutdown: &self.host.shutdown,

@@ -130,9 +130,9 @@ impl Server {
             }
         };
         let given = params.arguments.unwrap_or_default();
-        let text = |(name, value): (&String, &Value)| match value {
-            Value::String(text) => Ok((name.clone(), text.clone())),
-            _ => Err(ErrorData::invalid_params(format!("`{name}` is no string"), None)),
+        let text = |(name, value): (&String, &Value)| {
+            let text = value.as_str().map(|text| (name.clone(), text.to_owned()));
+            text.ok_or_else(|| ErrorData::invalid_params(format!("`{name}` is no string"), None))
         };
         let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
         let asked = Asked {

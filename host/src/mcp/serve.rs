@@ -9,7 +9,7 @@ use rmcp::model::{CreateTaskResult, InputRequiredResult, InputResponses, JsonObj
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
-use super::input::Binding;
+use super::input::{Binding, Exchange};
 use super::session::{self, Caller};
 use super::{Server, tasks};
 use crate::call::{Answer, Call, Failure, What};
@@ -60,6 +60,20 @@ impl From<Failure> for Refused {
 }
 
 impl Server {
+    async fn roots(
+        &self,
+        wanted: bool,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+        exchange: &Exchange,
+    ) -> Option<Roots> {
+        if !wanted {
+            return Some(Roots::default());
+        }
+        self.session.roots(&self.host.roots, caller, cx, exchange).await
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is no question is the answer")]
     pub(super) async fn serve(
         &self,
         asked: Asked<'_>,
@@ -76,11 +90,8 @@ impl Server {
         let seal = &self.host.seal;
         let mut exchange =
             seal.open(&binding, asked.state, asked.responses).map_err(Refused::State)?;
-        let known = match asked.paths || loaded.wants_roots() {
-            true => self.session.roots(&self.host.roots, &caller, cx, &exchange).await,
-            false => Some(Roots::default()),
-        };
-        let roots = match known {
+        let wants_roots = asked.paths || loaded.wants_roots();
+        let roots = match self.roots(wants_roots, &caller, cx, &exchange).await {
             Some(roots) => roots,
             // Neither lists nor completions can ask.
             None if !asked.what.may_ask() => self.host.roots.clone(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use portcullis_front::Principal;
 use portcullis_roots::{Roots, path_of_uri};
+use portcullis_wrap::{LEVELS, rank};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
@@ -292,20 +293,4 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
     if let Err(error) = told {
         tracing::debug!("a notice did not reach the client: {error}");
     }
-}
-
-/// RFC 5424 severities, the least first, as the contract has them too.
-const LEVELS: [LoggingLevel; 8] = [
-    LoggingLevel::Debug,
-    LoggingLevel::Info,
-    LoggingLevel::Notice,
-    LoggingLevel::Warning,
-    LoggingLevel::Error,
-    LoggingLevel::Critical,
-    LoggingLevel::Alert,
-    LoggingLevel::Emergency,
-];
-
-fn rank(level: LoggingLevel) -> u8 {
-    LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
 }

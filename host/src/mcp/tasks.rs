@@ -128,6 +128,11 @@ fn told(failure: Failure) -> Result<CallToolResult, TaskExit> {
         Failure::Protocol(_) | Failure::Host(_) | Failure::Unknown(_) => {
             Err(TaskExit::Error(protocol_error(&failure)))
         }
-        failure => Ok(convert::error(failure.to_string())),
+        Failure::InvalidArguments(_)
+        | Failure::Denied(_)
+        | Failure::TimedOut(_)
+        | Failure::TooLarge(_)
+        | Failure::PluginFailed(_)
+        | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
     }
 }

@@ -2,7 +2,7 @@
 
 use portcullis_upstream::{Object, RpcError};
 use rmcp::RoleServer;
-use rmcp::model::{InputRequest, LoggingLevel};
+use rmcp::model::{ClientCapabilities, InputRequest, LoggingLevel};
 use rmcp::service::{Peer, RequestContext, ServiceError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ pub struct Caller<'a> {
     pub cx: &'a RequestContext<RoleServer>,
     /// Whether it speaks 2026-07-28 or later: it is asked in answers.
     pub modern: bool,
-    /// What it takes part in: `elicitation`, `sampling`, `roots`.
+    /// What it takes part in: see [`features`].
     pub features: Vec<&'static str>,
     /// The least level of log records that it wants; `None`: none.
     pub logs: Option<LoggingLevel>,
@@ -99,15 +99,29 @@ fn internal(message: String) -> RpcError {
     RpcError::new(RpcError::INTERNAL, &message)
 }
 
-fn rank(level: LoggingLevel) -> u8 {
-    match level {
-        LoggingLevel::Debug => 0,
-        LoggingLevel::Info => 1,
-        LoggingLevel::Notice => 2,
-        LoggingLevel::Warning => 3,
-        LoggingLevel::Error => 4,
-        LoggingLevel::Critical => 5,
-        LoggingLevel::Alert => 6,
-        LoggingLevel::Emergency => 7,
-    }
+/// RFC 5424 severities, the least first.
+pub const LEVELS: [LoggingLevel; 8] = [
+    LoggingLevel::Debug,
+    LoggingLevel::Info,
+    LoggingLevel::Notice,
+    LoggingLevel::Warning,
+    LoggingLevel::Error,
+    LoggingLevel::Critical,
+    LoggingLevel::Alert,
+    LoggingLevel::Emergency,
+];
+
+/// The place of a level among them.
+pub fn rank(level: LoggingLevel) -> u8 {
+    LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
+}
+
+/// What a client with these capabilities takes part in.
+pub fn features(capabilities: &ClientCapabilities) -> Vec<&'static str> {
+    let has = [
+        (capabilities.elicitation.is_some(), "elicitation"),
+        (capabilities.sampling.is_some(), "sampling"),
+        (capabilities.roots.is_some(), "roots"),
+    ];
+    has.into_iter().filter_map(|(has, feature)| has.then_some(feature)).collect()
 }

@@ -19,7 +19,7 @@ use rmcp::model::{LoggingMessageNotificationParam, ProgressNotificationParam};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use client::Caller;
+pub use client::{Caller, LEVELS, features, rank};
 pub use lock::Lock;
 use parked::{Parked, Waiting};
 

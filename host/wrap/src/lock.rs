@@ -104,6 +104,7 @@ impl Lock {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 mod tests {
     use super::*;
 

@@ -77,10 +77,13 @@ pub struct PromptEntry {
     /// What they are told of it.
     pub describe: fn() -> wit::Prompt,
     /// Gets it.
-    pub get: fn(&Request<'_>, Vec<(String, String)>) -> Result<PromptOutcome, Error>,
+    pub get: Get,
     /// What an argument of it may be.
     pub complete: Complete,
 }
+
+/// What gets a prompt with its arguments.
+type Get = fn(&Request<'_>, Vec<(String, String)>) -> Result<PromptOutcome, Error>;
 
 /// What completes an argument: its name, what was typed, and the arguments before it.
 type Complete = fn(&Request<'_>, &str, &str, &[(String, String)]) -> Vec<String>;
