@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -146,7 +146,9 @@ impl Web {
         tokio::spawn(async move { server.take(message, out).await });
         let mut response = self.clone().reply(outgoing).await;
         if begins && !modern {
-            let id = format!("session-{}", self.sessions.lock().len());
+            // Never the same again: a forgotten session may still be ended by its client.
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            let id = format!("session-{}", NEXT.fetch_add(1, Ordering::Relaxed));
             self.sessions.lock().insert(id.clone(), None);
             response.headers_mut().insert("mcp-session-id", id.parse().expect("visible ASCII"));
         }

@@ -13,7 +13,7 @@ use portcullis_upstream::{
 use serde_json::{Value, json};
 
 /// No test takes longer. It is far more than any needs.
-pub const BOUND: Duration = Duration::from_secs(60);
+pub const BOUND: Duration = Duration::from_secs(180);
 
 /// Runs a test, but not forever.
 pub async fn within<T>(test: impl Future<Output = T>) -> T {
