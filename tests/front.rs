@@ -154,6 +154,8 @@ fn a_page_of_another_host_is_not_let_in() {
         ("origin", "null".to_owned(), 403),
         // Nor any other server of this machine, unless it is named.
         ("origin", "http://localhost:5173".to_owned(), 403),
+        ("origin", format!("http://localhost:{port}"), 200),
+        ("origin", format!("http://127.0.0.1:{port}"), 200),
         ("origin", "https://app.example".to_owned(), 200),
         ("origin", "https://app.example:443".to_owned(), 200),
         ("origin", "http://app.example".to_owned(), 403),

@@ -50,6 +50,16 @@ pub const SSE_PATH: &str = "/sse";
 /// Where the messages of the transport of 2024-11-05 are posted.
 pub const MESSAGES_PATH: &str = "/messages";
 
+/// The origins of this server itself, on loopback: whatever page had one of them came from here.
+fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
+    let Ok(address) = listener.local_addr() else { return Vec::new() };
+    if !address.ip().is_loopback() {
+        return Vec::new();
+    }
+    let (scheme, port) = (if tls { "https" } else { "http" }, address.port());
+    ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")).to_vec()
+}
+
 /// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled and requests in
 /// flight have had three seconds to end.
 ///
@@ -70,6 +80,8 @@ where
     F: Fn() -> S + Send + Sync + 'static,
 {
     let (connections, tls) = (settings.connections, settings.tls.clone());
+    let mut settings = settings;
+    settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
     let gate = Gate::new(settings, factory, shutdown.clone())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     accept::accept(listener, connections, tls, Arc::new(gate), shutdown).await;
