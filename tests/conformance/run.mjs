@@ -55,7 +55,8 @@ features = ["elicitation", "sampling", "roots"]
     let said = '';
     child.stderr.on('data', (data) => {
       said += data;
-      const found = /serving MCP at (\S+)/.exec(said);
+      // The whole line: it may come in pieces.
+      const found = /serving MCP at (\S+)\n/.exec(said);
       if (found) resolve(found[1]);
     });
     child.on('exit', (code) => reject(new Error(`the server ended with ${code}: ${said}`)));

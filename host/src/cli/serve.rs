@@ -50,7 +50,9 @@ impl Args {
             .await
             .map_err(|error| format!("listening on {address}: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        anstream::eprintln!("serving MCP at http://{address}{}", transport::http::PATH);
+        let line = format!("serving MCP at http://{address}{}\n", transport::http::PATH);
+        // In one piece, for programs that wait for it.
+        anstream::eprint!("{line}");
         let served = transport::http::serve(host.clone(), listener, config, token).await;
         host.upstreams.close().await;
         served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
