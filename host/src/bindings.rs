@@ -19,15 +19,17 @@ mod generated {
 }
 
 pub use generated::exports::portcullis::plugin::{
-    completions, manifest, prompts, resources, tools,
+    completions, jobs, manifest, prompts, resources, tools, views,
 };
 pub use generated::portcullis;
 pub use generated::portcullis::plugin::types;
 
 pub use completions::{Completion, Subject};
 pub use manifest::{
-    Manifest, PathAccess, PathArgument, PathKind, Prompt, ResourceTemplate, Tool, ToolHints, Want,
+    Manifest, PathAccess, PathArgument, PathKind, Prompt, ResourceTemplate, Tool, Want,
 };
 pub use prompts::{Message, PromptOutcome, PromptResult};
 pub use resources::{Page, ReadOutcome, ReadResult};
 pub use tools::{ToolOutcome, ToolResult};
+pub use types::ToolHints;
+pub use views::Dressing;

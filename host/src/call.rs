@@ -12,7 +12,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::bindings::types::{Error as ProtocolError, Need};
-use crate::bindings::{Completion, Page, PromptResult, ReadResult, Subject, ToolResult};
+use crate::bindings::{Completion, Dressing, Page, PromptResult, ReadResult, Subject, ToolResult};
+use crate::capabilities::actions::ActionAsk;
 use crate::gate::{Denied, Gate};
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::{self, Context, Job, Work};
@@ -74,6 +75,10 @@ pub enum What {
         /// The arguments before it.
         context: Vec<(String, String)>,
     },
+    /// Which tools have which views.
+    Views,
+    /// What it put off.
+    Job(Vec<u8>),
 }
 
 impl What {
@@ -81,7 +86,11 @@ impl What {
     pub fn may_ask(&self) -> bool {
         match self {
             Self::Tool { .. } | Self::Resource(_) | Self::Prompt { .. } => true,
-            Self::Resources { .. } | Self::Version(_) | Self::Completion { .. } => false,
+            Self::Resources { .. }
+            | Self::Version(_)
+            | Self::Completion { .. }
+            | Self::Views
+            | Self::Job(_) => false,
         }
     }
 
@@ -94,6 +103,8 @@ impl What {
             Self::Version(uri) => format!("resources/updated {uri}"),
             Self::Prompt { name, .. } => format!("prompts/get {name}"),
             Self::Completion { argument, .. } => format!("completion/complete {argument}"),
+            Self::Views => "views".into(),
+            Self::Job(_) => "job".into(),
         }
     }
 }
@@ -113,6 +124,10 @@ pub enum Answer {
     Prompt(PromptResult),
     /// What an argument may be.
     Completion(Completion),
+    /// Which tools have which views.
+    Views(Vec<Dressing>),
+    /// The job is done.
+    Job,
     /// The plugin needs to know more, all of which it may ask.
     NeedInput(Need),
     /// What is left takes long, and is to be done with this state.
@@ -199,7 +214,11 @@ pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
         What::Prompt { arguments, .. } | What::Completion { context: arguments, .. } => {
             arguments.iter().flat_map(|(name, value)| [name.as_str(), value]).collect()
         }
-        What::Resources { .. } | What::Resource(_) | What::Version(_) => String::new(),
+        What::Resources { .. }
+        | What::Resource(_)
+        | What::Version(_)
+        | What::Views
+        | What::Job(_) => String::new(),
     };
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
     let ongoing = trail.begin(text.len() as u64).map_err(|error| {
@@ -233,6 +252,9 @@ async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<
             let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
             let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
             check_input(tool, &arguments)?;
+            for action in &tool.definition.needs {
+                gate.pass(ActionAsk(action.clone()))?;
+            }
             (Work::Tool { name, arguments: text }, Some((tool, arguments)))
         }
         What::Prompt { name, arguments } => {
@@ -245,6 +267,8 @@ async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<
         What::Completion { subject, argument, value, context } => {
             (Work::Completion { subject, argument, value, context }, None)
         }
+        What::Views => (Work::Views, None),
+        What::Job(job) => (Work::Job(job), None),
     };
     let preopens = match &described {
         Some((tool, arguments)) => designate::designate(loaded, tool, arguments, &roots, &gate)?,

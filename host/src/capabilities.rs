@@ -1,6 +1,8 @@
 //! Everything a plugin can be granted: one file each.
 
+pub mod actions;
 pub mod cache;
+pub mod catalog;
 pub mod client;
 pub mod files;
 pub mod http;
@@ -30,12 +32,24 @@ pub enum Capability {
     Cache,
     /// Questions to the connected client.
     Client,
+    /// What tools do beyond what the others tell apart.
+    Actions,
+    /// The tools of all plugins.
+    Catalog,
 }
 
 impl Capability {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 6] =
-        [Self::Files, Self::Http, Self::Process, Self::Store, Self::Cache, Self::Client];
+    pub const ALL: [Self; 8] = [
+        Self::Files,
+        Self::Http,
+        Self::Process,
+        Self::Store,
+        Self::Cache,
+        Self::Client,
+        Self::Actions,
+        Self::Catalog,
+    ];
 
     /// Its name; the interfaces that exist for a plugin only where this is granted, as prefixes of
     /// their names; and the least that a grant says.
@@ -50,6 +64,9 @@ impl Capability {
             Self::Cache => ("cache", &["portcullis:plugin/cache"], "bytes = 1_000_000"),
             // Asked for through the outcome of a call, not through an import.
             Self::Client => ("client", &[], "features = [\"elicitation\"]"),
+            // Asked for by the tools that need them.
+            Self::Actions => ("actions", &[], "allow = [\"ACTION\"]"),
+            Self::Catalog => ("catalog", &["portcullis:plugin/catalog"], "read = [\"tools\"]"),
         }
     }
 
@@ -95,6 +112,10 @@ pub struct Grants {
     pub cache: Option<cache::CacheGrant>,
     /// Which questions to the client.
     pub client: Option<client::ClientGrant>,
+    /// Which actions.
+    pub actions: Option<actions::ActionsGrant>,
+    /// How much of the catalog.
+    pub catalog: Option<catalog::CatalogGrant>,
 }
 
 impl Grants {
@@ -106,6 +127,8 @@ impl Grants {
             Capability::Store => self.store.as_ref().map(|grant| grant as _),
             Capability::Cache => self.cache.as_ref().map(|grant| grant as _),
             Capability::Client => self.client.as_ref().map(|grant| grant as _),
+            Capability::Actions => self.actions.as_ref().map(|grant| grant as _),
+            Capability::Catalog => self.catalog.as_ref().map(|grant| grant as _),
         }
     }
 
@@ -142,6 +165,8 @@ impl Grants {
                 "store" => store::want(&mut sum.store, &target),
                 "cache" => cache::want(&mut sum.cache, &target),
                 "client" => client::want(&mut sum.client, &target),
+                "actions" => actions::want(&mut sum.actions, &target),
+                "catalog" => catalog::want(&mut sum.catalog, &target),
                 // Always there: it reaches nothing but what the operator wrote for this plugin.
                 "settings" => Ok(()),
                 _ => Err("this host knows no such capability".to_owned()),

@@ -9,6 +9,7 @@ use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
 use crate::upstreams::Offered;
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
+use portcullis_wrap::views;
 
 /// Longest name that all clients take.
 const MAX_NAME: usize = 64;
@@ -102,8 +103,16 @@ impl Catalog {
     }
 
     /// The tool that clients know by this name.
+    ///
+    /// A view that another server brings calls that server's tools by their own names: those count
+    /// where no other tool has them.
     pub fn tool(&self, name: &str) -> Option<Tool<'_>> {
-        self.tools.find(name).map(|(source, place)| self.tool_at(source, place))
+        let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
+        named.or_else(|| {
+            let own = |tool: &Tool<'_>| matches!(tool, Tool::Other(_, one) if one.name == name);
+            let mut own = self.tools().map(|(_, tool)| tool).filter(own);
+            own.next().filter(|_| own.next().is_none())
+        })
     }
 
     fn tool_at(&self, source: usize, place: usize) -> Tool<'_> {
@@ -145,6 +154,10 @@ impl Catalog {
 
     /// The other server that lists this resource, or has the closest template for it.
     pub fn other_with(&self, uri: &str) -> Option<&Offered> {
+        let of_view = |other: &&Offered| views::inward(&other.source.name, uri).is_some();
+        if let Some(other) = self.others.iter().find(of_view) {
+            return Some(other);
+        }
         let text = |object: &Object, key: &str| -> String {
             object.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
         };

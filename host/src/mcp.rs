@@ -1,8 +1,11 @@
 //! rmcp in, [`Call`](crate::call::Call) out; the only place that decides between a protocol error
 //! and `isError`.
 
+mod consent;
 mod convert;
+mod dress;
 mod input;
+mod jobs;
 mod lists;
 mod news;
 mod others;
@@ -34,15 +37,15 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::broadcast;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use convert::{block, shown};
 
 use crate::bindings::portcullis::plugin::request::ListKind;
-use crate::catalog::{Catalog, Tool};
-use crate::plugins::Plugins;
-use crate::sandbox::{Feature, News};
+use crate::catalog::Catalog;
+use crate::plugins::{Loaded, Plugins};
+use crate::sandbox::{Around, Context, Feature, News};
 use crate::upstreams::{Source, Upstreams};
 use session::Session;
 
@@ -51,9 +54,6 @@ const MAX_CALLS: usize = 512;
 
 /// How long a client's introduction waits for the plugins.
 const SOON: Duration = Duration::from_millis(500);
-
-/// News that may wait for a slow client before it misses some.
-const NEWS: usize = 256;
 
 /// What all sessions share.
 pub struct Host {
@@ -71,7 +71,7 @@ pub struct Host {
     wrap: Wrap,
     calls: AtomicUsize,
     tasks: TaskManager,
-    news: broadcast::Sender<News>,
+    around: Arc<Around>,
     /// Fires when the process is about to end: calls in flight are then given up.
     pub shutdown: CancellationToken,
 }
@@ -79,8 +79,12 @@ pub struct Host {
 /// What clients see, until something changes.
 struct Shown {
     catalog: Arc<Catalog>,
-    /// Its tools in rmcp's types.
+    /// Its tools.
+    whole: Vec<Value>,
+    /// The same in rmcp's types.
     tools: Vec<McpTool>,
+    /// See [`Around::tools_changed`].
+    age: u64,
 }
 
 impl Host {
@@ -101,7 +105,7 @@ impl Host {
             wrap: Wrap::default(),
             calls: AtomicUsize::new(0),
             tasks: TaskManager::new(),
-            news: broadcast::channel(NEWS).0,
+            around: Arc::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -112,15 +116,17 @@ impl Host {
     }
 
     async fn shown(self: &Arc<Self>) -> Arc<Shown> {
-        if let Some(shown) = &*self.shown.lock() {
+        let is_new = |shown: &&Arc<Shown>| shown.age == self.around.tools_changed();
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
             return shown.clone();
         }
         let mut kept = self.showing.lock().await;
-        if let Some(shown) = &*self.shown.lock() {
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
             return shown.clone();
         }
         if !*kept {
             *kept = true;
+            jobs::run(self);
             let host = Arc::downgrade(self);
             self.upstreams.keep(&self.shutdown, move || {
                 if let Some(host) = host.upgrade() {
@@ -130,17 +136,10 @@ impl Host {
         }
         let plugins = self.plugins.clone().await;
         let catalog = Arc::new(Catalog::new(plugins, self.upstreams.offered().await));
-        let typed = |(name, tool): (&str, Tool<'_>)| match tool {
-            Tool::Own(_, tool) => Some(convert::tool(name, &tool.definition)),
-            Tool::Other(_, tool) => {
-                let mut tool: McpTool =
-                    serde_json::from_value(tool.definition.clone().into()).ok()?;
-                tool.name = name.to_owned().into();
-                Some(tool)
-            }
-        };
-        let tools = catalog.tools().filter_map(typed).collect();
-        let shown = Arc::new(Shown { catalog, tools });
+        let (whole, tools) = self.dressed(&catalog).await;
+        // What plugins said while they dressed the tools is already seen to.
+        let age = self.around.tools_changed();
+        let shown = Arc::new(Shown { catalog, whole, tools, age });
         *self.shown.lock() = Some(shown.clone());
         shown
     }
@@ -159,9 +158,14 @@ impl Host {
         }
         *shown = None;
         for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-            // No client listens.
-            let _nobody = self.news.send(News::List(list));
+            self.around.tell(News::List(list));
         }
+    }
+
+    /// Lets a call of a plugin see what lies around it.
+    fn surround(&self, context: &mut Context, loaded: &Loaded) {
+        context.around = Some(self.around.clone());
+        context.has_jobs = loaded.features.contains(&Feature::Jobs);
     }
 
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
@@ -179,7 +183,7 @@ impl Host {
         let other =
             |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
         match feature {
-            Feature::Manifest | Feature::Tools => true,
+            Feature::Manifest | Feature::Tools | Feature::Views | Feature::Jobs => true,
             Feature::Prompts => catalog.prompts().next().is_some() || other("prompts"),
             Feature::Resources => catalog.with(feature).next().is_some() || other("resources"),
             Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),

@@ -8,10 +8,11 @@ use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use crate::bindings::{Manifest, Tool as Definition};
+use crate::capabilities::actions::{ActionAsk, ActionsGrant};
 use crate::capabilities::files::Scope;
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};
-use crate::gate::Policy;
+use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{
     Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms, missing,
 };
@@ -276,6 +277,18 @@ async fn load(
         .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))
         .collect();
     let mut tools = tools(&manifest).map_err(refuse)?;
+    for tool in &tools {
+        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
+        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
+            let (tool, action) = (&tool.definition.name, portcullis_text::line(action, 80));
+            return Err(refuse(format!(
+                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
+            )));
+        }
+    }
+    tools.retain(|tool| {
+        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    });
     for off in &own.tools_off {
         match tools.iter_mut().find(|tool| tool.definition.name == *off) {
             Some(tool) => tool.on = false,
@@ -284,6 +297,10 @@ async fn load(
     }
     let plugin = plugin(Policy { grants, wants });
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
+}
+
+fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
+    actions.is_some_and(|granted| ActionAsk(action.to_owned()).is_within(granted))
 }
 
 fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {

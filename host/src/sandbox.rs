@@ -1,11 +1,9 @@
 //! A plugin: load, describe, call.
 
+mod around;
 mod fresh;
-mod guests;
 mod known;
-mod limiter;
 mod offer;
-mod output;
 mod plain;
 mod state;
 
@@ -20,19 +18,18 @@ use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
 use fresh::{Fresh, Maker, Next};
-pub use guests::Guests;
 pub use known::{Import, Known, Missing, missing};
-pub use limiter::LimitHit;
 use offer::Offer;
 pub use offer::{Feature, Outcome, Work};
-pub use state::{ALWAYS, Context, News, Notice, Places, Request, State};
+pub use around::{Around, LaterJob, News};
+pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_engine::code::{CodeError, Codes};
-use portcullis_engine::{CALLS, Engine, Limits, SPARES};
+use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 use portcullis_records::Records;
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
@@ -356,7 +353,7 @@ impl Plugin {
         &self,
         work: impl Future<Output = wasmtime::Result<T>> + Send + 'static,
         wall: Duration,
-        output: &state::Output,
+        output: &Output,
     ) -> Result<T, Failure> {
         match tokio::time::timeout(wall, self.sandbox.guests.run(work)).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -368,7 +365,7 @@ impl Plugin {
         }
     }
 
-    fn explain(&self, error: &wasmtime::Error, output: &state::Output) -> Failure {
+    fn explain(&self, error: &wasmtime::Error, output: &Output) -> Failure {
         let said = self.show(output);
         if let Some(hit) = error.downcast_ref::<LimitHit>() {
             return match hit.0 {
@@ -392,7 +389,7 @@ impl Plugin {
     }
 
     /// Hands what the guest printed to the log, and back.
-    fn show(&self, output: &state::Output) -> String {
+    fn show(&self, output: &Output) -> String {
         let (said, dropped) = output.take();
         for line in said.lines().filter(|line| !line.trim().is_empty()) {
             tracing::info!(target: "plugin", plugin = %self.name, "{line}");

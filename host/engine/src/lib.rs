@@ -1,17 +1,23 @@
-//! wasmtime: settings, limits, the epoch clock, compiled code on disk.
+//! wasmtime: settings, limits, the epoch clock, threads for guests, compiled code on disk.
 
 pub mod child;
 mod clock;
 pub mod code;
 pub mod compile;
+mod guests;
+mod limiter;
 mod limits;
+mod output;
 
 use std::sync::Arc;
 
 use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 pub use clock::{Clock, Running};
+pub use guests::Guests;
+pub use limiter::{LimitHit, Limiter};
 pub use limits::{Limits, SomeLimits, size};
+pub use output::Output;
 
 /// The target that compiled code is for: this binary's own.
 pub const TARGET: &str = env!("PORTCULLIS_TARGET");

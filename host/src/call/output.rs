@@ -28,6 +28,8 @@ pub(super) fn check(
         Outcome::Prompt(PromptOutcome::Done(result)) => Answer::Prompt(result),
         Outcome::Resources(page) => Answer::Resources(page),
         Outcome::Version(version) => Answer::Version(version),
+        Outcome::Views(views) => Answer::Views(views),
+        Outcome::Job => Answer::Job,
         Outcome::Completion(mut found) => {
             found.has_more |= found.values.len() > MAX_VALUES;
             found.values.truncate(MAX_VALUES);
@@ -117,7 +119,9 @@ pub(super) fn outcome(answer: &Answer) -> &'static str {
         | Answer::Resource(_)
         | Answer::Version(_)
         | Answer::Prompt(_)
-        | Answer::Completion(_) => "done",
+        | Answer::Completion(_)
+        | Answer::Views(_)
+        | Answer::Job => "done",
     }
 }
 
@@ -140,7 +144,8 @@ pub(super) fn size_of(answer: &Answer) -> u64 {
             page.resources.iter().map(one).sum()
         }
         Answer::Completion(found) => found.values.iter().map(String::len).sum(),
-        Answer::Version(_) | Answer::NeedInput(_) | Answer::Background(_) => 0,
+        Answer::Views(views) => views.iter().map(|one| one.tool.len()).sum(),
+        Answer::Version(_) | Answer::Job | Answer::NeedInput(_) | Answer::Background(_) => 0,
     };
     size as u64
 }

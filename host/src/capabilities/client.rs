@@ -1,5 +1,6 @@
 //! The capability `client`: what a plugin may ask of the connected client and its user.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -18,6 +19,8 @@ pub enum Feature {
     Sampling,
     /// Be told the client's roots.
     Roots,
+    /// Have the host ask the user to agree to something.
+    Consent,
 }
 
 impl fmt::Display for Feature {
@@ -26,6 +29,7 @@ impl fmt::Display for Feature {
             Self::Elicitation => "elicitation",
             Self::Sampling => "sampling",
             Self::Roots => "roots",
+            Self::Consent => "consent",
         })
     }
 }
@@ -35,21 +39,50 @@ impl fmt::Display for Feature {
 #[serde(deny_unknown_fields)]
 pub struct ClientGrant {
     features: Named<Feature>,
+    /// What is agreed to without a question: patterns of subjects, in which `*` stands for any text,
+    /// by the plugin's kind of deed.
+    #[serde(default)]
+    agreed: BTreeMap<String, Vec<String>>,
+}
+
+impl ClientGrant {
+    /// Whether the operator agreed to this beforehand.
+    pub fn agrees(&self, kind: &str, subject: &str) -> bool {
+        self.agreed.get(kind).is_some_and(|all| all.iter().any(|one| matches(one, subject)))
+    }
+}
+
+/// Whether a text is what a pattern says, `*` being any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some((_, behind)) = text.split_once(part) else { return false };
+        text = behind;
+    }
+    text.ends_with(last)
 }
 
 impl fmt::Display for ClientGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ask the client for {}", self.features)
+        write!(f, "ask the client for {}", self.features)?;
+        for (kind, patterns) in &self.agreed {
+            write!(f, "; agreed beforehand: {kind} {}", patterns.join(", "))?;
+        }
+        Ok(())
     }
 }
 
 /// Adds a want to what is wanted so far.
 pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), String> {
-    let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots];
+    let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent];
     let feature = all.into_iter().find(|feature| feature.to_string() == target);
-    let feature = feature.ok_or("a client can be asked for elicitation, sampling or roots")?;
+    let feature = feature
+        .ok_or("a client can be asked for elicitation, sampling, roots or consent")?;
     let features = Named::add(sum.take().map(|sum| sum.features), feature);
-    *sum = Some(ClientGrant { features });
+    *sum = Some(ClientGrant { features, agreed: BTreeMap::new() });
     Ok(())
 }
 
@@ -67,6 +100,7 @@ impl ClientAsk {
             types::Ask::Form(_) | types::Ask::Visit(_) => Feature::Elicitation,
             types::Ask::Sample(_) => Feature::Sampling,
             types::Ask::Roots => Feature::Roots,
+            types::Ask::Consent(_) => Feature::Consent,
             types::Ask::Other(_) => return None,
         };
         Some(Self { feature })
@@ -105,6 +139,19 @@ mod tests {
             [(Feature::Elicitation, true), (Feature::Sampling, false), (Feature::Roots, false)]
         {
             assert_eq!(ClientAsk { feature }.is_within(&grant), expected, "{feature}");
+        }
+    }
+
+    #[test]
+    fn what_was_agreed_to_is_a_pattern_of_one_kind() {
+        let grant = "features = [\"consent\"]\nagreed.console = [\"stat *\", \"a*b*c\", \"exact\"]";
+        let grant: ClientGrant = toml::from_str(grant).unwrap();
+        for subject in ["stat fps", "stat ", "abc", "a-b-b-c", "exact"] {
+            assert!(grant.agrees("console", subject), "{subject}");
+            assert!(!grant.agrees("import", subject), "{subject} is of another kind");
+        }
+        for subject in ["stat", "status", "xstat fps", "ac", "abcd", "exactly", ""] {
+            assert!(!grant.agrees("console", subject), "{subject}");
         }
     }
 

@@ -28,9 +28,10 @@ const MAX_DESCRIPTION: usize = 16 * 1024;
 pub fn shown(name: &str, tool: Shown<'_>) -> Value {
     match tool {
         Shown::Own(_, own) => json!(self::tool(name, &own.definition)),
-        Shown::Other(_, other) => {
+        Shown::Other(offered, other) => {
             let mut definition = other.definition.clone();
             definition.insert("name".into(), name.into());
+            portcullis_wrap::views::rewrite_tool(&offered.source.name, &mut definition);
             definition.into()
         }
     }

@@ -18,9 +18,11 @@ use rmcp::service::{RequestContext, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::consent;
 use super::session::Caller;
 use crate::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
 use crate::call::Failure;
+use crate::plugins::Loaded;
 use portcullis_records::digest;
 
 /// Rounds of questions in one call.
@@ -36,6 +38,7 @@ const ROOTS: &str = "portcullis.roots";
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Form,
+    Consent,
     Visit,
     Sample,
     Roots,
@@ -181,7 +184,12 @@ impl Exchange {
     /// # Errors
     ///
     /// Where the client takes no part in it, or nothing new is asked.
-    pub fn ask(&mut self, need: Need, caller: &Caller) -> Result<InputRequests, Failure> {
+    pub fn ask(
+        &mut self,
+        need: Need,
+        caller: &Caller,
+        loaded: &Loaded,
+    ) -> Result<InputRequests, Failure> {
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {
             return Err(Failure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
@@ -192,13 +200,21 @@ impl Exchange {
         }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
-            let (kind, feature, request) = request(&ask)?;
+            if let Ask::Consent(consent) = &ask
+                && let Some(value) = consent::beforehand(consent, caller, loaded)
+            {
+                self.answered.insert(key, (Kind::Consent, value));
+                continue;
+            }
+            let (kind, feature, request) = request(&ask, &loaded.plugin.name)?;
             if !caller.supports(feature) {
                 return Err(Failure::PluginFailed(format!(
                     "it has to ask the client for `{feature}`, in which this client takes no part"
                 )));
             }
-            match self.offered.remove(&key).filter(|value| answer(kind, value).is_some()) {
+            // Nobody agrees to what was not shown yet.
+            let offered = self.offered.remove(&key).filter(|_| kind != Kind::Consent);
+            match offered.filter(|value| answer(kind, value).is_some()) {
                 Some(value) => {
                     self.answered.insert(key, (kind, value));
                 }
@@ -300,7 +316,7 @@ impl Exchange {
 }
 
 /// A question as MCP puts it, and the feature of the client that it needs.
-fn request(ask: &Ask) -> Result<(Kind, &'static str, InputRequest), Failure> {
+fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), Failure> {
     let parse = |text: &str| -> Result<Value, Failure> {
         serde_json::from_str(text)
             .map_err(|error| Failure::BrokenPromise(format!("its question is no JSON: {error}")))
@@ -320,6 +336,11 @@ fn request(ask: &Ask) -> Result<(Kind, &'static str, InputRequest), Failure> {
             });
             let request = json!({"method": "elicitation/create", "params": params});
             (Kind::Visit, "elicitation.url", request)
+        }
+        Ask::Consent(consent) => {
+            let params = consent::form(consent, plugin);
+            let request = json!({"method": "elicitation/create", "params": params});
+            (Kind::Consent, "elicitation.form", request)
         }
         Ask::Sample(text) => {
             let request = json!({"method": "sampling/createMessage", "params": parse(text)?});
@@ -353,6 +374,7 @@ fn answer(kind: Kind, value: &Value) -> Option<Answer> {
             Answer::Form(FormAnswer { action, content: content.map(Value::to_string) })
         }
         Kind::Visit => Answer::Visit(action()?),
+        Kind::Consent => Answer::Consent(action()?),
         Kind::Sample => Answer::Sample(value.is_object().then(|| value.to_string())?),
         Kind::Roots => Answer::Roots(roots(value)),
     })

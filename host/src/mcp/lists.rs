@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use portcullis_upstream::{Listing, Object};
+use portcullis_wrap::views;
 use rmcp::RoleServer;
 use rmcp::model::{
     CacheScope, ErrorData, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -179,8 +180,7 @@ impl Server {
         if shown.catalog.others.is_empty() {
             return ListToolsResult::with_all_items(shown.tools.clone());
         }
-        let all = shown.catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
-        let meta = Some(self.whole("tools", all, None, cx));
+        let meta = Some(self.whole("tools", shown.whole.clone(), None, cx));
         ListToolsResult { meta, ..Default::default() }
     }
 
@@ -207,8 +207,15 @@ impl Server {
 
 /// What other servers list, in their order.
 fn others(catalog: &Catalog, which: impl Fn(&Listing) -> &Vec<Object>) -> Vec<Value> {
-    let lists = catalog.others.iter().flat_map(|other| which(&other.listing));
-    lists.map(|object| object.clone().into()).collect()
+    let mut all = Vec::new();
+    for other in &catalog.others {
+        all.extend(which(&other.listing).iter().map(|object| {
+            let mut object = object.clone();
+            views::rewrite_resource(&other.source.name, &mut object);
+            Value::from(object)
+        }));
+    }
+    all
 }
 
 /// A definition by the name that clients know it by.

@@ -29,7 +29,7 @@ pub type Watch = AbortOnDropHandle<()>;
 impl Server {
     /// Tells a client of the era with `initialize` the news, until its session is over.
     pub(super) fn follow(&self, peer: Peer<RoleServer>) {
-        let mut news = self.host.news.subscribe();
+        let mut news = self.host.around.listen();
         let session = Arc::downgrade(&self.session);
         let over = self.session.over.0.clone();
         tokio::spawn(async move {
@@ -66,7 +66,7 @@ impl Server {
 
     /// Tells a client of 2026-07-28 the news that it listens to.
     pub(super) async fn tell(&self, subscription: SubscriptionContext) {
-        let mut news = self.host.news.subscribe();
+        let mut news = self.host.around.listen();
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
             .take(MAX_SUBSCRIPTIONS)
@@ -119,8 +119,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
             tokio::time::sleep(POLL).await;
             let now = version(&host, &uri, &roots).await;
             if now.is_some() && now != known {
-                // No client listens.
-                let _nobody = host.news.send(News::Resource(uri.clone()));
+                host.around.tell(News::Resource(uri.clone()));
             }
             known = now.or(known);
         }

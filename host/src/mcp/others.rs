@@ -1,7 +1,7 @@
 //! What clients ask of other servers: passed on, and recorded like any call.
 
 use portcullis_upstream::{Object, Request};
-use portcullis_wrap::{Answer, Caller as Asker, State};
+use portcullis_wrap::{Answer, Caller as Asker, State, views};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, InputResponses, JsonObject, MetaObject};
 use rmcp::service::RequestContext;
@@ -11,7 +11,7 @@ use super::Server;
 use super::input::Binding;
 use super::requests::internal;
 use super::session::Caller;
-use crate::upstreams::Offered;
+use crate::upstreams::{Offered, Source};
 use portcullis_audit::Verdict;
 
 /// Size of the arguments that are passed on, in bytes.
@@ -103,7 +103,10 @@ impl Server {
         let mut request = Request::new(passed.method, params, &self.session.name.0);
         request.capabilities = json!(caller.capabilities).as_object().cloned();
         let asker = self.asker(&caller, cx);
-        let answer = self.host.wrap.serve(&source.upstream, request, before, &asker).await;
+        let mut answer = self.host.wrap.serve(&source.upstream, request, before, &asker).await;
+        if let Answer::Result(result) = &mut answer {
+            self.seen(result, passed.method, passed.name, source, &caller);
+        }
         let (outcome, size) = match &answer {
             Answer::Result(result) if result["isError"] == true => ("tool-error", size_of(result)),
             Answer::Result(result) => ("done", size_of(result)),
@@ -114,6 +117,30 @@ impl Server {
         };
         ongoing.end(Verdict::Allowed, outcome, size);
         self.told(answer, &binding)
+    }
+
+    /// What is to be done with a result before the client gets it: views have addresses of their own
+    /// here, and plugins may be allowed to see what a tool answered.
+    fn seen(
+        &self,
+        result: &mut Value,
+        method: &str,
+        name: &str,
+        source: &Source,
+        caller: &Caller,
+    ) {
+        if method == "resources/read" {
+            let contents = result["contents"].as_array_mut().into_iter().flatten();
+            for content in contents.filter_map(Value::as_object_mut) {
+                views::rewrite_resource(&source.name, content);
+            }
+        } else if method == "tools/call"
+            && result["isError"] != true
+            && let Some(structured) = result.get("structuredContent")
+        {
+            let structured = || structured.to_string();
+            self.host.around.keep_result(caller.principal.clone(), name, structured);
+        }
     }
 
     /// An answer as the client gets it.

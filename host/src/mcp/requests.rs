@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
+use portcullis_wrap::views;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -101,10 +102,17 @@ impl Server {
             responses: params.input_responses,
         };
         match self.serve(asked, cx).await {
-            Ok(Served::Answer(Answer::Tool(result))) => convert::result(result).map_or_else(
-                |why| answer(&Failure::BrokenPromise(why)),
-                |result| Ok(result.into()),
-            ),
+            Ok(Served::Answer(Answer::Tool(result))) => {
+                if let Some(structured) = result.structured.as_ref().filter(|_| !result.is_error) {
+                    let principal = super::session::Caller::of(cx).principal;
+                    let structured = || structured.clone();
+                    self.host.around.keep_result(principal, &params.name, structured);
+                }
+                convert::result(result).map_or_else(
+                    |why| answer(&Failure::BrokenPromise(why)),
+                    |result| Ok(result.into()),
+                )
+            }
             Ok(Served::Answer(_)) => Err(internal("a tool's answer is of another kind".into())),
             Ok(Served::Questions(questions)) => Ok(questions.into()),
             Ok(Served::Task(task)) => Ok(task.into()),
@@ -188,8 +196,9 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let own = views::inward(&other.source.name, &params.uri);
         let mut passed = Object::new();
-        passed.insert("uri".into(), params.uri.as_str().into());
+        passed.insert("uri".into(), own.as_deref().unwrap_or(&params.uri).into());
         let passed = Passed {
             other,
             method: "resources/read",

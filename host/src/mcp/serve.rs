@@ -105,7 +105,7 @@ impl Server {
         let mut at_once = false;
         loop {
             let (mut context, least) = caller.context(&self.session, &exchange);
-            context.news = Some(self.host.news.clone());
+            self.host.surround(&mut context, loaded);
             context.background = at_once;
             let call = Call {
                 request: exchange.request.clone(),
@@ -117,7 +117,7 @@ impl Server {
             };
             match session::run(loaded, call, least, &self.host.shutdown, &caller, cx).await? {
                 Answer::NeedInput(need) => {
-                    let asks = exchange.ask(need, &caller)?;
+                    let asks = exchange.ask(need, &caller, loaded)?;
                     if caller.modern && !asks.is_empty() {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);

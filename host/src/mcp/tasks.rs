@@ -66,7 +66,7 @@ impl Work {
                     return result.or_else(told);
                 }
                 Ok(Answer::NeedInput(need)) => {
-                    let asks = match self.exchange.ask(need, &self.caller) {
+                    let asks = match self.exchange.ask(need, &self.caller, &self.loaded) {
                         Ok(asks) => asks,
                         Err(failure) => return told(failure),
                     };
@@ -93,7 +93,7 @@ impl Work {
         let (notices, mut told) = unbounded_channel();
         context.background = true;
         context.notices = Some(notices);
-        context.news = Some(server.host.news.clone());
+        server.host.surround(&mut context, &self.loaded);
         let cancel = CancellationToken::new();
         let call = Call {
             request: self.exchange.request.clone(),

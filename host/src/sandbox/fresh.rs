@@ -8,11 +8,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Instance;
 use wasmtime::{Store, UpdateDeadline};
 
-use super::limiter::LimitHit;
 use super::offer::Offer;
-use super::state::{Output, Parts, Places, State};
+use super::state::{Parts, Places, State};
 use crate::gate::Gate;
-use portcullis_engine::{Engine, Limits};
+use portcullis_engine::{Engine, LimitHit, Limits, Output};
 
 /// An instance that has served nobody.
 pub struct Fresh {

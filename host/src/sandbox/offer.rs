@@ -7,8 +7,8 @@ use super::plain;
 use super::state::{Request, State};
 use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{
-    Completion, Manifest, Page, PromptOutcome, ReadOutcome, Subject, ToolOutcome, completions,
-    manifest, prompts, resources, tools,
+    Completion, Dressing, Manifest, Page, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
+    completions, jobs, manifest, prompts, resources, tools, views,
 };
 
 /// One of the contract's interfaces that a plugin can export.
@@ -25,11 +25,22 @@ pub enum Feature {
     Prompts,
     /// Completions.
     Completions,
+    /// Views for tools.
+    Views,
+    /// Jobs for later.
+    Jobs,
 }
 
 impl Feature {
-    const ALL: [Self; 5] =
-        [Self::Manifest, Self::Tools, Self::Resources, Self::Prompts, Self::Completions];
+    const ALL: [Self; 7] = [
+        Self::Manifest,
+        Self::Tools,
+        Self::Resources,
+        Self::Prompts,
+        Self::Completions,
+        Self::Views,
+        Self::Jobs,
+    ];
 
     fn interface(self) -> &'static str {
         match self {
@@ -38,6 +49,8 @@ impl Feature {
             Self::Resources => "portcullis:plugin/resources@0.1.0",
             Self::Prompts => "portcullis:plugin/prompts@0.1.0",
             Self::Completions => "portcullis:plugin/completions@0.1.0",
+            Self::Views => "portcullis:plugin/views@0.1.0",
+            Self::Jobs => "portcullis:plugin/jobs@0.1.0",
         }
     }
 
@@ -83,6 +96,10 @@ pub enum Work {
         /// The arguments before it.
         context: Vec<(String, String)>,
     },
+    /// Which tools have which views.
+    Views,
+    /// What it put off.
+    Job(Vec<u8>),
 }
 
 /// What it answered.
@@ -100,6 +117,10 @@ pub enum Outcome {
     Prompt(PromptOutcome),
     /// To [`Work::Completion`].
     Completion(Completion),
+    /// To [`Work::Views`].
+    Views(Vec<Dressing>),
+    /// To [`Work::Job`].
+    Job,
 }
 
 /// A linked component, and where its exports are.
@@ -111,6 +132,8 @@ pub struct Offer {
     resources: Option<resources::GuestIndices>,
     prompts: Option<prompts::GuestIndices>,
     completions: Option<completions::GuestIndices>,
+    views: Option<views::GuestIndices>,
+    jobs: Option<jobs::GuestIndices>,
 }
 
 impl Offer {
@@ -134,6 +157,8 @@ impl Offer {
             completions: has(Feature::Completions)
                 .then(|| completions::GuestIndices::new(&pre))
                 .transpose()?,
+            views: has(Feature::Views).then(|| views::GuestIndices::new(&pre)).transpose()?,
+            jobs: has(Feature::Jobs).then(|| jobs::GuestIndices::new(&pre)).transpose()?,
             pre,
         })
     }
@@ -204,6 +229,16 @@ impl Offer {
                     .call_complete(store, request, &subject, &argument, &value, &context)
                     .await?
                     .map(Outcome::Completion)
+            }
+            Work::Views => {
+                let Some(views) = &self.views else { bail!("it exports no views") };
+                let views = views.load(&mut *store, one)?;
+                views.call_dress(store, request).await?.map(Outcome::Views)
+            }
+            Work::Job(job) => {
+                let Some(jobs) = &self.jobs else { bail!("it exports no jobs") };
+                let jobs = jobs.load(&mut *store, one)?;
+                jobs.call_run(store, request, &job).await?.map(|()| Outcome::Job)
             }
         })
     }

@@ -28,6 +28,7 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
         input_schema: function.input.to_string(),
         output_schema: function.output.map(|schema| schema.to_string()),
         paths: Vec::new(),
+        needs: Vec::new(),
         hints: ToolHints { read_only: None, destructive: None, idempotent: None, open_world: None },
         icons: Vec::new(),
         extra: None,

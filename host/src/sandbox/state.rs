@@ -9,21 +9,22 @@ use std::time::{Duration, Instant};
 use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 use portcullis_files::{Files, FilesData, FilesView, Preopen, Quota};
-use tokio::sync::broadcast::Sender;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::limiter::Limiter;
-pub use super::output::Output;
-use crate::bindings::portcullis::plugin::{cache, process, request, settings, store};
+use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
+use super::around::{Around, News};
 use crate::bindings::types::Answer;
 use crate::capabilities::http::Http;
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Gate;
-use portcullis_engine::{Limits, size};
+use portcullis_engine::{Limiter, Limits, Output, size};
+
+/// Bytes that a plugin may leave for a job.
+const MAX_JOB: usize = 32 * 1024;
 
 /// Where the durable and the derived data of one plugin are.
 #[derive(Clone)]
@@ -59,15 +60,6 @@ pub enum Notice {
     },
 }
 
-/// What clients beside the caller may want to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
-    /// A resource has changed.
-    Resource(String),
-    /// A list has changed.
-    List(request::ListKind),
-}
-
 /// What a guest can learn of the call it serves.
 #[derive(Clone, Default)]
 pub struct Context {
@@ -89,8 +81,10 @@ pub struct Context {
     pub background: bool,
     /// Where progress and log records go, if the client wants any.
     pub notices: Option<UnboundedSender<Notice>>,
-    /// Where the news for all clients goes.
-    pub news: Option<Sender<News>>,
+    /// What lies around all calls.
+    pub around: Option<Arc<Around>>,
+    /// Whether the plugin can be called later.
+    pub has_jobs: bool,
 }
 
 /// The store data of one instance.
@@ -174,12 +168,11 @@ impl State {
 
     /// Tells all clients, as long as this call has not told them too much.
     fn announce(&mut self, news: News) {
-        if let Some(to) = &self.call.news
+        if let Some(around) = &self.call.around
             && let Some(left) = self.notices_left.checked_sub(1)
         {
             self.notices_left = left;
-            // No client listens.
-            let _nobody = to.send(news);
+            around.tell(news);
         }
     }
 
@@ -245,7 +238,8 @@ pub fn link(linker: &mut Linker<State>, grants: &Grants) -> Result<()> {
             Capability::Process => process::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Store => store::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Cache => cache::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
-            Capability::Client => {}
+            Capability::Catalog => catalog::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
+            Capability::Client | Capability::Actions => {}
         }
     }
     Ok(())
@@ -338,6 +332,13 @@ impl request::HostRequest for State {
     async fn list_changed(&mut self, _: This, kind: request::ListKind) -> Result<()> {
         self.announce(News::List(kind));
         Ok(())
+    }
+
+    async fn later(&mut self, _: This, job: Vec<u8>) -> Result<bool> {
+        let Some(around) = self.call.around.as_ref().filter(|_| self.call.has_jobs) else {
+            return Ok(false);
+        };
+        Ok(job.len() <= MAX_JOB && around.later(self.gate.trail().plugin(), job))
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

@@ -9,6 +9,7 @@
 mod client;
 mod lock;
 mod parked;
+pub mod views;
 
 use std::time::Duration;
 

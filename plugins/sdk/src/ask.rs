@@ -2,7 +2,8 @@
 
 use crate::{
     bindings::portcullis::plugin::types::{
-        Action, Answer, Ask as Asked, Form as AskedForm, Visit as AskedVisit,
+        Action, Answer, Ask as Asked, Consent as AskedConsent, Form as AskedForm,
+        Visit as AskedVisit,
     },
     failure::Failure,
     request::Request,
@@ -47,6 +48,25 @@ pub fn visit(key: impl Into<String>, message: impl Into<String>, url: impl Into<
     Visit { key: key.into(), message: message.into(), url: url.into() }
 }
 
+/// Has the host ask the user to agree to something that should not happen unasked: `deed` in words that
+/// follow "wants to", such as "run a console command", and the `subject` that it is done to. `kind` is
+/// a short name, by which the operator may agree beforehand. The words around these are the host's.
+///
+/// Where the user does not agree, or cannot be asked, the call fails and the model is told. To be put
+/// before anything is done.
+pub fn consent(
+    kind: impl Into<String>,
+    deed: impl Into<String>,
+    subject: impl Into<String>,
+) -> Consent {
+    Consent(AskedConsent {
+        kind: kind.into(),
+        deed: deed.into(),
+        subject: subject.into(),
+        overwrites: None,
+    })
+}
+
 /// Asks the client's model. `params` are those of `sampling/createMessage`; the answer is its
 /// result.
 pub fn sample(key: impl Into<String>, params: Value) -> Sample {
@@ -77,6 +97,23 @@ pub struct Visit {
     key: String,
     message: String,
     url: String,
+}
+
+/// See [`consent`].
+#[derive(Clone, Debug)]
+pub struct Consent(AskedConsent);
+
+impl Consent {
+    /// Says what would be lost or overwritten by it.
+    pub fn overwriting(mut self, what: impl Into<String>) -> Self {
+        self.0.overwrites = Some(what.into());
+        self
+    }
+
+    /// One question for each kind and subject: agreement to one is none to another.
+    pub(crate) fn key(&self) -> String {
+        format!("consent {} {}", self.0.kind, self.0.subject)
+    }
 }
 
 /// See [`sample`].
@@ -151,9 +188,13 @@ impl<T: FormFields> Ask for FormOrDeclined<T> {
                 Action::Decline => Answered::Declined,
                 Action::Cancel => Answered::Cancelled,
             })),
-            Some(Answer::Visit(_) | Answer::Sample(_) | Answer::Roots(_) | Answer::Other(_)) => {
-                Err(wrong_kind(&key))
-            }
+            Some(
+                Answer::Visit(_)
+                | Answer::Consent(_)
+                | Answer::Sample(_)
+                | Answer::Roots(_)
+                | Answer::Other(_),
+            ) => Err(wrong_kind(&key)),
         }
     }
 }
@@ -194,9 +235,43 @@ impl Ask for Visit {
             Some(Answer::Visit(Action::Accept)) => Ok(Some(())),
             Some(Answer::Visit(Action::Decline)) => Err(refused(&key, "declined")),
             Some(Answer::Visit(Action::Cancel)) => Err(refused(&key, "cancelled")),
-            Some(Answer::Form(_) | Answer::Sample(_) | Answer::Roots(_) | Answer::Other(_)) => {
-                Err(wrong_kind(&key))
+            Some(
+                Answer::Form(_)
+                | Answer::Consent(_)
+                | Answer::Sample(_)
+                | Answer::Roots(_)
+                | Answer::Other(_),
+            ) => Err(wrong_kind(&key)),
+        }
+    }
+}
+
+impl Ask for Consent {
+    type Answer = ();
+
+    fn answer(
+        self,
+        request: &Request<'_>,
+        missing: &mut Vec<(String, Asked)>,
+    ) -> Result<Option<()>, Failure> {
+        let key = self.key();
+        match request.answer_to(&key) {
+            None => {
+                missing.push((key, Asked::Consent(self.0)));
+                Ok(None)
             }
+            Some(Answer::Consent(Action::Accept)) => Ok(Some(())),
+            Some(Answer::Consent(Action::Decline | Action::Cancel)) => Err(Failure::new(format!(
+                "nothing was done: it was not agreed to {} ({})",
+                self.0.deed, self.0.subject
+            ))),
+            Some(
+                Answer::Form(_)
+                | Answer::Visit(_)
+                | Answer::Sample(_)
+                | Answer::Roots(_)
+                | Answer::Other(_),
+            ) => Err(wrong_kind(&key)),
         }
     }
 }
@@ -215,9 +290,13 @@ impl Ask for Sample {
                 Ok(None)
             }
             Some(Answer::Sample(json)) => read(&self.key, Some(&json)).map(Some),
-            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Roots(_) | Answer::Other(_)) => {
-                Err(wrong_kind(&self.key))
-            }
+            Some(
+                Answer::Form(_)
+                | Answer::Visit(_)
+                | Answer::Consent(_)
+                | Answer::Roots(_)
+                | Answer::Other(_),
+            ) => Err(wrong_kind(&self.key)),
         }
     }
 }
@@ -236,9 +315,13 @@ impl Ask for Roots {
                 Ok(None)
             }
             Some(Answer::Roots(roots)) => Ok(Some(roots)),
-            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Sample(_) | Answer::Other(_)) => {
-                Err(wrong_kind(&self.key))
-            }
+            Some(
+                Answer::Form(_)
+                | Answer::Visit(_)
+                | Answer::Consent(_)
+                | Answer::Sample(_)
+                | Answer::Other(_),
+            ) => Err(wrong_kind(&self.key)),
         }
     }
 }
@@ -257,9 +340,13 @@ impl Ask for Other {
                 Ok(None)
             }
             Some(Answer::Other(json)) => read(&self.key, Some(&json)).map(Some),
-            Some(Answer::Form(_) | Answer::Visit(_) | Answer::Sample(_) | Answer::Roots(_)) => {
-                Err(wrong_kind(&self.key))
-            }
+            Some(
+                Answer::Form(_)
+                | Answer::Visit(_)
+                | Answer::Consent(_)
+                | Answer::Sample(_)
+                | Answer::Roots(_),
+            ) => Err(wrong_kind(&self.key)),
         }
     }
 }
@@ -401,5 +488,20 @@ mod tests {
         let wrong = rehearsal.request().ask(roots("page"));
         assert!(wrong.expect_err("it is wrong").to_string().contains("two different"));
         assert_eq!(rehearsal.request().ask(visit("page", "Sign in", "https://a.example")), Ok(()));
+    }
+
+    #[test]
+    fn consent_is_given_to_one_deed() {
+        let deed = |subject: &str| consent("console", "run a console command", subject);
+        let rehearsal = Rehearsal::new().agreed("console", "stat fps").refused("console", "quit");
+        assert_eq!(rehearsal.request().ask(deed("stat fps")), Ok(()));
+        let refused = rehearsal.request().ask(deed("quit")).expect_err("it was refused");
+        assert!(refused.to_string().contains("run a console command (quit)"), "{refused}");
+        let asks = asked(rehearsal.request().ask(deed("r.X 1").overwriting("the value 0")));
+        let [(_, Asked::Consent(asked))] = asks.as_slice() else { panic!("{asks:?}") };
+        assert_eq!(
+            (asked.subject.as_str(), asked.overwrites.as_deref()),
+            ("r.X 1", Some("the value 0"))
+        );
     }
 }

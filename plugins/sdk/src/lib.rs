@@ -52,8 +52,8 @@ pub mod store;
 mod tool;
 
 pub use ask::{
-    Answered, Ask, Form, FormFields, FormOrDeclined, Other, Root, Roots, Sample, Visit, form,
-    other, roots, sample, visit,
+    Answered, Ask, Consent, Form, FormFields, FormOrDeclined, Other, Root, Roots, Sample, Visit,
+    consent, form, other, roots, sample, visit,
 };
 pub use failure::{Failure, OrFail};
 pub use manifest::Want;
@@ -78,7 +78,7 @@ pub mod content {
 
 /// What [`Failure::NeedInput`] carries, as the contract has it.
 pub mod asked {
-    pub use crate::bindings::portcullis::plugin::types::{Ask, Form, Visit};
+    pub use crate::bindings::portcullis::plugin::types::{Ask, Consent, Form, Visit};
 }
 
 /// Everything most plugins need: `use portcullis_plugin::prelude::*;`.
@@ -87,8 +87,9 @@ pub mod prelude {
     pub use crate::http;
     pub use crate::{
         Arguments, Contents, Failure, Hints, IntoReply, Json, Level, Listing, Messages, OrFail,
-        Prompt, Reply, Request, Resource, Resources, Template, Tool, Want, arguments, cache, data,
-        form, plugin, process, roots, sample, serde_json::json, settings, store, visit,
+        Prompt, Reply, Request, Resource, Resources, Template, Tool, Want, arguments, cache,
+        consent, data, form, plugin, process, roots, sample, serde_json::json, settings, store,
+        visit,
     };
 }
 

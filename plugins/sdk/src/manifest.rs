@@ -137,7 +137,7 @@ impl Want {
         Self::new("settings", name, "", reason)
     }
 
-    /// To ask the connected client: `"elicitation"`, `"sampling"` or `"roots"`.
+    /// To ask the connected client: `"elicitation"`, `"sampling"`, `"roots"` or `"consent"`.
     pub fn client(feature: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("client", feature, "", reason)
     }
@@ -161,6 +161,18 @@ impl Want {
     /// A command, by the operator's name for it.
     pub fn process(command: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("process", command, "", reason)
+    }
+
+    /// To take part in what its tools that need this action do: see [`Tool::NEEDS`]. Without the grant,
+    /// those tools do not exist.
+    pub fn action(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new("actions", name, "", reason)
+    }
+
+    /// To see the tools of all plugins and other servers (`"tools"`), or the last answers of those tools
+    /// (`"results"`).
+    pub fn catalog(part: &str, reason: impl Into<String>) -> Self {
+        Self::new("catalog", part, "", reason)
     }
 
     /// The plugin does without when it is not granted.
@@ -228,6 +240,7 @@ fn describe_tool<T: Tool>() -> wit::Tool {
         input_schema: input.to_string(),
         output_schema: T::output_schema().map(|schema| schema.to_string()),
         paths: T::PATHS.iter().map(Into::into).collect(),
+        needs: T::NEEDS.iter().map(|&action| action.to_owned()).collect(),
         hints: T::HINTS.into(),
         icons: T::icons(),
         extra: T::extra().map(|extra| extra.to_string()),

@@ -70,6 +70,7 @@ pub struct Rehearsal {
     logged: RefCell<Vec<(Level, Value)>>,
     updated: RefCell<Vec<String>>,
     changed: RefCell<Vec<ListKind>>,
+    jobs: RefCell<Vec<Vec<u8>>>,
     world: Rc<World>,
 }
 
@@ -106,6 +107,16 @@ impl Rehearsal {
     /// The user agrees to visit the page.
     pub fn visited(self, key: &str) -> Self {
         self.answer(key, Answer::Visit(Action::Accept))
+    }
+
+    /// The user agrees to a deed of that kind, done to that subject.
+    pub fn agreed(self, kind: &str, subject: &str) -> Self {
+        self.answer(&crate::consent(kind, "", subject).key(), Answer::Consent(Action::Accept))
+    }
+
+    /// The user does not agree to it.
+    pub fn refused(self, kind: &str, subject: &str) -> Self {
+        self.answer(&crate::consent(kind, "", subject).key(), Answer::Consent(Action::Decline))
     }
 
     /// The client's model answers with a `CreateMessageResult`.
@@ -231,6 +242,11 @@ impl Rehearsal {
         self.changed.borrow().clone()
     }
 
+    /// The jobs that were left for later.
+    pub fn jobs(&self) -> Vec<Vec<u8>> {
+        self.jobs.borrow().clone()
+    }
+
     /// What was sent to the web.
     #[cfg(feature = "http")]
     pub fn sent(&self) -> Vec<Sent> {
@@ -290,6 +306,14 @@ impl Source<'_> {
 
     pub fn list_changed(self, kind: ListKind) {
         self.0.changed.borrow_mut().push(kind);
+    }
+
+    pub fn later(self, job: &[u8]) -> bool {
+        let mut jobs = self.0.jobs.borrow_mut();
+        if !jobs.iter().any(|waiting| waiting == job) {
+            jobs.push(job.to_owned());
+        }
+        true
     }
 
     pub fn remaining(self) -> Option<u64> {

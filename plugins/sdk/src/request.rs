@@ -107,6 +107,12 @@ impl<'call> Request<'call> {
         from!(self, source => source.list_changed(kind));
     }
 
+    /// Has the plugin's [`Jobs`](crate::Jobs) run with this once there is time, whatever becomes of this
+    /// request. False where the plugin has none, or too many are waiting.
+    pub fn later(&self, job: &[u8]) -> bool {
+        from!(self, source => source.later(job))
+    }
+
     /// True once the caller has cancelled or the deadline is near: return soon.
     pub fn cancelled(&self) -> bool {
         from!(self, source => source.cancelled())

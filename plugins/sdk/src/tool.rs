@@ -1,7 +1,7 @@
 //! A tool: arguments that can be called.
 
 use crate::{
-    bindings::exports::portcullis::plugin::manifest::ToolHints, content::Icon, failure::Failure,
+    bindings::portcullis::plugin::types::ToolHints, content::Icon, failure::Failure,
     reply::IntoReply, request::Request,
 };
 use schemars::JsonSchema;
@@ -18,6 +18,8 @@ pub trait Tool: Arguments {
     const TITLE: Option<&'static str> = None;
     /// What a client may assume of it before it asks the user.
     const HINTS: Hints = Hints::new();
+    /// What it does that the operator has to grant by name: see [`Want::action`](crate::Want::action).
+    const NEEDS: &'static [&'static str] = &[];
 
     /// What it answers: a `String`, a [`Json`](crate::Json), or a [`Reply`](crate::Reply) of any
     /// content.

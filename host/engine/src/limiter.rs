@@ -4,7 +4,7 @@ use std::fmt;
 
 use wasmtime::{ResourceLimiter, Result};
 
-use portcullis_engine::{Limits, size};
+use crate::{Limits, size};
 
 /// Counts what the instances of one store hold, all of them together.
 pub struct Limiter {

@@ -1,0 +1,130 @@
+//! The capability `catalog`: the tools of every plugin and other server, for plugins that dress them.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::bindings::portcullis::plugin::catalog::{self, Entry};
+use crate::capabilities::{Capability, Grants, Named};
+use crate::gate::Ask;
+use crate::sandbox::State;
+
+/// A part of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// What the tools are: names, descriptions, schemas.
+    Tools,
+    /// What they last answered to the caller.
+    Results,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tools => "tools",
+            Self::Results => "results",
+        })
+    }
+}
+
+/// Which parts are granted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogGrant {
+    read: Named<Part>,
+}
+
+impl CatalogGrant {
+    /// Whether the last answers are granted.
+    pub fn has_results(&self) -> bool {
+        self.read.contains(&Part::Results)
+    }
+}
+
+impl fmt::Display for CatalogGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "see of all plugins: {}", self.read)
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(super) fn want(sum: &mut Option<CatalogGrant>, target: &str) -> Result<(), String> {
+    let part = [Part::Tools, Part::Results].into_iter().find(|part| part.to_string() == target);
+    let part = part.ok_or("of the catalog there are tools and results")?;
+    let read = Named::add(sum.take().map(|sum| sum.read), part);
+    *sum = Some(CatalogGrant { read });
+    Ok(())
+}
+
+/// To see a part of the catalog.
+#[derive(Debug)]
+pub struct CatalogAsk(Part);
+
+impl Ask for CatalogAsk {
+    type Grant = CatalogGrant;
+    const CAPABILITY: Capability = Capability::Catalog;
+
+    fn grant(grants: &Grants) -> Option<&CatalogGrant> {
+        grants.catalog.as_ref()
+    }
+
+    fn is_within(&self, grant: &CatalogGrant) -> bool {
+        grant.read.contains(&self.0)
+    }
+
+    fn subject(&self) -> String {
+        match self.0 {
+            Part::Tools => "see the tools of all plugins".into(),
+            Part::Results => "see the last answers of all tools".into(),
+        }
+    }
+
+    fn remedy(&self) -> String {
+        format!("read = [\"{}\"]", self.0)
+    }
+}
+
+impl State {
+    /// The tools, where they may be seen.
+    fn seen(&self) -> Vec<Entry> {
+        let Some(around) = &self.call.around else { return Vec::new() };
+        if self.gate.pass(CatalogAsk(Part::Tools)).is_err() {
+            return Vec::new();
+        }
+        let plugin = self.gate.trail().plugin();
+        let seen = around.tools();
+        let mine = |entry: &Entry| Entry { of_this_plugin: entry.source == *plugin, ..entry.clone() };
+        seen.iter().map(mine).collect()
+    }
+}
+
+impl catalog::Host for State {
+    async fn tools(&mut self) -> wasmtime::Result<Vec<Entry>> {
+        Ok(self.seen())
+    }
+
+    async fn tool(&mut self, name: String) -> wasmtime::Result<Option<Entry>> {
+        Ok(self.seen().into_iter().find(|entry| entry.name == name))
+    }
+
+    async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
+        let Some(around) = &self.call.around else { return Ok(None) };
+        if self.gate.pass(CatalogAsk(Part::Results)).is_err() {
+            return Ok(None);
+        }
+        Ok(around.result(self.call.principal.clone(), &name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_not_part_of_tools() {
+        let grant: CatalogGrant = toml::from_str("read = [\"tools\"]").unwrap();
+        assert!(CatalogAsk(Part::Tools).is_within(&grant));
+        assert!(!CatalogAsk(Part::Results).is_within(&grant) && !grant.has_results());
+    }
+}
