@@ -18,3 +18,4 @@ mod protocol;
 mod secrets;
 mod support;
 mod upstreams;
+mod views;

@@ -1,0 +1,64 @@
+//! Views for tools, and what plugins do later.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Era};
+use crate::support::home::Home;
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.dresser.grants]\n\
+                      catalog.read = [\"tools\"]\ncache.bytes = 10_000\n\
+                      [plugins.deeds.grants.actions]\nallow = [\"erase\", \"burn\"]\n";
+
+fn tools(client: &mut Client) -> Vec<Value> {
+    let asked = client.request("tools/list", json!({}));
+    client.reply(asked)["result"]["tools"].as_array().expect("a list").clone()
+}
+
+/// The `_meta` of a tool, or nothing where it is not listed.
+fn meta(tools: &[Value], name: &str) -> Option<Value> {
+    Some(tools.iter().find(|tool| tool["name"] == name)?["_meta"].clone())
+}
+
+#[test]
+fn tools_of_all_plugins_are_dressed() {
+    let home = Home::with(&["dresser", "deeds"], CONFIG);
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        let tools = tools(&mut client);
+        let view = |name: &str, who: Value| {
+            let address = format!("ui://dresser/{name}/0.html");
+            json!({"ui": {"resourceUri": address, "visibility": who}, "ui/resourceUri": address})
+        };
+        assert_eq!(meta(&tools, "sum"), Some(view("sum", json!(["model", "app"]))));
+        assert_eq!(meta(&tools, "erase"), Some(view("erase", json!(["model"]))));
+        assert_eq!(meta(&tools, "burn"), Some(json!({"ui": {"visibility": ["model"]}})));
+        assert_eq!(meta(&tools, "look"), None, "neither models nor views may call it");
+    }
+}
+
+#[test]
+fn a_job_is_done_later_and_changes_what_is_listed() {
+    let home = Home::with(&["dresser"], CONFIG);
+    let mut client = Client::start(&home, Era::Legacy);
+    assert_eq!(meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"], "ui://dresser/sum/0.html");
+    // The first fails, which nobody but the log learns of.
+    let said = client.text("put_off", json!({"jobs": 2}));
+    assert_eq!(said, "2 will be done; a huge one: false");
+    let deadline = Instant::now() + PATIENCE;
+    while meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"] != "ui://dresser/sum/1.html" {
+        assert!(Instant::now() < deadline, "the job should be done");
+    }
+    assert!(client.events.iter().any(|event| format!("{event:?}").contains("tools/list_changed")));
+}
+
+#[test]
+fn jobs_do_not_pile_up() {
+    let home = Home::with(&["dresser"], CONFIG);
+    let mut client = Client::start(&home, Era::Legacy);
+    let said = client.text("put_off", json!({"jobs": 5_000}));
+    let taken: u32 = said.split_once(' ').expect("a number").0.parse().expect("a number");
+    assert!((32..5_000).contains(&taken), "{said}");
+}
