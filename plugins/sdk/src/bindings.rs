@@ -37,8 +37,12 @@ feature!(with_tools, "with-tools", "export_tools");
 feature!(with_resources, "with-resources", "export_resources");
 feature!(with_prompts, "with-prompts", "export_prompts");
 feature!(with_completions, "with-completions", "export_completions");
+feature!(with_views, "with-views", "export_views");
+feature!(with_jobs, "with-jobs", "export_jobs");
 
 pub use self::with_completions::exports::portcullis::plugin::completions;
+pub use self::with_jobs::exports::portcullis::plugin::jobs;
 pub use self::with_prompts::exports::portcullis::plugin::prompts;
 pub use self::with_resources::exports::portcullis::plugin::resources;
 pub use self::with_tools::exports::portcullis::plugin::tools;
+pub use self::with_views::exports::portcullis::plugin::views;

@@ -4,7 +4,7 @@
 use crate::bindings::portcullis::plugin::cache as host;
 #[cfg(not(target_family = "wasm"))]
 use crate::rehearsal::cache as host;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// What is kept under that key, if it still is.
 pub fn get(key: &str) -> Option<Vec<u8>> {
@@ -39,7 +39,7 @@ pub fn get_or_make<E>(
     if let Some(value) = get(key) {
         return Ok(value);
     }
-    let _claim = host::Claim::take(key);
+    let _claim = claim(key);
     // Made since we looked, or by the one we waited for. If that one failed we make it without a
     // claim: better twice than never.
     if let Some(value) = get(key) {
@@ -48,6 +48,25 @@ pub fn get_or_make<E>(
     let value = make()?;
     set(key, &value, ttl);
     Ok(value)
+}
+
+/// The right to make what is kept under that key, once nobody else has it; until then this waits. `None`:
+/// somebody else has made it, so [`get`] it.
+///
+/// A key under which nothing is ever kept makes it a lock: one call at a time holds the claim.
+pub fn claim(key: &str) -> Option<Claim> {
+    host::Claim::take(key).map(|held| Claim { _held: held })
+}
+
+/// Held until it is dropped.
+pub struct Claim {
+    _held: host::Claim,
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Claim")
+    }
 }
 
 /// 0 means for ever, so the shortest time is 1.

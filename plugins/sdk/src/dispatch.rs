@@ -3,6 +3,7 @@
 use crate::{
     bindings::{
         completions::{Completion, Guest as Completes, Subject},
+        jobs::Guest as HasJobs,
         portcullis::plugin::{
             request::Request as HostRequest,
             types::{Error, Need},
@@ -10,14 +11,17 @@ use crate::{
         prompts::{Guest as HasPrompts, PromptOutcome},
         resources::{Guest as HasResources, Page, ReadOutcome},
         tools::{Guest as HasTools, ToolOutcome},
+        views::{Dressing, Guest as HasViews},
     },
     failure::{Failure, INVALID_PARAMS},
+    job::Jobs,
     manifest::Plugin,
     prompt::Prompt,
     reply::{IntoReply, Reply},
     request::Request,
     resource::Resources,
     tool::{Arguments, Tool},
+    view::Views,
 };
 use serde_json::{Map, Value};
 
@@ -80,6 +84,18 @@ impl<P: Plugin> Completes for P {
         };
         let total = u32::try_from(values.len()).ok();
         Ok(Completion { values, total, has_more: false })
+    }
+}
+
+impl<P: Plugin> HasViews for P {
+    fn dress(request: &HostRequest) -> Result<Vec<Dressing>, Error> {
+        P::Views::dress(&Request::from_host(request)).map_err(plain)
+    }
+}
+
+impl<P: Plugin> HasJobs for P {
+    fn run(request: &HostRequest, job: Vec<u8>) -> Result<(), Error> {
+        P::Jobs::run(&Request::from_host(request), &job).map_err(plain)
     }
 }
 
@@ -267,6 +283,8 @@ mod tests {
         const TOOLS: &'static [Entry] = &[Entry::of::<Do>()];
         const PROMPTS: &'static [PromptEntry] = &[];
         type Resources = ();
+        type Views = ();
+        type Jobs = ();
 
         fn about() -> About {
             unreachable!("nobody asks")

@@ -34,10 +34,12 @@ extern crate self as portcullis_plugin;
 mod ask;
 mod bindings;
 pub mod cache;
+pub mod catalog;
 mod dispatch;
 mod failure;
 #[cfg(feature = "http")]
 pub mod http;
+mod job;
 mod manifest;
 pub mod process;
 mod prompt;
@@ -50,12 +52,14 @@ mod schema;
 pub mod settings;
 pub mod store;
 mod tool;
+mod view;
 
 pub use ask::{
     Answered, Ask, Consent, Form, FormFields, FormOrDeclined, Other, Root, Roots, Sample, Visit,
     consent, form, other, roots, sample, visit,
 };
 pub use failure::{Failure, OrFail};
+pub use job::Jobs;
 pub use manifest::Want;
 pub use portcullis_plugin_macros::{arguments, data, plugin};
 pub use prompt::{Messages, Prompt};
@@ -63,6 +67,7 @@ pub use reply::{IntoReply, Json, Reply};
 pub use request::{Level, ListKind, Request};
 pub use resource::{Contents, Listing, Resource, Resources, Scope, Template};
 pub use tool::{Arguments, Hints, PathAccess, PathArgument, PathKind, Tool};
+pub use view::{Dressing, Views};
 
 pub use schemars;
 pub use serde;
@@ -86,10 +91,10 @@ pub mod prelude {
     #[cfg(feature = "http")]
     pub use crate::http;
     pub use crate::{
-        Arguments, Contents, Failure, Hints, IntoReply, Json, Level, Listing, Messages, OrFail,
-        Prompt, Reply, Request, Resource, Resources, Template, Tool, Want, arguments, cache,
-        consent, data, form, plugin, process, roots, sample, serde_json::json, settings, store,
-        visit,
+        Arguments, Contents, Dressing, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind,
+        Listing, Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool,
+        Views, Want, arguments, cache, catalog, consent, data, form, plugin, process, roots,
+        sample, serde_json::json, settings, store, visit,
     };
 }
 
@@ -100,9 +105,11 @@ pub mod export {
         bindings::{
             export_manifest, exports,
             with_completions::{self, export_completions},
+            with_jobs::{self, export_jobs},
             with_prompts::{self, export_prompts},
             with_resources::{self, export_resources},
             with_tools::{self, export_tools},
+            with_views::{self, export_views},
         },
         manifest::{About, Entry, Plugin, PromptEntry, check_distinct, check_name, unless_empty},
     };

@@ -8,11 +8,13 @@ use crate::{
         tools::ToolOutcome,
     },
     dispatch,
+    job::Jobs,
     prompt::{self, Prompt},
     request::Request,
     resource::{Resource, Resources, Template},
     schema,
     tool::{PathAccess, PathArgument, Tool},
+    view::Views,
 };
 
 /// What [`plugin!`](crate::plugin) is told, apart from the tools.
@@ -42,6 +44,10 @@ pub trait Plugin {
     const PROMPTS: &'static [PromptEntry];
     /// What it offers to read.
     type Resources: Resources;
+    /// What it has to say of the tools of all plugins.
+    type Views: Views;
+    /// What it does when nobody waits.
+    type Jobs: Jobs;
     /// What it says of itself.
     fn about() -> About;
 }
@@ -376,6 +382,8 @@ mod tests {
         const TOOLS: &'static [Entry] = &[Entry::of::<Check>(), Entry::of::<Nothing>()];
         const PROMPTS: &'static [PromptEntry] = &[];
         type Resources = ();
+        type Views = ();
+        type Jobs = ();
 
         fn about() -> About {
             About {

@@ -31,26 +31,31 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the cache and the store are those of the [`Rehearsal`] made last on this thread.
+//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] made last on this thread.
 
 mod world;
 
 #[cfg(feature = "http")]
 pub(crate) use world::http;
 #[cfg(feature = "http")]
-pub use world::http::Sent;
-pub(crate) use world::{cache, process, settings, store};
+pub use world::http::{Page, Sent};
+pub(crate) use world::{cache, catalog, process, settings, store};
 
+#[cfg(feature = "http")]
+use crate::http::ErrorCode;
 use crate::{
     ask::Root,
     bindings::portcullis::plugin::types::{Action, Answer, FormAnswer},
+    catalog::Entry,
     dispatch,
     failure::Failure,
+    job::Jobs,
     process::{Error, Output},
     prompt::{Messages, Prompt},
     reply::Reply,
     request::{Level, ListKind, Request},
     tool::Tool,
+    view::{Dressing, Views},
 };
 use serde_json::Value;
 use std::{cell::RefCell, collections::HashMap, rc::Rc, time::Duration};
@@ -181,7 +186,30 @@ impl Rehearsal {
     /// The web has this page; every other is denied.
     #[cfg(feature = "http")]
     pub fn page(self, url: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
-        self.world.put_page(url, (status, body.into()));
+        let page = Page::new(status, body);
+        self.server(url, move |_| Ok(page.clone()))
+    }
+
+    /// Something answers at this URL: it is told each request, and may fail as the web does.
+    #[cfg(feature = "http")]
+    pub fn server(
+        self,
+        url: &str,
+        answer: impl Fn(&Sent) -> Result<Page, ErrorCode> + 'static,
+    ) -> Self {
+        self.world.put_answer(url, Rc::new(answer));
+        self
+    }
+
+    /// There is this tool, of some plugin or other server.
+    pub fn catalog_tool(self, tool: Entry) -> Self {
+        self.world.put_tool(tool);
+        self
+    }
+
+    /// The structured answer of that tool's last successful call.
+    pub fn last_result(self, tool: &str, result: Value) -> Self {
+        self.world.put_result(tool, result.to_string());
         self
     }
 
@@ -220,6 +248,16 @@ impl Rehearsal {
     /// Gets a prompt as the host would. The arguments are an object of strings.
     pub fn prompt<P: Prompt>(&self, arguments: Value) -> Result<Messages, Failure> {
         dispatch::prompt::<P>(&arguments.to_string())?.get(&self.request())
+    }
+
+    /// What the plugin has to say of the tools there are.
+    pub fn dress<V: Views>(&self) -> Result<Vec<Dressing>, Failure> {
+        V::dress(&self.request())
+    }
+
+    /// Runs a job as the host would.
+    pub fn run_job<J: Jobs>(&self, job: &[u8]) -> Result<(), Failure> {
+        J::run(&self.request(), job)
     }
 
     /// What was reported as progress.

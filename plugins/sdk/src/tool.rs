@@ -115,6 +115,13 @@ impl Hints {
     }
 }
 
+impl From<ToolHints> for Hints {
+    fn from(hints: ToolHints) -> Self {
+        let ToolHints { read_only, destructive, idempotent, open_world } = hints;
+        Self { read_only, destructive, idempotent, open_world }
+    }
+}
+
 impl From<Hints> for ToolHints {
     fn from(hints: Hints) -> Self {
         let Hints { read_only, destructive, idempotent, open_world } = hints;

@@ -47,8 +47,12 @@ pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```text
 /// plugin! {
 ///     name: "weather",                      // required; what it calls itself
-///     tools: [Forecast, Stations],          // required; types that are a `Tool`
-///     title: "Weather",                     // all others are optional
+///     tools: [Forecast, Stations],          // types that are a `Tool`
+///     prompts: [Greeting],                  // types that are a `Prompt`
+///     resources: Maps,                      // a type that is `Resources`
+///     views: Faces,                         // a type that is `Views`
+///     jobs: Chores,                         // a type that is `Jobs`
+///     title: "Weather",                     // one of those but `jobs` is required; no other is
 ///     description: "Forecasts.",            // otherwise `description` of Cargo.toml
 ///     website: "https://example.org",       // otherwise `homepage` of Cargo.toml
 ///     instructions: "Ask for stations first.",

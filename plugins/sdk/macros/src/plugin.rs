@@ -9,8 +9,8 @@ use syn::{
     spanned::Spanned,
 };
 
-const KEYS: &str = "`name`, `tools`, `prompts`, `resources`, `title`, `description`, `website`, \
-     `instructions`, `wants`";
+const KEYS: &str = "`name`, `tools`, `prompts`, `resources`, `views`, `jobs`, `title`, \
+     `description`, `website`, `instructions`, `wants`";
 
 /// Expands `plugin!`.
 pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
@@ -19,16 +19,26 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
         tools,
         prompts,
         resources,
+        views,
+        jobs,
         title,
         description,
         website,
         instructions,
         wants,
     } = syn::parse2(input)?;
-    let exports = exports(tools.is_some(), prompts.is_some(), resources.is_some());
+    let exports = exports(&[
+        (tools.is_some(), "tools"),
+        (prompts.is_some(), "prompts"),
+        (resources.is_some(), "resources"),
+        (prompts.is_some() || resources.is_some(), "completions"),
+        (views.is_some(), "views"),
+        (jobs.is_some(), "jobs"),
+    ]);
     let tools: Vec<_> = tools.iter().flatten().collect();
     let prompts: Vec<_> = prompts.iter().flatten().collect();
-    let resources = resources.map_or_else(|| quote!(()), |resources| quote!(#resources));
+    let or_none = |part: Option<Type>| part.map_or_else(|| quote!(()), |part| quote!(#part));
+    let (resources, views, jobs) = (or_none(resources), or_none(views), or_none(jobs));
     let checks = tools.iter().map(|tool| {
         quote_spanned! {tool.span()=>
             const _: () =
@@ -60,6 +70,8 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
                 const PROMPTS: &'static [::portcullis_plugin::export::PromptEntry] =
                     &[#(::portcullis_plugin::export::PromptEntry::of::<#prompts>()),*];
                 type Resources = #resources;
+                type Views = #views;
+                type Jobs = #jobs;
 
                 fn about() -> ::portcullis_plugin::export::About {
                     ::portcullis_plugin::export::About {
@@ -85,13 +97,7 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
 }
 
 /// The component exports the interfaces whose features it has, and no others.
-fn exports(tools: bool, prompts: bool, resources: bool) -> TokenStream {
-    let features = [
-        (tools, "tools"),
-        (prompts, "prompts"),
-        (resources, "resources"),
-        (prompts || resources, "completions"),
-    ];
+fn exports(features: &[(bool, &str)]) -> TokenStream {
     let exports = features.iter().filter(|(has, _)| *has).map(|(_, feature)| {
         let (export, types) = (format_ident!("export_{feature}"), format_ident!("with_{feature}"));
         quote! {
@@ -115,6 +121,8 @@ struct Plugin {
     tools: Option<Punctuated<Type, Token![,]>>,
     prompts: Option<Punctuated<Type, Token![,]>>,
     resources: Option<Type>,
+    views: Option<Type>,
+    jobs: Option<Type>,
     title: Option<Expr>,
     description: Option<Expr>,
     website: Option<Expr>,
@@ -126,6 +134,7 @@ impl Parse for Plugin {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let (mut name, mut tools) = (None, None);
         let (mut prompts, mut resources) = (None, None);
+        let (mut views, mut jobs) = (None, None);
         let (mut title, mut description, mut website) = (None, None, None);
         let (mut instructions, mut wants) = (None, None);
         while !input.is_empty() {
@@ -146,6 +155,8 @@ impl Parse for Plugin {
                     once(&key, &mut prompts, Punctuated::parse_terminated(&list)?)?;
                 }
                 "resources" => once(&key, &mut resources, input.parse()?)?,
+                "views" => once(&key, &mut views, input.parse()?)?,
+                "jobs" => once(&key, &mut jobs, input.parse()?)?,
                 "title" => once(&key, &mut title, input.parse()?)?,
                 "description" => once(&key, &mut description, input.parse()?)?,
                 "website" => once(&key, &mut website, input.parse()?)?,
@@ -163,14 +174,16 @@ impl Parse for Plugin {
             }
         }
         let missing = |key| input.error(format!("a plugin needs {key}"));
-        if tools.is_none() && prompts.is_none() && resources.is_none() {
-            return Err(missing("`tools`, `prompts` or `resources`"));
+        if tools.is_none() && prompts.is_none() && resources.is_none() && views.is_none() {
+            return Err(missing("`tools`, `prompts`, `resources` or `views`"));
         }
         Ok(Self {
             name: name.ok_or_else(|| missing("`name`"))?,
             tools,
             prompts,
             resources,
+            views,
+            jobs,
             title,
             description,
             website,
@@ -213,6 +226,7 @@ mod tests {
     fn the_least_and_the_most() {
         plugin(quote!(name: "a", tools: [])).expect("it is right");
         plugin(quote!(name: "a", prompts: [A], resources: B)).expect("it is right");
+        plugin(quote!(name: "a", views: A, jobs: B)).expect("it is right");
         plugin(quote! {
             instructions: "b",
             wants: [Want::store(1, "c")],

@@ -1,8 +1,6 @@
 //! What a plugin reaches through functions: settings, cache, store and web, kept in memory.
 
 use crate::bindings::portcullis::plugin::store::Entry;
-#[cfg(feature = "http")]
-use std::collections::HashMap;
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
@@ -17,11 +15,12 @@ pub struct World {
     /// By whether it is the caller's, and by key.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
+    tools: RefCell<Vec<catalog::Entry>>,
+    /// By the name of the tool.
+    results: RefCell<BTreeMap<String, String>>,
     commands: process::Commands,
     #[cfg(feature = "http")]
-    pages: RefCell<HashMap<String, http::Page>>,
-    #[cfg(feature = "http")]
-    sent: RefCell<Vec<http::Sent>>,
+    web: http::Web,
 }
 
 thread_local! {
@@ -48,6 +47,45 @@ pub mod settings {
 
     pub fn get(key: &str) -> Option<String> {
         super::here().settings.borrow().get(key).cloned()
+    }
+}
+
+pub mod catalog {
+    //! As the contract's `catalog`: what the test put there.
+
+    use super::World;
+    pub use crate::bindings::portcullis::plugin::catalog::Entry;
+
+    impl World {
+        pub fn put_tool(&self, tool: crate::catalog::Entry) {
+            self.tools.borrow_mut().push(Entry {
+                name: tool.name,
+                source: tool.source,
+                of_this_plugin: tool.of_this_plugin,
+                title: tool.title,
+                description: tool.description,
+                input_schema: tool.input_schema.to_string(),
+                output_schema: tool.output_schema.map(|schema| schema.to_string()),
+                hints: tool.hints.into(),
+                view: tool.view,
+            });
+        }
+
+        pub fn put_result(&self, tool: &str, result: String) {
+            self.results.borrow_mut().insert(tool.to_owned(), result);
+        }
+    }
+
+    pub fn tools() -> Vec<Entry> {
+        super::here().tools.borrow().clone()
+    }
+
+    pub fn tool(name: &str) -> Option<Entry> {
+        super::here().tools.borrow().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    pub fn last_result(name: &str) -> Option<String> {
+        super::here().results.borrow().get(name).cloned()
     }
 }
 
@@ -214,10 +252,11 @@ pub mod process {
 
 #[cfg(feature = "http")]
 pub mod http {
-    //! The web: the pages there are.
+    //! The web: what answers at each URL.
 
     use super::World;
     use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url};
+    use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
 
     /// A request as it would have gone out.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,17 +271,54 @@ pub mod http {
         pub body: Vec<u8>,
     }
 
-    /// Its status and its body.
-    pub type Page = (u16, Vec<u8>);
+    /// An answer as it comes in.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Page {
+        /// Such as 200.
+        pub status: u16,
+        /// In order.
+        pub headers: Vec<(String, String)>,
+        /// All of it.
+        pub body: Vec<u8>,
+    }
+
+    impl Page {
+        /// An answer without headers.
+        pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+            Self { status, headers: Vec::new(), body: body.into() }
+        }
+
+        /// Adds a header.
+        pub fn header(mut self, name: &str, value: &str) -> Self {
+            self.headers.push((name.to_owned(), value.to_owned()));
+            self
+        }
+    }
+
+    /// What a request leads to.
+    pub type Answer = Rc<dyn Fn(&Sent) -> Result<Page, ErrorCode>>;
+
+    /// What answers, by URL, and what it was asked.
+    #[derive(Default)]
+    pub struct Web {
+        answers: RefCell<HashMap<String, Answer>>,
+        sent: RefCell<Vec<Sent>>,
+    }
+
+    impl fmt::Debug for Web {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_list().entries(self.answers.borrow().keys()).finish()
+        }
+    }
 
     impl World {
-        pub fn put_page(&self, url: &str, page: Page) {
-            let url = Url::parse(url).expect("a page has an http or https URL");
-            self.pages.borrow_mut().insert(url.to_string(), page);
+        pub fn put_answer(&self, url: &str, answer: Answer) {
+            let url = Url::parse(url).expect("what answers has an http or https URL");
+            self.web.answers.borrow_mut().insert(url.to_string(), answer);
         }
 
         pub fn sent(&self) -> Vec<Sent> {
-            self.sent.borrow().clone()
+            self.web.sent.borrow().clone()
         }
     }
 
@@ -250,10 +326,12 @@ pub mod http {
         let Outgoing { method, url, headers, body, .. } = outgoing;
         let url = url.to_string();
         let world = super::here();
-        let page = world.pages.borrow().get(&url).cloned();
-        world.sent.borrow_mut().push(Sent { method, url, headers, body: body.unwrap_or_default() });
-        let (status, body) = page.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
+        let answer = world.web.answers.borrow().get(&url).cloned();
+        let sent = Sent { method, url, headers, body: body.unwrap_or_default() };
+        world.web.sent.borrow_mut().push(sent.clone());
+        let answer = answer.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
+        let Page { status, headers, body } = answer(&sent).map_err(Reason::Code)?;
         sink(&body)?;
-        Ok((status, Vec::new()))
+        Ok((status, headers.into_iter().map(|(name, value)| (name, value.into())).collect()))
     }
 }

@@ -1,0 +1,123 @@
+//! The tools of every plugin and of every other server behind this host.
+//!
+//! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and it is granted.
+
+use crate::bindings::portcullis::plugin::catalog as wit;
+#[cfg(target_family = "wasm")]
+use crate::bindings::portcullis::plugin::catalog as host;
+#[cfg(not(target_family = "wasm"))]
+use crate::rehearsal::catalog as host;
+use crate::tool::Hints;
+use serde_json::Value;
+
+/// All tools, in an order that does not change.
+pub fn tools() -> Vec<Entry> {
+    host::tools().into_iter().map(Into::into).collect()
+}
+
+/// The tool that clients know by that name.
+pub fn tool(name: &str) -> Option<Entry> {
+    host::tool(name).map(Into::into)
+}
+
+/// The structured answer of the tool's last successful call, if the host still has it and `"results"` is
+/// granted.
+pub fn last_result(name: &str) -> Option<Value> {
+    serde_json::from_str(&host::last_result(name)?).ok()
+}
+
+/// A tool as clients see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As clients know it.
+    pub name: String,
+    /// The plugin or other server it comes from, by the operator's name for it.
+    pub source: String,
+    /// Whether it is of this plugin itself.
+    pub of_this_plugin: bool,
+    /// The name people see.
+    pub title: Option<String>,
+    /// What it does, in its source's words.
+    pub description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// JSON Schema of its structured answer.
+    pub output_schema: Option<Value>,
+    /// What its source says of it, for nobody to rely on.
+    pub hints: Hints,
+    /// The view that its source brings for it.
+    pub view: Option<String>,
+}
+
+impl Entry {
+    /// A tool of which nothing more is known: for a [`Rehearsal`](crate::rehearsal::Rehearsal).
+    pub fn new(
+        name: impl Into<String>,
+        source: impl Into<String>,
+        input_schema: impl Into<Value>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            source: source.into(),
+            of_this_plugin: false,
+            title: None,
+            description: None,
+            input_schema: input_schema.into(),
+            output_schema: None,
+            hints: Hints::new(),
+            view: None,
+        }
+    }
+}
+
+impl From<wit::Entry> for Entry {
+    fn from(entry: wit::Entry) -> Self {
+        Self {
+            name: entry.name,
+            source: entry.source,
+            of_this_plugin: entry.of_this_plugin,
+            title: entry.title,
+            description: entry.description,
+            // The host made both from JSON; a schema that allows everything stands for what is none.
+            input_schema: serde_json::from_str(&entry.input_schema).unwrap_or(Value::Bool(true)),
+            output_schema: entry
+                .output_schema
+                .and_then(|schema| serde_json::from_str(&schema).ok()),
+            hints: entry.hints.into(),
+            view: entry.view,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rehearsal::Rehearsal;
+    use serde_json::json;
+
+    #[test]
+    fn what_there_is() {
+        let forecast = Entry {
+            title: Some("Forecast".to_owned()),
+            output_schema: Some(json!({ "type": "object" })),
+            hints: Hints::new().read_only(true).destructive(false),
+            view: Some("ui://weather/forecast.html".to_owned()),
+            ..Entry::new("forecast", "weather", json!({ "type": "object" }))
+        };
+        let _rehearsal = Rehearsal::new()
+            .catalog_tool(forecast.clone())
+            .catalog_tool(Entry::new("b", "weather", json!({})))
+            .last_result("forecast", json!({ "days": [] }));
+        assert_eq!(tools().len(), 2);
+        assert_eq!(tool("forecast"), Some(forecast));
+        assert_eq!(tool("c"), None);
+        assert_eq!(last_result("forecast"), Some(json!({ "days": [] })));
+        assert_eq!(last_result("b"), None);
+    }
+
+    #[test]
+    fn empty_unless_something_is_there() {
+        let _rehearsal = Rehearsal::new();
+        assert_eq!(tools(), []);
+    }
+}
