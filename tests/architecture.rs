@@ -63,7 +63,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("bytes", &["capabilities", "sandbox"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
-    ("etcetera", &["config"]),
     ("futures_util", &["mcp", "upstreams"]),
     ("getrandom", &["call", "mcp"]),
     ("http", &["capabilities/http", "mcp"]),
@@ -78,16 +77,20 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("portcullis_engine", &["call", "capabilities", "cli", "config", "plugins", "sandbox"]),
     ("portcullis_files", &["call", "capabilities/files", "capabilities/process", "sandbox"]),
-    ("portcullis_front", &["mcp/session", "transport/http"]),
+    ("portcullis_front", &["cli/preview", "mcp/session", "transport/http"]),
     ("portcullis_lines", &["transport/stdio"]),
     ("portcullis_plain", &["sandbox"]),
+    ("portcullis_metrics", &["transport/http"]),
+    ("portcullis_names", &["catalog"]),
     ("portcullis_outgoing", &["capabilities/http", "config"]),
     ("portcullis_raw", &["mcp"]),
     ("portcullis_records", &["capabilities", "mcp", "plugins", "sandbox"]),
     ("portcullis_roots", &["call", "cli", "mcp"]),
     ("portcullis_schema", &["plugins", "upstreams"]),
+    ("portcullis_sandbox", &["lib"]),
+    ("portcullis_user", &["cli", "config"]),
     ("portcullis_upstream", &["catalog", "cli", "config", "mcp", "upstreams"]),
-    ("portcullis_wrap", &["mcp", "upstreams"]),
+    ("portcullis_wrap", &["catalog", "mcp", "upstreams"]),
     ("rmcp", &["mcp", "transport"]),
     ("toml", &["config"]),
     ("tracing_subscriber", &["cli"]),
@@ -109,6 +112,12 @@ const FUNCTION_LINES: usize = 70;
 
 /// Lines of code of the host, without tests, comments and empty lines.
 const HOST_LINES: usize = 7000;
+
+/// The gate, the capabilities and what runs plugins: what a reviewer of the sandbox has to read.
+const SANDBOX: &str = "host/sandbox/src";
+
+/// Lines of code of those.
+const SANDBOX_LINES: usize = 3500;
 
 /// A Rust file of ours.
 struct Source {
@@ -176,7 +185,11 @@ fn is_test(item: &syn::Item) -> bool {
 
 /// The host's sources; a file of tests is none.
 fn host() -> Vec<Source> {
-    let mut sources = sources("host/src");
+    let mut all = sources("host/src");
+    // What stands beneath `call` is a crate of its own: the compiler sees to it that it knows nothing of
+    // what is above. The table holds its modules all the same.
+    all.extend(sources(SANDBOX).into_iter().filter(|source| source.name != "lib"));
+    let mut sources = all;
     sources.retain(|source| !source.name.ends_with("_tests"));
     sources
 }
@@ -301,21 +314,23 @@ fn the_arrows_of_the_table_have_no_way_back() {
     }
 }
 
+/// What a manifest depends on, as paths name it.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(workspace().join(manifest)).expect("a manifest");
+    let manifest: toml::Table = toml::from_str(&manifest).expect("a manifest is TOML");
+    let mut tables = vec![manifest.get("dependencies")];
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    for (_, target) in targets.into_iter().flatten() {
+        tables.push(target.get("dependencies"));
+    }
+    let tables = tables.into_iter().flatten().filter_map(toml::Value::as_table);
+    tables.flat_map(|table| table.keys()).map(|name| name.replace('-', "_")).collect()
+}
+
 #[test]
 fn foreign_crates_have_their_owners() {
-    let manifest = fs::read_to_string(workspace().join("host/Cargo.toml")).expect("a manifest");
-    let manifest: toml::Table = toml::from_str(&manifest).expect("a manifest is TOML");
-    let mut dependencies: BTreeSet<String> = BTreeSet::new();
-    let mut add = |table: Option<&toml::Value>| {
-        let table = table.and_then(toml::Value::as_table);
-        dependencies.extend(
-            table.into_iter().flat_map(|table| table.keys()).map(|name| name.replace('-', "_")),
-        );
-    };
-    add(manifest.get("dependencies"));
-    for (_, target) in manifest["target"].as_table().expect("targets") {
-        add(target.get("dependencies"));
-    }
+    let dependencies: BTreeSet<String> =
+        ["host/Cargo.toml", "host/sandbox/Cargo.toml"].into_iter().flat_map(dependencies).collect();
     let owners: BTreeMap<_, _> = OWNERS.iter().copied().collect();
     for name in &dependencies {
         assert!(
@@ -399,6 +414,11 @@ fn files_and_functions_are_short_and_files_say_what_they_are_for() {
 fn the_host_is_small() {
     let lines: usize = sources("host/src").iter().map(lines_of_code).sum();
     assert!(lines < HOST_LINES, "the host has {lines} lines of code; {HOST_LINES} are the most");
+    let lines: usize = sources(SANDBOX).iter().map(lines_of_code).sum();
+    assert!(
+        lines < SANDBOX_LINES,
+        "the sandbox has {lines} lines of code; {SANDBOX_LINES} are the most"
+    );
 }
 
 fn lines_of_code(source: &Source) -> usize {

@@ -43,7 +43,10 @@ fn tools_of_all_plugins_are_dressed() {
 fn a_job_is_done_later_and_changes_what_is_listed() {
     let home = Home::with(&["dresser"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
-    assert_eq!(meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"], "ui://dresser/sum/0.html");
+    assert_eq!(
+        meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"],
+        "ui://dresser/sum/0.html"
+    );
     // The first fails, which nobody but the log learns of.
     let said = client.text("put_off", json!({"jobs": 2}));
     assert_eq!(said, "2 will be done; a huge one: false");

@@ -8,11 +8,9 @@ use crate::bindings::{Prompt, ResourceTemplate};
 use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
 use crate::upstreams::Offered;
+use portcullis_names::{Names, Things};
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
 use portcullis_wrap::views;
-
-/// Longest name that all clients take.
-const MAX_NAME: usize = 64;
 
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]
@@ -23,8 +21,8 @@ pub struct Catalog {
     pub others: Vec<Offered>,
     /// What the operator should know: names that had to be changed or hidden.
     pub remarks: Vec<String>,
-    tools: Named,
-    prompts: Named,
+    tools: Names,
+    prompts: Names,
     resources: HashMap<String, usize>,
 }
 
@@ -63,22 +61,22 @@ impl Catalog {
         let own = plugins.loaded.iter().map(|loaded| {
             let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.on);
             let tools = shown.map(|(place, tool)| (place, tool.definition.name.clone())).collect();
-            Things::of_plugin(loaded, tools)
+            of_plugin(loaded, tools)
         });
         let foreign = others.iter().map(|other| {
             let tools = other.tools().map(|(place, tool)| (place, tool.name.clone())).collect();
-            Things::of_other(other, tools)
+            of_other(other, tools)
         });
-        let tools = Named::of("tool", own.chain(foreign).collect(), &mut remarks);
+        let tools = Names::of("tool", own.chain(foreign).collect(), &mut remarks);
         let own = plugins.loaded.iter().map(|loaded| {
             let prompts = loaded.manifest.prompts.iter().enumerate();
-            Things::of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
+            of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
         let foreign = others.iter().map(|other| {
             let prompts = other.listing.prompts.iter().enumerate();
-            Things::of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
+            of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
-        let prompts = Named::of("prompt", own.chain(foreign).collect(), &mut remarks);
+        let prompts = Names::of("prompt", own.chain(foreign).collect(), &mut remarks);
         let mut resources = HashMap::new();
         for (index, loaded) in plugins.loaded.iter().enumerate() {
             for resource in &loaded.manifest.resources {
@@ -127,8 +125,7 @@ impl Catalog {
 
     /// Every tool, with the name that clients know it by.
     pub fn tools(&self) -> impl Iterator<Item = (&str, Tool<'_>)> {
-        let all = self.tools.all.iter();
-        all.map(|(name, source, place)| (name.as_str(), self.tool_at(*source, *place)))
+        self.tools.iter().map(|(name, source, place)| (name, self.tool_at(source, place)))
     }
 
     /// The prompt that clients know by this name.
@@ -148,8 +145,7 @@ impl Catalog {
 
     /// Every prompt, with the name that clients know it by.
     pub fn prompts(&self) -> impl Iterator<Item = (&str, PromptOf<'_>)> {
-        let all = self.prompts.all.iter();
-        all.map(|(name, source, place)| (name.as_str(), self.prompt_at(*source, *place)))
+        self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 
     /// The other server that lists this resource, or has the closest template for it.
@@ -226,77 +222,12 @@ impl Catalog {
     }
 }
 
-/// Names of one kind of thing, as clients know them.
-#[derive(Default)]
-struct Named {
-    /// Name, source (the plugins, and then the others), and place among the source's own.
-    all: Vec<(String, usize, usize)>,
-    by_name: HashMap<String, usize>,
+fn of_plugin(loaded: &Loaded, own: Vec<(usize, String)>) -> Things {
+    Things { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
 }
 
-impl Named {
-    /// Gives every thing its name: its own where only one has it, with its source's before it where
-    /// several do.
-    fn of(kind: &str, all: Vec<Things>, remarks: &mut Vec<String>) -> Self {
-        let mut times: HashMap<String, usize> = HashMap::new();
-        for (name, ..) in all.iter().flat_map(Things::named) {
-            *times.entry(name).or_default() += 1;
-        }
-        let mut named = Self::default();
-        for (source, things) in all.iter().enumerate() {
-            let whose = &things.source;
-            for (name, place) in things.named() {
-                let shown = if times[&name] > 1 {
-                    let shown = format!("{whose}_{name}");
-                    remarks.push(format!(
-                        "several plugins have a {kind} `{name}`: that of `{whose}` is `{shown}`"
-                    ));
-                    shown
-                } else {
-                    name
-                };
-                if shown.len() > MAX_NAME {
-                    remarks.push(format!("the {kind} `{shown}` is hidden: its name is too long"));
-                } else if named.by_name.contains_key(&shown) {
-                    remarks.push(format!("a second {kind} `{shown}`, of `{whose}`, is hidden"));
-                } else {
-                    named.by_name.insert(shown.clone(), named.all.len());
-                    named.all.push((shown, source, place));
-                }
-            }
-        }
-        named
-    }
-
-    fn find(&self, name: &str) -> Option<(usize, usize)> {
-        let (_, plugin, place) = &self.all[*self.by_name.get(name)?];
-        Some((*plugin, *place))
-    }
-}
-
-/// Things of one kind and one source, by their own names.
-struct Things {
-    source: Arc<str>,
-    prefix: Option<String>,
-    own: Vec<(usize, String)>,
-}
-
-impl Things {
-    fn of_plugin(loaded: &Loaded, own: Vec<(usize, String)>) -> Self {
-        Self { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
-    }
-
-    fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Self {
-        Self { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
-    }
-
-    /// Their names, with the source's prefix.
-    fn named(&self) -> impl Iterator<Item = (String, usize)> {
-        self.own.iter().map(|(place, name)| match &self.prefix {
-            Some(prefix) => (format!("{prefix}_{name}"), *place),
-            None => (name.clone(), *place),
-        })
-    }
+fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Things {
+    Things { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
 }
 
 /// How many characters of an address a template (RFC 6570) gives as they are, before its first

@@ -8,6 +8,7 @@ mod config;
 mod list;
 mod serve;
 mod start;
+mod wrap;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ pub struct Common {
 enum Command {
     /// Serve an MCP client over stdin and stdout, or MCP clients over HTTP
     Serve(serve::Args),
+    /// Serve another MCP server's tools, with views made for them
+    Wrap(wrap::Args),
     /// Call one tool and print its answer
     Call(call::Args),
     /// List the tools

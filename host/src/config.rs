@@ -1,16 +1,19 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
+mod upstream;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
-use portcullis_outgoing::{Origin, Secret};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
 use portcullis_engine::{Limits, SomeLimits};
+pub use portcullis_user::Folders;
+pub use upstream::UpstreamConfig;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
@@ -47,56 +50,6 @@ pub struct Config {
     pub upstreams: BTreeMap<String, UpstreamConfig>,
 }
 
-/// What the operator says of another MCP server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct UpstreamConfig {
-    /// Whether it is used; it is unless this is false.
-    pub enabled: Option<bool>,
-    /// What is put before the names of its tools and prompts, with `_` between.
-    pub prefix: Option<String>,
-    /// Tools of it that no client sees.
-    pub tools_off: Vec<String>,
-    /// How it is started or reached.
-    pub definition: portcullis_upstream::Definition,
-}
-
-impl TryFrom<toml::Table> for UpstreamConfig {
-    type Error = String;
-
-    /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
-    /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        struct Own {
-            enabled: Option<bool>,
-            prefix: Option<String>,
-            #[serde(default)]
-            tools_off: Vec<String>,
-        }
-        let mut own = toml::Table::new();
-        for key in ["enabled", "prefix", "tools-off"] {
-            own.extend(table.remove(key).map(|value| (key.to_owned(), value)));
-        }
-        for key in ["env", "headers"] {
-            let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
-                continue;
-            };
-            for (name, value) in values.iter_mut().filter(|(_, value)| value.is_table()) {
-                let secret: Secret =
-                    value.clone().try_into().map_err(|error| format!("`{key}.{name}`: {error}"))?;
-                *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
-            }
-        }
-        let Own { enabled, prefix, tools_off } =
-            own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let definition =
-            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(Self { enabled, prefix, tools_off, definition })
-    }
-}
-
 /// Where the host finds and keeps things.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -113,6 +66,18 @@ pub struct HostConfig {
     pub store_dir: Option<PathBuf>,
     /// What was approved, instead of `portcullis.lock` in the user's state folder.
     pub lock_file: Option<PathBuf>,
+}
+
+impl HostConfig {
+    /// These folders, as far as the configuration does not name others.
+    pub fn over(&self, mut folders: Folders) -> Folders {
+        let Self { audit_file, cache_dir, store_dir, lock_file, .. } = self.clone();
+        folders.audit = audit_file.unwrap_or(folders.audit);
+        folders.cache = cache_dir.unwrap_or(folders.cache);
+        folders.lock = lock_file.unwrap_or(folders.lock);
+        folders.store = store_dir.unwrap_or(folders.store);
+        folders
+    }
 }
 
 /// The HTTP transport.
@@ -183,7 +148,8 @@ impl Config {
     /// In words for the operator: the place, the key, and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        let defaults: Self = toml::from_str(&default()?).map_err(|error| error.to_string())?;
+        let defaults: Self = toml::from_str(&portcullis_user::filled(DEFAULT)?)
+            .map_err(|error| error.to_string())?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
@@ -196,7 +162,12 @@ impl Config {
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Checks what is more than the form of single keys.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: the key, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
         let paths = (self.roots.iter().map(|path| ("roots", path)))
             .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
             .chain(self.host.audit_file.iter().map(|path| ("host.audit-file", path)))
@@ -298,119 +269,16 @@ pub fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Finds and reads the configuration's file: the one given, or `$PORTCULLIS_CONFIG`, or
-/// `portcullis.toml` in the user's configuration folder. Never one of the working directory: a
-/// cloned repository must not be able to grant anything. No text: the last of them is not there.
-///
-/// # Errors
-///
-/// In words for the operator. A file that was named must be there.
-#[expect(clippy::disallowed_methods, reason = "reading the configuration is this file's job")]
-pub fn find(given: Option<&Path>, folders: &Folders) -> Result<(PathBuf, Option<String>), String> {
-    let named = given.map(Path::to_owned).or_else(|| {
-        std::env::var_os("PORTCULLIS_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from)
-    });
-    let path = named.clone().unwrap_or_else(|| folders.config.clone());
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((path, Some(text))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => {
-            Ok((path, None))
-        }
-        Err(error) => Err(format!("{}: {error}", path.display())),
-    }
-}
-
 /// The configuration, and its file, if there is one.
 ///
 /// # Errors
 ///
-/// See [`find`] and [`Config::parse`].
+/// See [`portcullis_user::find`] and [`Config::parse`].
 pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<PathBuf>), String> {
-    let (path, text) = find(given, folders)?;
+    let (path, text) = portcullis_user::find(given, folders)?;
     let Some(text) = text else { return Ok((Config::parse("")?, None)) };
     let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok((config, Some(path)))
-}
-
-/// [`DEFAULT`] with the variables of the environment that it names filled in: `${NAME:-OTHERWISE}`
-/// in a string, and `${origin NAME:-OTHERWISE}` for the host of an address. An operator's own file has
-/// no such thing: what it grants stands in it.
-#[expect(clippy::disallowed_methods, reason = "the variables that the UI5 MCP server has, too")]
-fn default() -> Result<String, String> {
-    let (mut text, mut rest) = (String::new(), DEFAULT);
-    while let Some((before, after)) = rest.split_once("${") {
-        let (place, behind) = after.split_once('}').expect("each place ends");
-        let (name, otherwise) = place.split_once(":-").expect("each place has another value");
-        let (as_origin, name) = match name.strip_prefix("origin ") {
-            Some(name) => (true, name),
-            None => (false, name),
-        };
-        let value = match std::env::var(name) {
-            Ok(value) if as_origin => {
-                let origin = value.parse().map(|origin: Origin| origin.to_string());
-                origin.map_err(|error| format!("the variable {name}: {error}"))?
-            }
-            Ok(value) => value,
-            Err(_) => otherwise.to_owned(),
-        };
-        let value = match value.starts_with("~/") {
-            true => portcullis_confine::at_home(Path::new(&value)).display().to_string(),
-            false => value,
-        };
-        text += before;
-        text += &value.replace('\\', "\\\\").replace('"', "\\\"");
-        rest = behind;
-    }
-    Ok(text + rest)
-}
-
-/// Where this user's files go, by the system's custom.
-#[derive(Debug, Clone)]
-pub struct Folders {
-    /// The configuration's file.
-    pub config: PathBuf,
-    /// Plugins that the user dropped in.
-    pub plugins: PathBuf,
-    /// What plugins keep.
-    pub store: PathBuf,
-    /// The audit's file.
-    pub audit: PathBuf,
-    /// What was approved.
-    pub lock: PathBuf,
-    /// What may be deleted at any time.
-    pub cache: PathBuf,
-}
-
-impl Folders {
-    /// The user's folders.
-    ///
-    /// # Errors
-    ///
-    /// Where the user has no home.
-    pub fn of_user() -> Result<Self, String> {
-        use etcetera::BaseStrategy;
-        let base = etcetera::choose_base_strategy()
-            .map_err(|error| format!("finding the user's folders: {error}"))?;
-        let state = base.state_dir().unwrap_or_else(|| base.data_dir());
-        Ok(Self {
-            config: base.config_dir().join("portcullis").join("portcullis.toml"),
-            plugins: base.data_dir().join("portcullis").join("plugins"),
-            store: base.data_dir().join("portcullis").join("store"),
-            audit: state.join("portcullis").join("audit.jsonl"),
-            lock: state.join("portcullis").join("portcullis.lock"),
-            cache: base.cache_dir().join("portcullis"),
-        })
-    }
-
-    /// These folders, as far as the configuration does not name others.
-    pub fn with(mut self, config: &HostConfig) -> Self {
-        let HostConfig { audit_file, cache_dir, store_dir, lock_file, .. } = config.clone();
-        self.audit = audit_file.unwrap_or(self.audit);
-        self.cache = cache_dir.unwrap_or(self.cache);
-        self.lock = lock_file.unwrap_or(self.lock);
-        self.store = store_dir.unwrap_or(self.store);
-        self
-    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,14 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
-pub mod bindings;
 pub mod call;
-pub mod capabilities;
 pub mod catalog;
 pub mod cli;
 pub mod config;
-pub mod gate;
 pub mod mcp;
 pub mod plugins;
-pub mod sandbox;
 pub mod transport;
 pub mod upstreams;
+
+/// What stands beneath all of these.
+pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

@@ -158,7 +158,8 @@ impl Plugins {
     }
 }
 
-fn is_bundled(name: &str) -> bool {
+/// Whether a plugin of this name comes with the binary.
+pub fn is_bundled(name: &str) -> bool {
     bundled::PLUGINS.iter().any(|plugin| plugin.name == name)
 }
 

@@ -149,6 +149,11 @@ impl Upstreams {
         join_all(self.all.iter().map(|source| source.upstream.close())).await;
     }
 
+    /// Where requests to them are recorded, as calls of plugins are.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
     /// The trail of one request to one of them.
     pub fn trail(
         &self,

@@ -21,7 +21,9 @@ const PLUGINS: &[&str] = &[
 const TARGET: &str = "wasm32-wasip2";
 
 fn main() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked now and not when this was compiled: two checkouts may share one target folder.
+    let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let workspace = Path::new(&here).join("../..");
     for watched in ["plugins", "resources", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
     }

@@ -93,7 +93,11 @@ struct Sink {
     written: u64,
     /// Lines kept for whoever asked to see the trail of this process.
     kept: Option<Vec<String>>,
+    watchers: Vec<Watcher>,
 }
+
+/// Told of every record.
+type Watcher = Box<dyn Fn(&Record) + Send>;
 
 impl Audit {
     /// An audit that appends to the file at `path`, which is created with the first record.
@@ -109,6 +113,11 @@ impl Audit {
     /// The lines since [`Audit::keep`].
     pub fn kept(&self) -> Vec<String> {
         self.sink().kept.clone().unwrap_or_default()
+    }
+
+    /// Tells `watcher` of every record from now on, once it is written. It must not block.
+    pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
+        self.sink().watchers.push(Box::new(watcher));
     }
 
     /// Where the records go.
@@ -129,6 +138,9 @@ impl Audit {
         sink.written += line.len() as u64;
         if let Some(kept) = &mut sink.kept {
             kept.push(line.trim_end().to_owned());
+        }
+        for watcher in &sink.watchers {
+            watcher(record);
         }
         Ok(())
     }

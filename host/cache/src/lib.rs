@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +15,8 @@ pub struct Cache {
     memory: Memory<String, Value, ByBytes>,
     disk: Option<(Records, u64)>,
     flights: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -51,11 +54,25 @@ impl Cache {
             memory: Memory::with_weighter(expected, bytes, ByBytes),
             disk: folder.map(|folder| (Records::new(folder), bytes)),
             flights: Mutex::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         }
     }
 
     /// The value of a key, if there is one. Blocks on the disk where the memory has none.
     pub fn get(&self, key: &str) -> Option<Arc<[u8]>> {
+        let found = self.find(key);
+        let count = if found.is_some() { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// How many look-ups found something, and how many did not.
+    pub fn look_ups(&self) -> (u64, u64) {
+        (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
+    }
+
+    fn find(&self, key: &str) -> Option<Arc<[u8]>> {
         if let Some(value) = self.memory.get(key) {
             if value.is_current() {
                 return Some(value.bytes);

@@ -174,7 +174,16 @@ impl<S: ServerHandler> Gate<S> {
                 parts.extensions.extend(extension(principal));
                 Ok(legacy.post(parts, &body, owner.as_ref()).await)
             }
-            Inside::Page(shown) => Ok(page(request.method(), || shown.make())),
+            Inside::Page(shown) => {
+                let mut reply = page(request.method(), || shown.make());
+                let headers = reply.headers_mut();
+                headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                if let Some(policy) = shown.policy() {
+                    let policy = HeaderValue::from_static(policy);
+                    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+                }
+                Ok(reply)
+            }
         }
     }
 

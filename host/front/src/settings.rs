@@ -73,16 +73,28 @@ impl Settings {
 
 /// A page: what makes its media type and its text, each time it is read.
 #[derive(Clone)]
-pub struct Page(Arc<dyn Fn() -> (&'static str, Bytes) + Send + Sync>);
+pub struct Page {
+    make: Arc<dyn Fn() -> (&'static str, Bytes) + Send + Sync>,
+    policy: Option<&'static str>,
+}
 
 impl Page {
     /// A page that `make` makes. It is called on the server's threads: it must not block.
     pub fn new(make: impl Fn() -> (&'static str, Bytes) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
+        Self { make: Arc::new(make), policy: None }
+    }
+
+    /// The same under a content security policy.
+    pub fn under(self, policy: &'static str) -> Self {
+        Self { policy: Some(policy), ..self }
     }
 
     pub(crate) fn make(&self) -> (&'static str, Bytes) {
-        (self.0)()
+        (self.make)()
+    }
+
+    pub(crate) fn policy(&self) -> Option<&'static str> {
+        self.policy
     }
 }
 

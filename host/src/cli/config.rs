@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use super::End;
-use crate::config::{self, Config, DEFAULT, Folders};
+use crate::config::{Config, DEFAULT, Folders};
 
 /// What `config` takes.
 #[derive(Subcommand)]
@@ -19,7 +19,7 @@ pub enum Args {
 impl Args {
     pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
         let folders = Folders::of_user()?;
-        let (path, text) = config::find(given, &folders)?;
+        let (path, text) = portcullis_user::find(given, &folders)?;
         match (self, text) {
             (Self::Path, Some(_)) => super::print(&format!("{}\n", path.display())),
             (Self::Path, None) => {

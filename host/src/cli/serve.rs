@@ -1,5 +1,6 @@
 //! `portcullis serve`: an MCP server, until its client or its operator ends it.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,8 @@ impl Args {
         tokio::spawn(async move {
             loading.catalog().await;
         });
-        end_on_signals(host.clone())?;
+        let ending = host.clone();
+        on_signals(move || end(&ending))?;
         let Some(address) = self.http else {
             let served = transport::stdio::serve(host.clone()).await;
             host.upstreams.close().await;
@@ -53,7 +55,8 @@ impl Args {
         let line = format!("serving MCP at http://{address}{}\n", transport::http::PATH);
         // In one piece, for programs that wait for it.
         anstream::eprint!("{line}");
-        let served = transport::http::serve(host.clone(), listener, config, token).await;
+        let served =
+            transport::http::serve(host.clone(), listener, config, token, BTreeMap::new()).await;
         host.upstreams.close().await;
         served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
     }
@@ -70,8 +73,8 @@ fn token(file: &Path) -> Result<String, String> {
     Ok(token.to_owned())
 }
 
-/// The first signal ends the host in good order, the second at once.
-fn end_on_signals(host: Arc<Host>) -> Result<(), String> {
+/// Does something at the first signal to end.
+pub fn on_signals(end: impl FnOnce() + Send + 'static) -> Result<(), String> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -83,13 +86,13 @@ fn end_on_signals(host: Arc<Host>) -> Result<(), String> {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            end(host);
+            end();
         });
     }
     #[cfg(not(unix))]
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            end(host);
+            end();
         }
     });
     Ok(())

@@ -34,7 +34,7 @@ impl Ready {
     fn new(common: &Common) -> Result<Self, String> {
         let folders = Folders::of_user()?;
         let (config, source) = config::load(common.config.as_deref(), &folders)?;
-        let folders = folders.with(&config.host);
+        let folders = config.host.over(folders);
         let roots = roots(common, &config)?;
         let audit = Audit::to_file(folders.audit.clone());
         Ok(Self { config, source, folders, roots, audit })
@@ -91,6 +91,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
     let ended = runtime.block_on(async move {
         match command {
             Command::Serve(args) => args.run(ready).await,
+            Command::Wrap(args) => args.run(ready).await,
             Command::Call(args) => args.run(ready).await,
             Command::Tools { json } => super::list::tools(&ready, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,

@@ -35,8 +35,10 @@ pub fn beforehand(consent: &Consent, caller: &Caller, loaded: &Loaded) -> Option
 pub fn form(consent: &Consent, plugin: &str) -> Value {
     let Consent { deed, subject, overwrites, .. } = consent;
     let deed = portcullis_text::line(deed, 200);
-    let mut message =
-        format!("`{plugin}` wants to {deed}:\n\n    {}\n", portcullis_text::line(subject, MAX_SUBJECT));
+    let mut message = format!(
+        "`{plugin}` wants to {deed}:\n\n    {}\n",
+        portcullis_text::line(subject, MAX_SUBJECT)
+    );
     if let Some(lost) = overwrites {
         message += &format!("\nThis overwrites {}.\n", portcullis_text::line(lost, 500));
     }

@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_tool_that_brings_a_view_stays_as_it_is() {
-        for meta in [json!({"ui": {"resourceUri": "ui://x"}}), json!({"ui/resourceUri": "ui://x"})] {
+        for meta in [json!({"ui": {"resourceUri": "ui://x"}}), json!({"ui/resourceUri": "ui://x"})]
+        {
             let before = json!({"name": "t", "_meta": meta});
             let mut tool = before.clone();
             assert!(dress(&mut tool, &dressing(Some("ui://a/b"), false, false)));

@@ -121,14 +121,7 @@ impl Server {
 
     /// What is to be done with a result before the client gets it: views have addresses of their own
     /// here, and plugins may be allowed to see what a tool answered.
-    fn seen(
-        &self,
-        result: &mut Value,
-        method: &str,
-        name: &str,
-        source: &Source,
-        caller: &Caller,
-    ) {
+    fn seen(&self, result: &mut Value, method: &str, name: &str, source: &Source, caller: &Caller) {
         if method == "resources/read" {
             let contents = result["contents"].as_array_mut().into_iter().flatten();
             for content in contents.filter_map(Value::as_object_mut) {

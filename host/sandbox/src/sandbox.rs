@@ -17,11 +17,11 @@ use portcullis_files::Preopen;
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
+pub use around::{Around, LaterJob, News};
 use fresh::{Fresh, Maker, Next};
 pub use known::{Import, Known, Missing, missing};
 use offer::Offer;
 pub use offer::{Feature, Outcome, Work};
-pub use around::{Around, LaterJob, News};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
@@ -176,6 +176,11 @@ impl Plugin {
         let offer = OnceCell::new();
         let next = Next::default();
         Self { name, digest, origin, terms, code, places, sandbox, offer, next, slots }
+    }
+
+    /// How many look-ups in its cache found something, and how many did not.
+    pub fn cache_use(&self) -> Option<(u64, u64)> {
+        self.places.cache.as_ref().map(|cache| cache.look_ups())
     }
 
     /// The trail of one request to this plugin.

@@ -79,8 +79,8 @@ impl fmt::Display for ClientGrant {
 pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), String> {
     let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent];
     let feature = all.into_iter().find(|feature| feature.to_string() == target);
-    let feature = feature
-        .ok_or("a client can be asked for elicitation, sampling, roots or consent")?;
+    let feature =
+        feature.ok_or("a client can be asked for elicitation, sampling, roots or consent")?;
     let features = Named::add(sum.take().map(|sum| sum.features), feature);
     *sum = Some(ClientGrant { features, agreed: BTreeMap::new() });
     Ok(())

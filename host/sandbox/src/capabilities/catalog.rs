@@ -94,7 +94,8 @@ impl State {
         }
         let plugin = self.gate.trail().plugin();
         let seen = around.tools();
-        let mine = |entry: &Entry| Entry { of_this_plugin: entry.source == *plugin, ..entry.clone() };
+        let mine =
+            |entry: &Entry| Entry { of_this_plugin: entry.source == *plugin, ..entry.clone() };
         seen.iter().map(mine).collect()
     }
 }

@@ -15,8 +15,8 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
 use super::around::{Around, News};
+use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
 use crate::bindings::types::Answer;
 use crate::capabilities::http::Http;
 use crate::capabilities::{Capability, Grants};

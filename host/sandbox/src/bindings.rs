@@ -3,7 +3,7 @@
 #[expect(missing_docs, reason = "generated from wit/, where each item is documented")]
 mod generated {
     wasmtime::component::bindgen!({
-        path: "../wit",
+        path: "../../wit",
         world: "plugin",
         imports: { default: async | trappable },
         exports: { default: async },

@@ -1,0 +1,203 @@
+//! Numbers about a running host, in the text format of OpenMetrics that Prometheus reads.
+//!
+//! They are made from the records of the audit, so what is counted is what was recorded, and from what
+//! is looked at when they are read: caches and memory. Names of plugins and tools are labels; no
+//! argument, path or address is.
+
+use std::sync::atomic::AtomicU64;
+
+use portcullis_audit::{Event, Record, Verdict};
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// The media type of [`Metrics::text`].
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds of durations, in seconds: from what an echo takes to what a task may.
+const SECONDS: [f64; 12] =
+    [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
+
+/// A call, by whose it was and how it ended.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Called {
+    plugin: String,
+    tool: String,
+    outcome: String,
+}
+
+/// A call, by whose it was.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Of {
+    plugin: String,
+    tool: String,
+}
+
+/// What was asked at the gate.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Asked {
+    plugin: String,
+    capability: String,
+    verdict: &'static str,
+}
+
+/// Look-ups in a cache.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LookedUp {
+    plugin: String,
+    found: &'static str,
+}
+
+/// How a plugin's cache was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Whose cache.
+    pub plugin: String,
+    /// Look-ups that found something.
+    pub hits: u64,
+    /// Look-ups that found nothing.
+    pub misses: u64,
+}
+
+/// Counts what the audit records.
+pub struct Metrics {
+    calls: Family<Called, Counter<u64, AtomicU64>>,
+    durations: Family<Of, Histogram, fn() -> Histogram>,
+    asks: Family<Asked, Counter<u64, AtomicU64>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
+        Self {
+            calls: Family::default(),
+            durations: Family::new_with_constructor(histogram),
+            asks: Family::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts a record.
+    pub fn count(&self, record: &Record) {
+        let plugin = record.plugin.clone();
+        match &record.event {
+            Event::Ask { capability, verdict, .. } => {
+                let asked =
+                    Asked { plugin, capability: capability.clone(), verdict: word(*verdict) };
+                self.asks.get_or_create(&asked).inc();
+            }
+            Event::Call { outcome, duration_us, .. } => {
+                // Behind the first word there may be an address.
+                let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();
+                let called =
+                    Called { plugin: plugin.clone(), tool: tool.clone(), outcome: outcome.clone() };
+                self.calls.get_or_create(&called).inc();
+                let seconds = std::time::Duration::from_micros(*duration_us).as_secs_f64();
+                self.durations.get_or_create(&Of { plugin, tool }).observe(seconds);
+            }
+        }
+    }
+
+    /// All numbers as they are now.
+    pub fn text(&self, caches: &[CacheUse]) -> String {
+        let mut registry = Registry::with_prefix("portcullis");
+        registry.register(
+            "calls",
+            "What was asked of plugins and other servers, and how it ended",
+            self.calls.clone(),
+        );
+        registry.register_with_unit(
+            "call_duration",
+            "How long it took; job: what a plugin put off, such as making a view",
+            Unit::Seconds,
+            self.durations.clone(),
+        );
+        registry.register("asks", "What plugins asked for at the gate", self.asks.clone());
+        let looked_up: Family<LookedUp, Counter<u64, AtomicU64>> = Family::default();
+        for CacheUse { plugin, hits, misses } in caches {
+            for (found, times) in [("yes", hits), ("no", misses)] {
+                let looked = LookedUp { plugin: plugin.clone(), found };
+                looked_up.get_or_create(&looked).inc_by(*times);
+            }
+        }
+        registry.register("cache_lookups", "Look-ups in plugins' caches", looked_up);
+        if let Some(bytes) = resident_bytes() {
+            let memory: Gauge = Gauge::default();
+            memory.set(bytes);
+            let help = "Memory of the host, plugins included and other servers not";
+            registry.register_with_unit("resident_memory", help, Unit::Bytes, memory);
+        }
+        let mut text = String::new();
+        text::encode(&mut text, &registry).expect("a string can be written to");
+        text
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allowed => "allowed",
+        Verdict::Denied => "denied",
+    }
+}
+
+/// Resident memory of this process, where the system has `/proc`.
+fn resident_bytes() -> Option<i64> {
+    #[expect(clippy::disallowed_methods, reason = "this is about the process itself")]
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(tool: &str, event: Event) -> Record {
+        Record {
+            time: String::new(),
+            request: String::new(),
+            plugin: "p".into(),
+            digest: String::new(),
+            tool: tool.into(),
+            principal: Some("ada".into()),
+            event,
+        }
+    }
+
+    fn call(duration_us: u64) -> Event {
+        let (verdict, outcome) = (Verdict::Allowed, "done".into());
+        Event::Call { verdict, outcome, duration_us, bytes_in: 1, bytes_out: 2 }
+    }
+
+    #[test]
+    fn what_was_recorded_is_counted() {
+        let metrics = Metrics::default();
+        metrics.count(&record("t", call(2_000)));
+        metrics.count(&record("t", call(7_000_000)));
+        metrics.count(&record("resources/read file:///secret/path", call(10)));
+        let ask = Event::Ask {
+            capability: "http".into(),
+            subject: "GET https://secret.example".into(),
+            verdict: Verdict::Denied,
+        };
+        metrics.count(&record("t", ask));
+        let text = metrics.text(&[CacheUse { plugin: "p".into(), hits: 3, misses: 1 }]);
+        for line in [
+            "portcullis_calls_total{plugin=\"p\",tool=\"t\",outcome=\"done\"} 2",
+            "portcullis_calls_total{plugin=\"p\",tool=\"resources/read\",outcome=\"done\"} 1",
+            "portcullis_call_duration_seconds_bucket{le=\"0.005\",plugin=\"p\",tool=\"t\"} 1",
+            "portcullis_call_duration_seconds_count{plugin=\"p\",tool=\"t\"} 2",
+            "portcullis_asks_total{plugin=\"p\",capability=\"http\",verdict=\"denied\"} 1",
+            "portcullis_cache_lookups_total{plugin=\"p\",found=\"yes\"} 3",
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
+        }
+        assert!(!text.contains("secret"), "{text}");
+        assert!(!text.contains("ada"), "{text}");
+    }
+}

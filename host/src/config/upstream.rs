@@ -1,0 +1,117 @@
+//! `[upstreams.NAME]`: other MCP servers, and how they are used.
+
+use portcullis_outgoing::Secret;
+use serde::Deserialize;
+
+/// What the operator says of another MCP server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct UpstreamConfig {
+    /// Whether it is used; it is unless this is false.
+    pub enabled: Option<bool>,
+    /// What is put before the names of its tools and prompts, with `_` between.
+    pub prefix: Option<String>,
+    /// Tools of it that no client sees.
+    pub tools_off: Vec<String>,
+    /// How it is started or reached.
+    pub definition: portcullis_upstream::Definition,
+}
+
+impl TryFrom<toml::Table> for UpstreamConfig {
+    type Error = String;
+
+    /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
+    /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Own {
+            enabled: Option<bool>,
+            prefix: Option<String>,
+            #[serde(default)]
+            tools_off: Vec<String>,
+        }
+        let mut own = toml::Table::new();
+        for key in ["enabled", "prefix", "tools-off"] {
+            own.extend(table.remove(key).map(|value| (key.to_owned(), value)));
+        }
+        for key in ["env", "headers"] {
+            let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
+                continue;
+            };
+            for (name, value) in values.iter_mut().filter(|(_, value)| value.is_table()) {
+                let secret: Secret =
+                    value.clone().try_into().map_err(|error| format!("`{key}.{name}`: {error}"))?;
+                *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
+            }
+        }
+        let Own { enabled, prefix, tools_off } =
+            own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let definition =
+            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { enabled, prefix, tools_off, definition })
+    }
+}
+
+impl UpstreamConfig {
+    /// What was typed: a program and its arguments, or an address. Of the environment, the server gets
+    /// these variables.
+    ///
+    /// # Errors
+    ///
+    /// In words for whoever typed it.
+    pub fn typed(server: &[String], variables: &[String]) -> Result<Self, String> {
+        let (first, rest) = server.split_first().ok_or("a server is a program or an address")?;
+        let mut table = toml::Table::new();
+        if first.starts_with("http://") || first.starts_with("https://") {
+            if !rest.is_empty() || !variables.is_empty() {
+                return Err("an address takes neither arguments nor variables".into());
+            }
+            table.insert("url".into(), first.as_str().into());
+        } else {
+            table.insert("command".into(), program(first)?.into());
+            table.insert("args".into(), rest.to_vec().into());
+            let secret = |name: &String| {
+                let from = toml::Table::from_iter([("env".to_owned(), name.as_str().into())]);
+                (name.clone(), toml::Value::from(from))
+            };
+            let variables: toml::Table = variables.iter().map(secret).collect();
+            table.insert("env".into(), variables.into());
+        }
+        Self::try_from(table)
+    }
+}
+
+/// A program as a definition has it: a path is made absolute, from where it was typed.
+fn program(typed: &str) -> Result<String, String> {
+    if !typed.contains('/') {
+        return Ok(typed.to_owned());
+    }
+    let path = std::path::absolute(typed).map_err(|error| format!("{typed}: {error}"))?;
+    Ok(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(server: &[&str], variables: &[&str]) -> Result<UpstreamConfig, String> {
+        let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        UpstreamConfig::typed(&own(server), &own(variables))
+    }
+
+    #[test]
+    fn a_program_or_an_address() {
+        let program = typed(&["node", "server.js"], &["PATH"]).unwrap().definition;
+        assert_eq!(program.command.unwrap().to_str(), Some("node"));
+        assert_eq!(program.args, ["server.js"]);
+        assert!(!program.env["PATH"].reveal().is_empty());
+        let address = typed(&["https://a.example/mcp"], &[]).unwrap().definition;
+        assert_eq!(address.url.as_deref(), Some("https://a.example/mcp"));
+        let relative = typed(&["./server"], &[]).unwrap().definition.command.unwrap();
+        assert!(relative.is_absolute(), "{}", relative.display());
+        assert!(typed(&["https://a.example", "more"], &[]).is_err());
+        assert!(typed(&["node"], &["PORTCULLIS_TEST_NO_SUCH_VARIABLE"]).is_err());
+        assert!(typed(&[], &[]).is_err());
+    }
+}
