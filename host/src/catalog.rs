@@ -7,8 +7,8 @@ use crate::bindings::types::ResourceInfo;
 use crate::bindings::{Prompt, ResourceTemplate};
 use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
-use crate::upstreams::Offered;
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
+use portcullis_wrap::Offered;
 
 /// Longest name that all clients take.
 const MAX_NAME: usize = 64;

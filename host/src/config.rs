@@ -1,12 +1,10 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
-use portcullis_outgoing::{Origin, Secret};
+use portcullis_outgoing::Origin;
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
@@ -32,7 +30,7 @@ pub struct Config {
     pub host: HostConfig,
     /// The HTTP transport.
     #[serde(default)]
-    pub http: HttpConfig,
+    pub http: portcullis_front::Config,
     /// Limits of all plugins.
     #[serde(default)]
     pub limits: SomeLimits,
@@ -44,57 +42,7 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Other MCP servers, by name.
     #[serde(default)]
-    pub upstreams: BTreeMap<String, UpstreamConfig>,
-}
-
-/// What the operator says of another MCP server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "toml::Table")]
-pub struct UpstreamConfig {
-    /// Whether it is used; it is unless this is false.
-    pub enabled: Option<bool>,
-    /// What is put before the names of its tools and prompts, with `_` between.
-    pub prefix: Option<String>,
-    /// Tools of it that no client sees.
-    pub tools_off: Vec<String>,
-    /// How it is started or reached.
-    pub definition: portcullis_upstream::Definition,
-}
-
-impl TryFrom<toml::Table> for UpstreamConfig {
-    type Error = String;
-
-    /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
-    /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        struct Own {
-            enabled: Option<bool>,
-            prefix: Option<String>,
-            #[serde(default)]
-            tools_off: Vec<String>,
-        }
-        let mut own = toml::Table::new();
-        for key in ["enabled", "prefix", "tools-off"] {
-            own.extend(table.remove(key).map(|value| (key.to_owned(), value)));
-        }
-        for key in ["env", "headers"] {
-            let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
-                continue;
-            };
-            for (name, value) in values.iter_mut().filter(|(_, value)| value.is_table()) {
-                let secret: Secret =
-                    value.clone().try_into().map_err(|error| format!("`{key}.{name}`: {error}"))?;
-                *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
-            }
-        }
-        let Own { enabled, prefix, tools_off } =
-            own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let definition =
-            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(Self { enabled, prefix, tools_off, definition })
-    }
+    pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
 }
 
 /// Where the host finds and keeps things.
@@ -113,44 +61,6 @@ pub struct HostConfig {
     pub store_dir: Option<PathBuf>,
     /// What was approved, instead of `portcullis.lock` in the user's state folder.
     pub lock_file: Option<PathBuf>,
-}
-
-/// The HTTP transport.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct HttpConfig {
-    /// Where to listen.
-    pub listen: SocketAddr,
-    /// A file whose text every request must carry as its bearer token.
-    pub token_file: Option<PathBuf>,
-    /// Values of the Host header that are served beside those of loopback.
-    pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call: `scheme://host[:port]`. None else may.
-    pub allowed_origins: Vec<String>,
-    /// Connections at the same time.
-    pub connections: NonZeroU32,
-    /// Sessions at the same time.
-    pub sessions: NonZeroU32,
-    /// Requests a second, of all clients together.
-    pub requests_per_second: NonZeroU32,
-    /// Size of one request's body, in bytes.
-    pub body_bytes: NonZeroU32,
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        let number = |number| NonZeroU32::new(number).expect("above 0");
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
-            token_file: None,
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
-            connections: number(256),
-            sessions: number(128),
-            requests_per_second: number(500),
-            body_bytes: number(4 * 1024 * 1024),
-        }
-    }
 }
 
 /// What the operator says of one plugin.
@@ -203,7 +113,7 @@ impl Config {
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
             .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
-            .chain(self.http.token_file.iter().map(|path| ("http.token-file", path)));
+            .chain(self.http.files());
         for (key, path) in paths {
             if !path.is_absolute() {
                 return Err(format!(
@@ -434,6 +344,10 @@ mod tests {
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
             ("[http]\nsessions = 0", "sessions = 0"),
+            ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
+            ("[http]\nreplay = 1", "replay"),
+            ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
+            ("[http.oauth]\nresource = \"\"\nissuers = [{ isuer = \"\" }]", "isuer"),
             (
                 "[plugins.a.grants.http]\nhosts = [\"h\"]\n\
                  headers.h.authorization = { env = \"PORTCULLIS_TEST_NO_SUCH_VARIABLE\" }",

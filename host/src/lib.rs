@@ -16,4 +16,3 @@ pub mod mcp;
 pub mod plugins;
 pub mod sandbox;
 pub mod transport;
-pub mod upstreams;

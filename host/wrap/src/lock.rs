@@ -131,4 +131,38 @@ mod tests {
         std::fs::write(&path, "nonsense").unwrap();
         assert_eq!(Lock::at(path).changed("one", [("a", "1")].into_iter()), ["a"]);
     }
+
+    #[test]
+    fn what_one_process_approves_another_does_not_forget() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        // Each of them has read the file before the other writes it.
+        let (one, two) = (Lock::at(path.clone()), Lock::at(path.clone()));
+        assert!(one.changed("one", [("a", "1")].into_iter()).is_empty());
+        assert!(two.changed("two", [("b", "2")].into_iter()).is_empty());
+        assert!(one.changed("three", [("c", "3")].into_iter()).is_empty());
+        two.approve("one", [("a", "4")].into_iter()).unwrap();
+        let all = Lock::at(path);
+        assert_eq!(all.changed("two", [("b", "other")].into_iter()), ["b"]);
+        assert_eq!(all.changed("three", [("c", "other")].into_iter()), ["c"]);
+        assert!(one.changed("one", [("a", "4")].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn many_at_once_lose_nothing_and_leave_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        let names: Vec<String> = (0..16).map(|number| format!("server-{number}")).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                let lock = Lock::at(path.clone());
+                scope.spawn(move || lock.changed(name, [("a", "1")].into_iter()));
+            }
+        });
+        for name in &names {
+            assert_eq!(Lock::at(path.clone()).changed(name, [("a", "2")].into_iter()), ["a"]);
+        }
+        // The file, and what is locked in its place.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }
