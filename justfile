@@ -20,8 +20,9 @@ lint:
 docs:
     RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 
-# Let MCP clients that nobody here wrote call the built binary (needs npm)
+# Let MCP clients that nobody here wrote call the built binary (needs npm, and Python with venv)
 clients: build
+    cd tests/clients && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
     cd tests/clients && npm ci && npm test
 
 # Run the conformance suite of MCP against the built binary (needs npm)
@@ -29,10 +30,12 @@ conformance: build
     #!/usr/bin/env bash
     set -euo pipefail
     target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    cargo build --quiet --package portcullis --package portcullis-upstream --example conformance-client
     cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     cd tests/conformance
     npm ci
     export PORTCULLIS="$target/debug/portcullis"
+    export CONFORMANCE_CLIENT="$target/debug/examples/conformance-client"
     export CONFORMANCE_PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm"
     npm test
 

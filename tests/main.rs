@@ -7,6 +7,7 @@
 mod architecture;
 mod cases;
 mod commands;
+mod crowds;
 mod documents;
 mod front;
 mod isolation;
@@ -16,6 +17,9 @@ mod plugins;
 mod processes;
 mod protocol;
 mod secrets;
+mod secured;
 mod support;
+mod transports;
+mod upstream_faults;
 mod upstreams;
 mod views;

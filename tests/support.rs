@@ -7,6 +7,7 @@ pub mod http;
 pub mod picture;
 pub mod process;
 pub mod web;
+pub mod wire;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -7,10 +7,9 @@ use crate::bindings::types::ResourceInfo;
 use crate::bindings::{Prompt, ResourceTemplate};
 use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
-use crate::upstreams::Offered;
 use portcullis_names::{Names, Things};
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
-use portcullis_wrap::views;
+use portcullis_wrap::{Offered, views};
 
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]

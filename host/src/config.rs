@@ -1,10 +1,6 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
-mod upstream;
-
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
@@ -13,7 +9,6 @@ use serde::Deserialize;
 use crate::capabilities::Grants;
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user::Folders;
-pub use upstream::UpstreamConfig;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
@@ -35,7 +30,7 @@ pub struct Config {
     pub host: HostConfig,
     /// The HTTP transport.
     #[serde(default)]
-    pub http: HttpConfig,
+    pub http: portcullis_front::Config,
     /// Limits of all plugins.
     #[serde(default)]
     pub limits: SomeLimits,
@@ -47,7 +42,7 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Other MCP servers, by name.
     #[serde(default)]
-    pub upstreams: BTreeMap<String, UpstreamConfig>,
+    pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
 }
 
 /// Where the host finds and keeps things.
@@ -77,44 +72,6 @@ impl HostConfig {
         folders.lock = lock_file.unwrap_or(folders.lock);
         folders.store = store_dir.unwrap_or(folders.store);
         folders
-    }
-}
-
-/// The HTTP transport.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct HttpConfig {
-    /// Where to listen.
-    pub listen: SocketAddr,
-    /// A file whose text every request must carry as its bearer token.
-    pub token_file: Option<PathBuf>,
-    /// Values of the Host header that are served beside those of loopback.
-    pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call: `scheme://host[:port]`. None else may.
-    pub allowed_origins: Vec<String>,
-    /// Connections at the same time.
-    pub connections: NonZeroU32,
-    /// Sessions at the same time.
-    pub sessions: NonZeroU32,
-    /// Requests a second, of all clients together.
-    pub requests_per_second: NonZeroU32,
-    /// Size of one request's body, in bytes.
-    pub body_bytes: NonZeroU32,
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        let number = |number| NonZeroU32::new(number).expect("above 0");
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
-            token_file: None,
-            allowed_hosts: Vec::new(),
-            allowed_origins: Vec::new(),
-            connections: number(256),
-            sessions: number(128),
-            requests_per_second: number(500),
-            body_bytes: number(4 * 1024 * 1024),
-        }
     }
 }
 
@@ -174,7 +131,7 @@ impl Config {
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
             .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
-            .chain(self.http.token_file.iter().map(|path| ("http.token-file", path)));
+            .chain(self.http.files());
         for (key, path) in paths {
             if !path.is_absolute() {
                 return Err(format!(
@@ -302,6 +259,10 @@ mod tests {
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
             ("[http]\nsessions = 0", "sessions = 0"),
+            ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
+            ("[http]\nreplay = 1", "replay"),
+            ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
+            ("[http.oauth]\nresource = \"\"\nissuers = [{ isuer = \"\" }]", "isuer"),
             (
                 "[plugins.a.grants.http]\nhosts = [\"h\"]\n\
                  headers.h.authorization = { env = \"PORTCULLIS_TEST_NO_SUCH_VARIABLE\" }",

@@ -12,7 +12,6 @@ pub mod config;
 pub mod mcp;
 pub mod plugins;
 pub mod transport;
-pub mod upstreams;
 
 /// What stands beneath all of these.
 pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

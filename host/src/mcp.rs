@@ -15,15 +15,16 @@ mod session;
 mod tasks;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 use parking_lot::Mutex;
 use portcullis_raw::Raw;
 use portcullis_roots::Roots;
-use portcullis_wrap::Wrap;
+use portcullis_upstream::Object;
+use portcullis_wrap::{Source, Upstreams, Wrap};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -46,11 +47,13 @@ use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
 use crate::plugins::{Loaded, Plugins};
 use crate::sandbox::{Around, Context, Feature, News};
-use crate::upstreams::{Source, Upstreams};
 use session::Session;
 
 /// Calls that may wait or run at the same time, over all sessions; more are refused at once.
 const MAX_CALLS: usize = 512;
+
+/// Log records that may wait for a slow client before it misses some.
+const LOGS: usize = 256;
 
 /// How long a client's introduction waits for the plugins.
 const SOON: Duration = Duration::from_millis(500);
@@ -72,6 +75,10 @@ pub struct Host {
     calls: AtomicUsize,
     tasks: TaskManager,
     around: Arc<Around>,
+    /// Log records of other servers that belong to no request.
+    logs: broadcast::Sender<Object>,
+    /// Those that said which log records they want.
+    logging: Mutex<Vec<Weak<Session>>>,
     /// Fires when the process is about to end: calls in flight are then given up.
     pub shutdown: CancellationToken,
 }
@@ -106,6 +113,8 @@ impl Host {
             calls: AtomicUsize::new(0),
             tasks: TaskManager::new(),
             around: Arc::default(),
+            logs: broadcast::channel(LOGS).0,
+            logging: Mutex::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -128,9 +137,9 @@ impl Host {
             *kept = true;
             jobs::run(self);
             let host = Arc::downgrade(self);
-            self.upstreams.keep(&self.shutdown, move || {
+            self.upstreams.keep(&self.shutdown, move |heard| {
                 if let Some(host) = host.upgrade() {
-                    host.changed();
+                    host.hear(heard);
                 }
             });
         }
@@ -455,7 +464,9 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
-        self.follow(cx.peer);
+        // Over stdio there is no other session.
+        let is_alone = cx.extensions.get::<http::request::Parts>().is_none();
+        self.follow(cx.peer, is_alone);
     }
 
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
@@ -468,11 +479,13 @@ impl ServerHandler for Server {
             return Err(not_offered("logging/setLevel"));
         }
         self.session.set_level(params.level);
+        self.host.want_logs(&self.session);
         Ok(())
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
         self.session.forget_roots();
+        self.host.upstreams.roots_changed().await;
     }
 
     async fn on_custom_request(

@@ -7,6 +7,7 @@ import { strict as assert } from 'node:assert';
 import { pathToFileURL } from 'node:url';
 
 import * as inspector from './inspector.mjs';
+import * as python from './python.mjs';
 import * as v1 from './sdk-v1.mjs';
 import * as v2 from './sdk-v2.mjs';
 import { binary, http, stdio, world as makeWorld } from './server.mjs';
@@ -109,8 +110,14 @@ async function session(name, connect, transport, rootsOf) {
   let server;
   let client;
   const connected = await check(`${name}: connecting`, async () => {
-    if (transport === 'HTTP') server = await http(world, args);
-    client = await connect(server ? { url: server.url, roots } : { start: stdio(world, args), roots });
+    if (transport !== 'stdio') server = await http(world, args);
+    const place = {
+      stdio: () => ({ start: stdio(world, args) }),
+      HTTP: () => ({ url: server.url }),
+      // The transport of 2024-11-05 is beside the other.
+      'HTTP+SSE': () => ({ sse: server.url.replace(/\/mcp$/, '/sse') }),
+    };
+    client = await connect({ ...place[transport](), roots });
   });
   if (connected) {
     if (client.server) await library(name, client);
@@ -128,13 +135,19 @@ async function session(name, connect, transport, rootsOf) {
   });
 }
 
+const both = ['stdio', 'HTTP'];
 const clients = {
   'SDK v1': v1.connect,
   ...Object.fromEntries(Object.keys(v2.modes).map((mode) => [`SDK v2 ${mode}`, v2.connect(mode)])),
   ...Object.fromEntries(
     ['legacy', 'auto', 'modern'].map((era) => [`Inspector ${era}`, inspector.connect(era, world)]),
   ),
+  ...Object.fromEntries(
+    Object.keys(python.modes).map((mode) => [`Python SDK 2 ${mode}`, python.connect(mode)]),
+  ),
 };
+/** Those that can speak over HTTP as it was in 2024-11-05. */
+const older = ['SDK v1', 'Python SDK 2 legacy'];
 
 setTimeout(() => {
   console.log(`${passed} passed, ${failed + 1} failed\n(stopped after ${ALL_TIME / 60_000} minutes)`);
@@ -143,7 +156,7 @@ setTimeout(() => {
 
 console.log(`against ${binary()}`);
 for (const [name, connect] of Object.entries(clients)) {
-  for (const transport of ['stdio', 'HTTP']) {
+  for (const transport of older.includes(name) ? [...both, 'HTTP+SSE'] : both) {
     for (const rootsOf of ['operator', 'client']) await session(name, connect, transport, rootsOf);
   }
 }

@@ -2,7 +2,9 @@
 //
 // `PORTCULLIS` is the binary, `CONFORMANCE_PLUGIN` the guest with the suite's fixtures
 // (`tests/guests/conformance`). Every scenario of both requirement sets has to pass, those that the
-// suite does not score as well.
+// suite does not score as well. `CONFORMANCE_CLIENT` is the client of other servers
+// (`host/upstream/examples/conformance-client.rs`), for which every scenario of a client has to pass but
+// those about getting tokens, which are the operator's to give, and about extensions that it has not.
 
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,14 +66,44 @@ features = ["elicitation", "sampling", "roots"]
   return { child, url };
 }
 
+/** Runs the suite with these arguments; answers how it ended and what it printed. */
+async function start(args) {
+  const child = spawn(node(), [suite, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (data) => { said += data; });
+  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_TIME);
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  clearTimeout(timer);
+  return { code, said };
+}
+
 /** Runs one requirement set; answers how many checks passed and what failed. */
 async function run(url, requirements, out) {
-  const child = spawn(node(), [suite, 'server', '--url', url, '--requirements', requirements, '-o', out], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_TIME);
-  const code = await new Promise((resolve) => child.on('exit', resolve));
-  clearTimeout(timer);
+  const { code } = await start(['server', '--url', url, '--requirements', requirements, '-o', out]);
+  return { code, ...read(out) };
+}
+
+/** The scenarios of a client in one revision: all but those that are not for it. */
+async function clientScenarios(version) {
+  const { said } = await start(['list', '--client']);
+  const listed = [...said.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)];
+  const ours = listed.filter(([, name, versions]) => versions.split(',').includes(version) && !name.startsWith('auth/'));
+  return ours.map(([, name]) => name);
+}
+
+/** Runs the scenarios of a client in one revision. */
+async function runClient(version, out) {
+  const command = needed('CONFORMANCE_CLIENT');
+  let code = 0;
+  for (const scenario of await clientScenarios(version)) {
+    const ended = await start(['client', '--command', command, '--scenario', scenario, '--spec-version', version, '-o', out]);
+    code ||= ended.code;
+  }
+  return { code, ...read(out) };
+}
+
+/** What the suite has written of its checks. */
+function read(out) {
   const scenarios = existsSync(out) ? readdirSync(out) : [];
   const failed = [];
   let passed = 0;
@@ -83,7 +115,14 @@ async function run(url, requirements, out) {
       }
     }
   }
-  return { code, scenarios: scenarios.length, passed, failed };
+  return { scenarios: scenarios.length, passed, failed };
+}
+
+/** Says what came of a run, and whether it is good. */
+function tell(name, { code, scenarios, passed, failed }) {
+  console.log(`${name}: ${scenarios} scenarios, ${passed} checks passed, ${failed.length} failed`);
+  for (const one of failed) console.log(`  FAILED ${one}`);
+  return code === 0 && failed.length === 0 && passed > 0;
 }
 
 const home = mkdtempSync(join(tmpdir(), 'portcullis-conformance-'));
@@ -92,14 +131,14 @@ try {
   const { child, url } = await serve(home);
   try {
     for (const requirements of REQUIREMENTS) {
-      const { code, scenarios, passed, failed } = await run(url, requirements, join(home, requirements));
-      console.log(`${requirements}: ${scenarios} scenarios, ${passed} checks passed, ${failed.length} failed`);
-      for (const one of failed) console.log(`  FAILED ${one}`);
-      bad ||= code !== 0 || failed.length > 0 || passed === 0;
+      bad = !tell(`server ${requirements}`, await run(url, requirements, join(home, requirements))) || bad;
     }
   } finally {
     child.removeAllListeners('exit');
     child.kill();
+  }
+  for (const version of REQUIREMENTS) {
+    bad = !tell(`client ${version}`, await runClient(version, join(home, `client-${version}`))) || bad;
   }
 } finally {
   rmSync(home, { recursive: true, force: true });

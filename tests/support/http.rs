@@ -35,6 +35,13 @@ impl Message {
 
     /// Reads a message. `None`: the other side sends none.
     pub fn read(from: &mut impl BufRead) -> Option<Self> {
+        let mut message = Self::read_head(from)?;
+        message.read_body(from);
+        Some(message)
+    }
+
+    /// Reads a message as far as its body.
+    pub fn read_head(from: &mut impl BufRead) -> Option<Self> {
         let line = read_line(from)?;
         let mut message = Self { line, ..Self::default() };
         loop {
@@ -45,7 +52,6 @@ impl Message {
             let (name, value) = line.split_once(':')?;
             message.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        message.read_body(from);
         Some(message)
     }
 

@@ -190,3 +190,25 @@ impl Said {
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// How many files and connections a process has open.
+pub fn descriptors(process: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").count()
+}
+
+/// The memory that a process has now, in bytes.
+pub fn memory(process: u32) -> u64 {
+    status(process, "VmRSS:")
+}
+
+/// The most memory that a process has had, in bytes.
+pub fn peak_memory(process: u32) -> u64 {
+    status(process, "VmHWM:")
+}
+
+fn status(process: u32, key: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).expect("Linux says this");
+    let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kibibytes * 1024
+}

@@ -9,6 +9,7 @@
 
 mod address;
 mod client;
+mod document;
 mod fault;
 mod origin;
 mod secret;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 pub use address::is_public;
 pub use client::{Client, ResponseBody};
+pub use document::document;
 pub use fault::Fault;
 pub use origin::Origin;
 pub use secret::Secret;

@@ -125,10 +125,7 @@ impl Records {
         if !allowed(others + bytes.len() as u64) {
             return Err(WriteError::Full);
         }
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&bytes)?;
-        file.as_file().sync_data()?;
-        file.persist(&path).map_err(|error| error.error)?;
+        replace(&path, &bytes)?;
         Ok(head.version)
     }
 
@@ -181,15 +178,8 @@ impl Records {
         self.folder.join(digest(key.as_bytes()))
     }
 
-    /// Held while a version is compared and set, also against other processes.
     fn lock(&self) -> io::Result<File> {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.folder.join(".lock"))?;
-        file.lock()?;
-        Ok(file)
+        lock(&self.folder.join(".lock"))
     }
 
     /// Removes what processes that were killed left half-written. Nobody else is in the middle of
@@ -237,6 +227,31 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     let Ok(head) = serde_json::from_slice(&bytes[..end]) else { return Ok(None) };
     bytes.drain(..=end);
     Ok(Some((head, bytes)))
+}
+
+/// Writes a file in the place of what is there: whole, or not at all. Its folder has to be there.
+///
+/// # Errors
+///
+/// Where it cannot be written; what was there is then still there, and nothing beside it.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Waits until nobody else holds this lock, be it another process, and holds it until what is
+/// returned is dropped. Its folder has to be there.
+///
+/// # Errors
+///
+/// Where the file cannot be made or locked.
+pub fn lock(path: &Path) -> io::Result<File> {
+    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Makes a folder, and those above it, that only its owner can enter.
@@ -303,6 +318,20 @@ mod tests {
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(records.read("b").unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("is a folder");
+        std::fs::create_dir_all(path.join("with something in it")).unwrap();
+        assert!(replace(&path, b"text").is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let path = folder.path().join("file");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -193,6 +193,11 @@ pub fn path_of_uri(uri: &str) -> Option<PathBuf> {
     url.to_file_path().ok()
 }
 
+/// The `file:` address of an absolute path, with what an address cannot have written as `%XX`.
+pub fn uri_of_path(path: &Path) -> Option<String> {
+    url::Url::from_file_path(path).ok().map(String::from)
+}
+
 fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
     let dir = if rest.as_os_str().is_empty() { root.dir() } else { root.dir.open_dir(rest) };
     let dir = dir

@@ -220,3 +220,17 @@ fn uris_of_roots() {
         assert_eq!(path_of_uri(uri), path.map(PathBuf::from), "{uri}");
     }
 }
+
+#[test]
+fn a_path_and_its_address_are_two_ways_to_say_the_same() {
+    for (path, uri) in [
+        ("/a/b", "file:///a/b"),
+        ("/with space/100%/a#b?c", "file:///with%20space/100%25/a%23b%3Fc"),
+        ("/\u{e4}/\u{4e2d}", "file:///%C3%A4/%E4%B8%AD"),
+    ] {
+        let path = Path::new(path);
+        assert_eq!(uri_of_path(path).as_deref(), Some(uri));
+        assert_eq!(path_of_uri(uri).as_deref(), Some(path));
+    }
+    assert_eq!(uri_of_path(Path::new("relative")), None);
+}

@@ -7,6 +7,7 @@ use super::start::{Ready, faint, green, red};
 use crate::plugins::{Loaded, compare};
 use crate::sandbox::{ALWAYS, Import};
 use portcullis_audit::{Event, Record, Verdict};
+use portcullis_wrap::Summary;
 
 /// What `audit` takes.
 #[derive(clap::Args)]
@@ -26,7 +27,10 @@ impl Args {
         let wanted = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
         let loaded: Vec<_> = plugins.loaded.iter().filter(|l| wanted(&l.plugin.name)).collect();
         let refused: Vec<_> = plugins.refused.iter().filter(|r| wanted(&r.name)).collect();
-        if let Some(plugin) = self.plugin.as_ref().filter(|_| loaded.len() + refused.len() == 0) {
+        let mut others = ready.others().await?;
+        others.retain(|other| wanted(&other.name));
+        let found = loaded.len() + refused.len() + others.len();
+        if let Some(plugin) = self.plugin.as_ref().filter(|_| found == 0) {
             return Err(format!(
                 "there is no plugin `{plugin}`: `portcullis plugin list` lists all"
             ));
@@ -34,7 +38,8 @@ impl Args {
         if self.json {
             let plugins: Vec<_> = loaded.iter().map(|l| as_json(l, &records)).collect();
             let refused: Vec<_> = refused.into_iter().map(super::list::refusal).collect();
-            let whole = json!({"plugins": plugins, "refused": refused});
+            let others: Vec<_> = others.iter().map(|o| other_as_json(o, &records)).collect();
+            let whole = json!({"plugins": plugins, "refused": refused, "upstreams": others});
             return super::print(&format!("{whole:#}\n"));
         }
         for loaded in loaded {
@@ -43,6 +48,9 @@ impl Args {
         for refused in refused {
             let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n    ");
             super::print(&format!("{} refused\n    {reason}\n", red(&refused.name)))?;
+        }
+        for other in others {
+            super::print(&other_as_text(&other, &records))?;
         }
         Ok(End::Done)
     }
@@ -76,6 +84,19 @@ impl<'a> Use<'a> {
             }
         }
         all
+    }
+}
+
+impl Use<'_> {
+    fn line(&self) -> String {
+        let Self { last, calls, denied, .. } = self;
+        let last = last.unwrap_or("never");
+        format!("  use      calls: {calls}, refused asks: {denied}, last: {last}\n")
+    }
+
+    fn as_json(&self) -> Value {
+        let Self { last, calls, denied, denials } = self;
+        json!({"calls": calls, "denied": denied, "last": last, "denials": denials})
     }
 }
 
@@ -126,12 +147,7 @@ fn as_text(loaded: &Loaded, records: &[Record]) -> String {
     let limits = plugin.terms.limits.lines();
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
     text += &format!("  limits   {}\n", faint(&limits.join(", ")));
-    text += &format!(
-        "  use      calls: {}, refused asks: {}, last: {}\n",
-        used.calls,
-        used.denied,
-        used.last.unwrap_or("never")
-    );
+    text += &used.line();
     for denial in used.denials {
         text += &format!("  denied   {}\n", red(&portcullis_text::line(denial, 300)));
     }
@@ -159,9 +175,24 @@ fn as_json(loaded: &Loaded, records: &[Record]) -> Value {
     whole["wants"] = json!(loaded.manifest.wants);
     whole["settings"] = json!(plugin.terms.settings.keys().collect::<Vec<_>>());
     whole["limits"] = limits.into();
-    whole["use"] = json!({
-        "calls": used.calls, "denied": used.denied, "last": used.last, "denials": used.denials,
-    });
+    whole["use"] = used.as_json();
     whole["remarks"] = json!(loaded.remarks);
+    whole
+}
+
+fn other_as_text(other: &Summary, records: &[Record]) -> String {
+    let mut text = format!("{}\n", super::list::title(other));
+    text += &format!("  tools    {}\n", other.tools.join(", "));
+    if !other.held.is_empty() {
+        let held = other.held.join(", ");
+        text += &format!("  held     {}\n", red(&format!("{held}: changed since approved")));
+    }
+    text += &format!("  reach    {}; nothing confines it\n", other.reach);
+    text + &Use::of(&other.name, records).line() + "\n"
+}
+
+fn other_as_json(other: &Summary, records: &[Record]) -> Value {
+    let mut whole = json!(other);
+    whole["use"] = Use::of(&other.name, records).as_json();
     whole
 }

@@ -4,7 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use portcullis_audit::Verdict;
 use portcullis_upstream::{Outcome, Request};
+use portcullis_wrap::{Offered, Upstreams};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +17,6 @@ use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
 use crate::catalog::{Catalog, Tool};
 use crate::sandbox::{Context, Notice};
-use crate::upstreams::Offered;
 
 /// What `call` takes.
 #[derive(clap::Args)]
@@ -46,9 +47,9 @@ impl Args {
         let (loaded, tool) = match catalog.tool(&self.tool) {
             Some(Tool::Own(loaded, tool)) => (loaded, tool),
             Some(Tool::Other(other, tool)) => {
-                let ended = self.elsewhere(other, tool, arguments).await;
+                let ended = self.elsewhere(&upstreams, other, tool, arguments).await;
                 upstreams.close().await;
-                return ended;
+                return self.with_trail(&ready, ended);
             }
             None => {
                 let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
@@ -87,6 +88,10 @@ impl Args {
             tell(&notice);
         }
         let ended = self.show(answer);
+        self.with_trail(&ready, ended)
+    }
+
+    fn with_trail(&self, ready: &Ready, ended: Result<End, String>) -> Result<End, String> {
         if self.trail {
             for line in ready.audit.kept() {
                 super::print(&format!("{line}\n"))?;
@@ -98,14 +103,38 @@ impl Args {
     /// Calls a tool of another server.
     async fn elsewhere(
         &self,
+        upstreams: &Upstreams,
         other: &Offered,
         tool: &portcullis_upstream::Tool,
         arguments: Map<String, Value>,
     ) -> Result<End, String> {
+        let arguments = Value::Object(arguments);
+        if let Ok(schema) = &*other.source.schema(tool) {
+            schema
+                .check(&arguments)
+                .map_err(|faults| format!("invalid arguments for `{}`: {faults}", self.tool))?;
+        }
+        let request = crate::call::request_id();
+        let size = arguments.to_string().len() as u64;
+        let trail = upstreams.trail(&other.source, request, tool.name.clone(), &tool.digest, None);
+        let ongoing = trail.begin(size).map_err(|error| {
+            format!("the audit cannot be written, so nothing is called: {error}")
+        })?;
         let params = json!({ "name": tool.wire_name, "arguments": arguments });
         let params = params.as_object().cloned().unwrap_or_default();
         let request = Request::new("tools/call", params, "call");
-        let outcome = other.source.upstream.request(request).outcome().await;
+        let asking = other.source.upstream.request(request).outcome();
+        let outcome = patiently(&format!("waiting for {}", self.tool), asking).await;
+        let (ended, size) = match &outcome {
+            Ok(Outcome::Complete(result)) => {
+                let failed = result["isError"] == true;
+                (if failed { "tool-error" } else { "done" }, result.to_string().len() as u64)
+            }
+            Ok(Outcome::NeedInput { .. }) => ("need-input", 0),
+            Ok(Outcome::Error(_)) => ("protocol-error", 0),
+            Err(_) => ("upstream-failed", 0),
+        };
+        ongoing.end(Verdict::Allowed, ended, size);
         match outcome.map_err(|fault| fault.to_string())? {
             Outcome::Complete(result) => {
                 let failed = result["isError"] == true;

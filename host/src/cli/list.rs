@@ -8,6 +8,7 @@ use super::End;
 use super::start::{Ready, faint, green, red};
 use crate::catalog::Tool;
 use crate::plugins::{Loaded, Refused};
+use portcullis_wrap::Summary;
 
 /// Lists every tool that can be called.
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
@@ -35,13 +36,14 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
     super::print(&text)
 }
 
-/// Lists every plugin, loaded or refused.
+/// Lists every plugin, loaded or refused, and every other server.
 pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     let plugins = ready.plugins().await;
+    let others = ready.others().await?;
     if json {
         let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
         let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
-        return super::print(&format!("{:#}\n", json!({ "plugins": all })));
+        return super::print(&format!("{:#}\n", json!({ "plugins": all, "upstreams": others })));
     }
     let mut text = String::new();
     for loaded in &plugins.loaded {
@@ -61,7 +63,24 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
     for remark in &plugins.remarks {
         text += &format!("{}\n", faint(&portcullis_text::line(remark, 400)));
     }
+    for other in &others {
+        text += &format!("{}\n    tools: {}; {}\n", title(other), other.tools.len(), other.reach);
+    }
     super::print(&text)
+}
+
+/// Another server, in a line: its name, and how it is.
+pub(super) fn title(other: &Summary) -> String {
+    match &other.reason {
+        None => {
+            let is = [&other.server, &other.protocol].map(|text| text.as_deref().unwrap_or("?"));
+            format!("{} {}", green(&other.name), faint(&format!("{}, MCP {}", is[0], is[1])))
+        }
+        Some(why) => {
+            let why = portcullis_text::line(why, 300);
+            format!("{} {}\n    {why}", red(&other.name), faint("unreachable"))
+        }
+    }
 }
 
 /// A plugin that is loaded, in short.

@@ -1,8 +1,7 @@
 //! `portcullis serve`: an MCP server, until its client or its operator ends it.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::End;
@@ -19,6 +18,12 @@ pub struct Args {
     /// Over HTTP: every request must carry the text of this file as its bearer token
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
+    /// Over HTTP, with TLS: the certificate, and those that lead to its root, as PEM
+    #[arg(long, value_name = "FILE", requires = "http", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Over HTTP, with TLS: the certificate's private key, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 }
 
 impl Args {
@@ -36,41 +41,29 @@ impl Args {
             host.upstreams.close().await;
             return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
         };
-        let config = &ready.config.http;
-        let address = address.unwrap_or(config.listen);
-        let token = match self.token_file.as_ref().or(config.token_file.as_ref()) {
-            Some(file) => Some(token(file)?),
-            None => None,
-        };
-        if token.is_none() && !address.ip().is_loopback() {
-            return Err(format!(
-                "{address} can be reached by other machines: give --token-file, or listen on \
-                 127.0.0.1"
-            ));
-        }
-        let listener = tokio::net::TcpListener::bind(address)
+        let mut config = ready.config.http.clone();
+        config.listen = address.unwrap_or(config.listen);
+        config.token_file = self.token_file.or(config.token_file);
+        config.tls_cert = self.tls_cert.or(config.tls_cert);
+        config.tls_key = self.tls_key.or(config.tls_key);
+        let settings = transport::http::settings(&config, &host)?;
+        let listener = tokio::net::TcpListener::bind(config.listen)
             .await
-            .map_err(|error| format!("listening on {address}: {error}"))?;
+            .map_err(|error| format!("listening on {}: {error}", config.listen))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let line = format!("serving MCP at http://{address}{}\n", transport::http::PATH);
+        if settings.tls.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                "without TLS, whoever is on the way can read tokens and answers: give --tls-cert \
+                 and --tls-key, unless a proxy before this has it"
+            );
+        }
+        let (scheme, path) = (config.scheme(), transport::http::PATH);
         // In one piece, for programs that wait for it.
-        anstream::eprint!("{line}");
-        let served =
-            transport::http::serve(host.clone(), listener, config, token, BTreeMap::new()).await;
+        anstream::eprint!("{}", format!("serving MCP at {scheme}://{address}{path}\n"));
+        let served = transport::http::serve(host.clone(), listener, settings).await;
         host.upstreams.close().await;
         served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the token is in a file, so that no list shows it")]
-fn token(file: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("the token file {}: {error}", file.display()))?;
-    let token = text.trim();
-    if token.len() < 16 {
-        return Err(format!("the token in {} has under 16 characters", file.display()));
-    }
-    Ok(token.to_owned())
 }
 
 /// Does something at the first signal to end.

@@ -13,8 +13,8 @@ use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::sandbox::Sandbox;
-use crate::upstreams::Upstreams;
 use portcullis_audit::Audit;
+use portcullis_wrap::{Summary, Upstreams};
 
 /// Everything a command works with.
 pub struct Ready {
@@ -66,7 +66,15 @@ impl Ready {
 
     /// Other MCP servers.
     pub fn upstreams(&self) -> Result<Upstreams, String> {
-        Upstreams::new(&self.config, &self.folders, self.audit.clone())
+        Upstreams::new(self.config.upstreams.iter(), self.folders.lock.clone(), self.audit.clone())
+    }
+
+    /// How each of them is; they are started for it, and ended.
+    pub async fn others(&self) -> Result<Vec<Summary>, String> {
+        let upstreams = self.upstreams()?;
+        let all = patiently("asking other servers", upstreams.summaries()).await;
+        upstreams.close().await;
+        Ok(all)
     }
 
     /// Everything that clients can see.

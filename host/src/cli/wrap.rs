@@ -2,7 +2,6 @@
 
 use super::start::Ready;
 use super::{End, serve};
-use crate::config::UpstreamConfig;
 
 /// What `wrap` takes.
 #[derive(clap::Args)]
@@ -29,7 +28,7 @@ const VIEWS: &str = "ui";
 
 impl Args {
     pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
-        let upstream = UpstreamConfig::typed(&self.server, &self.variables)?;
+        let upstream = portcullis_wrap::Config::typed(&self.server, &self.variables)?;
         if ready.config.upstreams.insert(self.name.clone(), upstream).is_some() {
             return Err(format!(
                 "portcullis.toml has an [upstreams.{}] already: give another --name",

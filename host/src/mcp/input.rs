@@ -5,7 +5,6 @@
 //! clients are asked by the host itself.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +13,7 @@ use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
     RequestStateCodec, SealOptions,
 };
-use rmcp::service::{RequestContext, ServiceError};
+use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -24,12 +23,7 @@ use crate::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
 use crate::call::Failure;
 use crate::plugins::Loaded;
 use portcullis_records::digest;
-
-/// Rounds of questions in one call.
-const MAX_ROUNDS: u32 = 10;
-
-/// How long an answer may take: a person may be asked.
-const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
+use portcullis_wrap::{ANSWER_TIME, NoAnswer, ROUNDS};
 
 /// The host's own question, for the client's roots.
 const ROOTS: &str = "portcullis.roots";
@@ -49,7 +43,7 @@ enum Kind {
 pub struct Exchange {
     /// The correlation id: the same in every round.
     pub request: String,
-    rounds: u32,
+    rounds: usize,
     /// What has been asked and not yet answered.
     asked: BTreeMap<String, Kind>,
     /// Every earlier answer, as the client gave it.
@@ -191,8 +185,8 @@ impl Exchange {
         loaded: &Loaded,
     ) -> Result<InputRequests, Failure> {
         self.rounds += 1;
-        if self.rounds > MAX_ROUNDS {
-            return Err(Failure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
+        if self.rounds > ROUNDS {
+            return Err(Failure::PluginFailed(format!("it asked over {ROUNDS} times")));
         }
         self.keep(need.state);
         if need.asks.is_empty() {
@@ -239,7 +233,6 @@ impl Exchange {
     /// # Errors
     ///
     /// Where the client does not answer.
-    #[expect(deprecated, reason = "clients up to 2025-11-25 are asked this way")]
     pub async fn ask_peer(
         &mut self,
         requests: InputRequests,
@@ -247,36 +240,16 @@ impl Exchange {
     ) -> Result<(), Failure> {
         let mut responses = InputResponses::new();
         for (key, request) in requests {
-            let ask = async {
-                match request {
-                    InputRequest::Elicitation(request) => {
-                        let answer = cx.peer.create_elicitation(request.params).await;
-                        answer.map(|answer| json!(answer))
-                    }
-                    InputRequest::CreateMessage(request) => {
-                        let answer = cx.peer.create_message(request.params).await;
-                        answer.map(|answer| json!(answer))
-                    }
-                    InputRequest::ListRoots(_) => {
-                        cx.peer.list_roots().await.map(|answer| json!(answer))
-                    }
-                    _ => unreachable!("only these three are made here"),
+            let answer = match portcullis_wrap::ask(&cx.peer, request, cx.ct.cancelled()).await {
+                Ok(answer) => answer,
+                // An answer of no form counts as not given, in both eras.
+                Err(NoAnswer::Formless) => Value::Null,
+                Err(NoAnswer::GivenUp) => return Err(Failure::Cancelled),
+                Err(late @ NoAnswer::Late) => return Err(Failure::TimedOut(late.to_string())),
+                Err(why @ NoAnswer::Failed(_)) => {
+                    return Err(Failure::PluginFailed(why.to_string()));
                 }
             };
-            let answer = tokio::select! {
-                answer = tokio::time::timeout(ANSWER_TIME, ask) => answer,
-                () = cx.ct.cancelled() => return Err(Failure::Cancelled),
-            };
-            let answer =
-                match answer.map_err(|_| Failure::TimedOut("the client did not answer".into()))? {
-                    // An answer of no form counts as not given, in both eras.
-                    Err(ServiceError::UnexpectedResponse) => Ok(Value::Null),
-                    answer => answer,
-                };
-            let answer = answer.map_err(|error| {
-                let error = portcullis_text::line(&error.to_string(), 300);
-                Failure::PluginFailed(format!("the client could not be asked: {error}"))
-            })?;
             responses.insert(key, answer);
         }
         self.take(responses);

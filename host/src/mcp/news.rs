@@ -1,17 +1,24 @@
-//! What clients hear of without having asked just now: lists and resources that changed.
+//! What clients hear of without having asked just now: lists and resources that changed, and what other
+//! servers log.
+
+#![expect(deprecated, reason = "logging is in both eras until 2027")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_roots::Roots;
+use portcullis_upstream::Notice;
+use portcullis_wrap::{Heard, level_name, rank};
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam};
-use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
+use rmcp::service::{Peer, ServiceError, SubscriptionContext};
+use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::session::Session;
 use super::{Host, Server};
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::call::{Answer, Call, What};
@@ -26,16 +33,64 @@ const MAX_SUBSCRIPTIONS: usize = 64;
 /// Asks again and again whether a resource has changed, until it is dropped.
 pub type Watch = AbortOnDropHandle<()>;
 
+impl Host {
+    /// Passes on what another server says by itself to those whom it concerns.
+    pub(super) fn hear(&self, heard: Heard) {
+        let Notice { method, mut params } = match heard {
+            Heard::Offers => return self.changed(),
+            Heard::Notice(notice) => notice,
+        };
+        // No client may listen.
+        match method.as_str() {
+            "notifications/resources/updated" => {
+                if let Some(Value::String(uri)) = params.remove("uri") {
+                    self.around.tell(News::Resource(uri));
+                }
+            }
+            "notifications/message" => {
+                let _nobody = self.logs.send(params);
+            }
+            _ => {}
+        }
+    }
+
+    /// Has other servers log what the session wants that wants the most.
+    pub(super) fn want_logs(&self, session: &Arc<Session>) {
+        let mut all = self.logging.lock();
+        all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));
+        all.push(Arc::downgrade(session));
+        let levels = all.iter().filter_map(|one| one.upgrade()?.logs());
+        if let Some(level) = levels.min_by_key(|level| rank(*level)) {
+            self.upstreams.want_logs(level_name(level));
+        }
+    }
+}
+
 impl Server {
-    /// Tells a client of the era with `initialize` the news, until its session is over.
-    pub(super) fn follow(&self, peer: Peer<RoleServer>) {
+    /// Tells a client of the era with `initialize` the news, until its session is over. What belongs
+    /// to no request may be another session's: only one that is alone hears it.
+    pub(super) fn follow(&self, peer: Peer<RoleServer>, is_alone: bool) {
         let mut news = self.host.around.listen();
+        let mut logs = self.host.logs.subscribe();
         let session = Arc::downgrade(&self.session);
         let over = self.session.over.0.clone();
         tokio::spawn(async move {
-            while let Some(one) = next(&mut news, &over).await {
-                let Some(session) = session.upgrade() else { return };
-                let told = match one {
+            loop {
+                let one = tokio::select! {
+                    one = next(&mut news, &over) => one,
+                    Some(record) = next(&mut logs, &over), if is_alone => {
+                        let Some(session) = session.upgrade() else { return };
+                        let record: Option<LoggingMessageNotificationParam> =
+                            serde_json::from_value(record.into()).ok();
+                        let least = session.logs().map_or(u8::MAX, rank);
+                        if let Some(record) = record.filter(|record| rank(record.level) >= least) {
+                            said(peer.notify_logging_message(record).await);
+                        }
+                        continue;
+                    }
+                };
+                let (Some(one), Some(session)) = (one, session.upgrade()) else { return };
+                said(match one {
                     News::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
                     News::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
                     News::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
@@ -44,10 +99,7 @@ impl Server {
                         peer.notify_resource_updated(changed).await
                     }
                     News::Resource(_) => Ok(()),
-                };
-                if let Err(error) = told {
-                    tracing::debug!("news did not reach a client: {error}");
-                }
+                });
             }
         });
     }
@@ -94,8 +146,14 @@ impl Server {
     }
 }
 
+fn said(told: Result<(), ServiceError>) {
+    if let Err(error) = told {
+        tracing::debug!("news did not reach a client: {error}");
+    }
+}
+
 /// The next piece of news. `None`: there will be no more.
-async fn next(news: &mut Receiver<News>, over: &CancellationToken) -> Option<News> {
+async fn next<T: Clone>(news: &mut Receiver<T>, over: &CancellationToken) -> Option<T> {
     loop {
         let one = tokio::select! {
             one = news.recv() => one,
@@ -113,6 +171,8 @@ async fn next(news: &mut Receiver<News>, over: &CancellationToken) -> Option<New
 fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
     let host = host.clone();
     AbortOnDropHandle::new(tokio::spawn(async move {
+        let catalog = host.catalog().await;
+        let watched = catalog.other_with(&uri).map(|other| other.source.upstream.watch(&uri));
         let mut known = version(&host, &uri, &roots).await;
         // A resource whose plugin cannot tell is announced by the plugin, or by nobody.
         while known.is_some() {
@@ -122,6 +182,9 @@ fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
                 host.around.tell(News::Resource(uri.clone()));
             }
             known = now.or(known);
+        }
+        if watched.is_some() {
+            std::future::pending().await
         }
     }))
 }

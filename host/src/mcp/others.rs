@@ -1,7 +1,7 @@
 //! What clients ask of other servers: passed on, and recorded like any call.
 
 use portcullis_upstream::{Object, Request};
-use portcullis_wrap::{Answer, Caller as Asker, State, views};
+use portcullis_wrap::{Answer, Caller as Asker, Offered, Source, State, views};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, InputResponses, JsonObject, MetaObject};
 use rmcp::service::RequestContext;
@@ -11,7 +11,6 @@ use super::Server;
 use super::input::Binding;
 use super::requests::internal;
 use super::session::Caller;
-use crate::upstreams::{Offered, Source};
 use portcullis_audit::Verdict;
 
 /// Size of the arguments that are passed on, in bytes.
@@ -103,6 +102,7 @@ impl Server {
         let mut request = Request::new(passed.method, params, &self.session.name.0);
         request.capabilities = json!(caller.capabilities).as_object().cloned();
         let asker = self.asker(&caller, cx);
+        request.log_level = asker.logs.map(|level| portcullis_wrap::level_name(level).to_owned());
         let mut answer = self.host.wrap.serve(&source.upstream, request, before, &asker).await;
         if let Answer::Result(result) = &mut answer {
             self.seen(result, passed.method, passed.name, source, &caller);
@@ -160,13 +160,13 @@ impl Server {
 
     fn asker<'a>(&'a self, caller: &Caller, cx: &'a RequestContext<RoleServer>) -> Asker<'a> {
         let roots = self.session.known_roots().unwrap_or_else(|| self.host.roots.clone());
-        let uri = |root: &portcullis_roots::Root| format!("file://{}", root.path().display());
+        let uri = |root: &portcullis_roots::Root| portcullis_roots::uri_of_path(root.path());
         Asker {
             cx,
             modern: caller.modern,
             features: portcullis_wrap::features(&caller.capabilities),
             logs: caller.logs(&self.session),
-            roots: roots.iter().map(uri).collect(),
+            roots: roots.iter().filter_map(uri).collect(),
             shutdown: &self.host.shutdown,
         }
     }

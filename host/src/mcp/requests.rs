@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
 use portcullis_wrap::views;
 
+use portcullis_wrap::Offered;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
@@ -24,7 +25,6 @@ use crate::call::{Answer, Failure, What};
 use crate::catalog::{PromptOf, Tool};
 use crate::plugins::{Loaded, Tool as OwnTool};
 use crate::sandbox::Feature;
-use crate::upstreams::Offered;
 
 /// A plugin's own code for a resource that it does not have.
 const NOT_FOUND: i32 = -32002;
@@ -41,7 +41,16 @@ impl Server {
             Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
             None => {
                 let name = portcullis_text::line(&params.name, 80);
-                Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None))
+                let held = catalog.others.iter().find(|other| other.holds(&params.name));
+                let why = match held {
+                    Some(other) => format!(
+                        "the tool {name} of `{0}` has changed since it was approved, and is held \
+                         back: the operator can look at it with `portcullis plugin approve {0}`",
+                        other.source.name
+                    ),
+                    None => format!("unknown tool: {name}"),
+                };
+                Err(ErrorData::invalid_params(why, None))
             }
         }
     }

@@ -105,6 +105,14 @@ impl Session {
         *self.roots.lock() = None;
     }
 
+    /// The least level of log records that a client of the era with `initialize` wants.
+    pub fn logs(&self) -> Option<LoggingLevel> {
+        match self.level.load(Ordering::Relaxed) {
+            0 => Some(LoggingLevel::Info),
+            level => LEVELS.get(usize::from(level - 1)).copied(),
+        }
+    }
+
     /// From now on the client wants log records of this level and above.
     pub fn set_level(&self, level: LoggingLevel) {
         self.level.store(1 + rank(level), Ordering::Relaxed);
@@ -205,12 +213,8 @@ impl Caller {
 
     /// The least level of log records that it wants, if it wants any.
     pub fn logs(&self, session: &Session) -> Option<LoggingLevel> {
-        match (self.modern, session.level.load(Ordering::Relaxed)) {
-            // Of the era without sessions: only what the request itself asks for.
-            (true, _) => self.level,
-            (false, 0) => Some(LoggingLevel::Info),
-            (false, level) => LEVELS.get(usize::from(level - 1)).copied(),
-        }
+        // Of the era without sessions: only what the request itself asks for.
+        if self.modern { self.level } else { session.logs() }
     }
 
     /// What a guest can learn of the call; where its notices go is added by [`run`].

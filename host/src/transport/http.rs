@@ -4,18 +4,44 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use portcullis_front::{Page, Settings};
+use portcullis_front::{Config, Fetch, Page, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 
-use crate::config::HttpConfig;
 use crate::mcp::{Host, Server};
 
 /// Where the protocol is served.
 pub use portcullis_front::PATH;
 
-/// Serves pages alone on a listener, of an origin that is nothing else's.
+/// What the operator wants of the front, with the numbers of this host as a page. The keys of issuers are
+/// fetched by the host.
+///
+/// # Errors
+///
+/// In words for the operator: which key or file, and what is wrong with it.
+pub fn settings(config: &Config, host: &Arc<Host>) -> Result<Settings, String> {
+    let named = config.oauth_hosts();
+    let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
+    let fetch = Fetch::new(move |url| portcullis_outgoing::document(url, named.clone(), agent));
+    let mut settings = config.settings(host.raw.clone(), fetch)?;
+    settings.pages.insert("/metrics".to_owned(), numbers(host));
+    Ok(settings)
+}
+
+fn numbers(host: &Arc<Host>) -> Page {
+    let metrics = Arc::new(Metrics::default());
+    let (counting, host_now) = (metrics.clone(), Arc::downgrade(host));
+    host.upstreams.audit().watch(move |record| counting.count(record));
+    Page::new(move || {
+        let caches = host_now.upgrade().map(|host| host.cache_uses()).unwrap_or_default();
+        let used = |(plugin, (hits, misses))| CacheUse { plugin, hits, misses };
+        let caches: Vec<_> = caches.into_iter().map(used).collect();
+        (MEDIA_TYPE, metrics.text(&caches).into())
+    })
+}
+
+/// Serves pages alone on a listener: an origin that is nothing else's.
 ///
 /// # Errors
 ///
@@ -36,37 +62,8 @@ pub async fn serve_pages(
 ///
 /// # Errors
 ///
-/// Where the configuration makes no sense: a host or an origin that is none.
-pub async fn serve(
-    host: Arc<Host>,
-    listener: TcpListener,
-    config: &HttpConfig,
-    token: Option<String>,
-    mut pages: BTreeMap<String, Page>,
-) -> io::Result<()> {
-    let (metrics, counted) = (Arc::new(Metrics::default()), Arc::downgrade(&host));
-    let counting = metrics.clone();
-    host.upstreams.audit().watch(move |record| counting.count(record));
-    let numbers = move || {
-        let caches = counted.upgrade().map(|host| host.cache_uses()).unwrap_or_default();
-        let uses =
-            caches.into_iter().map(|(plugin, (hits, misses))| CacheUse { plugin, hits, misses });
-        (MEDIA_TYPE, metrics.text(&uses.collect::<Vec<_>>()).into())
-    };
-    pages.insert("/metrics".to_owned(), Page::new(numbers));
-
-    let HttpConfig { allowed_hosts, allowed_origins, .. } = config.clone();
-    let settings = Settings {
-        allowed_hosts,
-        allowed_origins,
-        token,
-        connections: config.connections,
-        sessions: config.sessions,
-        requests_per_second: config.requests_per_second,
-        body_bytes: config.body_bytes,
-        pages,
-        ..Settings::new(host.raw.clone())
-    };
+/// Where the settings make no sense: a host or an origin that is none.
+pub async fn serve(host: Arc<Host>, listener: TcpListener, settings: Settings) -> io::Result<()> {
     let shutdown = host.shutdown.clone();
     let server = move || Server::new(host.clone());
     portcullis_front::serve(listener, settings, server, shutdown).await

@@ -15,13 +15,22 @@ pub fn line(text: &str, max: usize) -> String {
     }
 }
 
-fn is_deceptive(c: char) -> bool {
+/// Whether a character could fool whoever reads it: it controls a terminal, has no width, reorders or
+/// hides what is around it, or carries text unseen.
+pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // Marks and overrides of direction, isolates, invisible operators.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            // Zero width space and byte order mark.
-            | '\u{200b}' | '\u{feff}'
+            // Soft hyphen, Arabic and Mongolian marks without a width, blank letters of Hangul.
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
+            | '\u{ffa0}'
+            // Zero width spaces and joiners, marks of direction.
+            | '\u{200b}'..='\u{200f}'
+            // Line and paragraph separators, embeddings and overrides of direction.
+            | '\u{2028}'..='\u{202e}'
+            // Word joiner, invisible operators, isolates.
+            | '\u{2060}'..='\u{206f}'
+            // Byte order mark, annotations.
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             // Tags and variation selectors of the supplement.
             | '\u{e0000}'..='\u{e0fff}')
 }

@@ -24,6 +24,7 @@ const PROGRESS: &str = "progressToken";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 /// What upstreams are told about us, and how children are started.
 #[derive(Debug, Clone)]
@@ -76,6 +77,13 @@ impl Peer {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
+    /// Whether it says when a resource has changed that somebody subscribed to.
+    pub(crate) fn takes_subscriptions(&self) -> bool {
+        let resources = self.capabilities.get("resources");
+        let told = resources.and_then(|value| value.get("subscribe"));
+        told.and_then(Value::as_bool).unwrap_or(false)
+    }
+
     /// Whether it says when a list has changed.
     pub(crate) fn tells_changes_of(&self, capability: &str) -> bool {
         let told = self.capabilities.get(capability).and_then(|value| value.get("listChanged"));
@@ -91,6 +99,8 @@ pub(crate) struct Sending<'a> {
     pub(crate) progress: bool,
     /// What we can be asked because of it, if not what we can be asked in general.
     pub(crate) capabilities: Option<&'a Object>,
+    /// The least level of log records that a modern upstream may send because of it.
+    pub(crate) log_level: Option<&'a str>,
     /// What of its arguments goes into headers too.
     pub(crate) header_params: &'a [HeaderParam],
 }
@@ -112,6 +122,9 @@ impl Sending<'_> {
                 meta.insert(VERSION_KEY.to_owned(), MODERN.into());
                 meta.insert(CLIENT_KEY.to_owned(), client.info.clone().into());
                 meta.insert(CAPABILITIES_KEY.to_owned(), capabilities.clone().into());
+                if let Some(level) = self.log_level {
+                    meta.insert(LOG_LEVEL_KEY.to_owned(), level.into());
+                }
             }
         }
         let params = (!self.params.is_empty()).then_some(&*self.params);
@@ -197,6 +210,7 @@ impl Connection {
             params: &mut params,
             progress: false,
             capabilities: None,
+            log_level: None,
             header_params: &[],
         };
         let asking = async {

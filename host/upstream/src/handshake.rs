@@ -123,6 +123,7 @@ async fn begin(
         params: &mut params,
         progress: false,
         capabilities: None,
+        log_level: None,
         header_params: &[],
     };
     let make = |id| sending.make(id, modern.then_some(client));

@@ -29,12 +29,16 @@ pub struct Request {
     /// What a modern upstream may ask because of this request; what it may ask in general, if
     /// `None`.
     pub capabilities: Option<Object>,
+    /// The least level of log records that its session wants, such as `info`. A modern upstream is
+    /// told of it with this request; `None`: it may send none.
+    pub log_level: Option<String>,
 }
 
 impl Request {
     /// A request of this session.
     pub fn new(method: &str, params: Object, session: &str) -> Self {
-        Self { method: method.to_owned(), params, session: session.into(), capabilities: None }
+        let (method, session) = (method.to_owned(), session.into());
+        Self { method, params, session, capabilities: None, log_level: None }
     }
 
     /// The same request once more, with what the upstream needed: the answers by the keys of its
@@ -240,6 +244,7 @@ impl InFlight {
             // Of a tool we want it for ourselves: it shows that there is something to wait for.
             progress: self.token.is_some() || calls_a_tool,
             capabilities: self.request.capabilities.as_ref(),
+            log_level: self.request.log_level.as_deref(),
             header_params: tool.map(|tool| tool.header_params.as_slice()).unwrap_or_default(),
         };
         let subscribes = self.request.method == "subscriptions/listen";

@@ -38,6 +38,7 @@ mod refresh;
 mod scan;
 mod text;
 mod upstream;
+mod wanted;
 mod wire;
 
 pub use calls::{AskKey, Notice};
@@ -50,4 +51,5 @@ pub use launch::{SUBCOMMAND, main as become_upstream};
 pub use listing::{Changes, Listing};
 pub use message::{Object, RpcError};
 pub use upstream::{State, Upstream};
+pub use wanted::Watched;
 pub use wire::Era;

@@ -1,17 +1,12 @@
-//! Keeping what is known of an upstream's offers true: when it says that they changed, by the clock,
+//! Keeping what is known of an upstream's offers true: when it is said that they changed, by the clock,
 //! and with patience where that fails.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::calls::{Done, Whose};
-use crate::connection::{Connection, Sending};
-use crate::message::Object;
 use crate::upstream::Inner;
-use crate::wire::Era;
 
 /// How long to wait after a refresh that failed, and after further ones.
 const PATIENCE: [Duration; 3] =
@@ -19,10 +14,6 @@ const PATIENCE: [Duration; 3] =
 
 /// Between two refreshes that the upstream causes. It may say that it changed as often as it likes.
 const CALM: Duration = Duration::from_secs(1);
-
-/// Before a subscription that has ended is asked for again; each time twice as long.
-const RESUBSCRIBE: Duration = Duration::from_secs(1);
-const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
 /// From now on, sees to it that the listing holds.
 pub(crate) fn keep(inner: &Arc<Inner>) {
@@ -75,69 +66,4 @@ async fn once(inner: &Weak<Inner>) -> Option<bool> {
             Some(false)
         }
     }
-}
-
-/// Has a modern upstream tell us of changes, for as long as this connection is used.
-pub(crate) fn listen(inner: &Arc<Inner>, connection: &Arc<Connection>) {
-    let filter = match connection.peer.era {
-        Era::Modern => filter(connection),
-        // It tells without being asked.
-        Era::Legacy => return,
-    };
-    if filter.is_empty() {
-        return;
-    }
-    let settings = inner.settings.clone();
-    let end = inner.end.clone();
-    let connection = Arc::downgrade(connection);
-    let listening = async move {
-        let mut wait = RESUBSCRIBE;
-        loop {
-            let mut ticket = {
-                let Some(connection) = connection.upgrade() else { return };
-                let mut params = Object::new();
-                params.insert("notifications".to_owned(), filter.clone().into());
-                let sending = Sending {
-                    method: "subscriptions/listen",
-                    params: &mut params,
-                    progress: false,
-                    capabilities: None,
-                    header_params: &[],
-                };
-                let whose = Whose { session: None, subscribes: true };
-                match connection.begin(&settings.client, whose, sending).await {
-                    Ok(ticket) => ticket,
-                    Err(_) => return,
-                }
-            };
-            let begun = Instant::now();
-            match ticket.done().await {
-                // It does not do that.
-                Done::Answer(Err(error), _) => {
-                    tracing::debug!("upstream `{}`: {}", settings.name, error.message);
-                    return;
-                }
-                Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone => {}
-            }
-            if begun.elapsed() > LONGEST_RESUBSCRIBE {
-                wait = RESUBSCRIBE;
-            }
-            sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_RESUBSCRIBE);
-            // What changed in between was not told.
-            settings.changed.notify_one();
-        }
-    };
-    tokio::spawn(async move { end.run_until_cancelled(listening).await });
-}
-
-/// What a modern upstream can tell of.
-fn filter(connection: &Connection) -> Object {
-    let lists = [
-        ("tools", "toolsListChanged"),
-        ("prompts", "promptsListChanged"),
-        ("resources", "resourcesListChanged"),
-    ];
-    let told = lists.into_iter().filter(|(list, _)| connection.peer.tells_changes_of(list));
-    told.map(|(_, key)| (key.to_owned(), json!(true))).collect()
 }

@@ -4,6 +4,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 use std::time::{Duration, Instant};
 
+use portcullis_text::is_deceptive;
+
 /// Longest escape sequence that is taken out as a whole, in characters: so that one without an end
 /// does not swallow the text after it.
 const LONGEST_SEQUENCE: usize = 256;
@@ -89,24 +91,6 @@ fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
             Some(_) | None => return,
         };
     }
-}
-
-fn is_deceptive(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            // Soft hyphen, Arabic and Mongolian marks without a width, blank letters of Hangul.
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
-            | '\u{ffa0}'
-            // Zero width spaces and joiners, marks of direction.
-            | '\u{200b}'..='\u{200f}'
-            // Line and paragraph separators, embeddings and overrides of direction.
-            | '\u{2028}'..='\u{202e}'
-            // Word joiner, invisible operators, isolates.
-            | '\u{2060}'..='\u{206f}'
-            // Byte order mark, annotations.
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // Tags and variation selectors of the supplement.
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Lets so many lines into a log and no more: an upstream must not be able to fill a disk.

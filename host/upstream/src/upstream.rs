@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::Notice;
 use crate::connect::{Known, Settings, connect};
@@ -16,8 +17,10 @@ use crate::definition::Definition;
 use crate::fault::{Fault, Trouble};
 use crate::inflight::{InFlight, Request};
 use crate::listing::{Fetched, Listing, fetch};
-use crate::message::{self, Object};
+use crate::message;
 use crate::refresh;
+use crate::wanted::{self, Wanted, Watched};
+use crate::wire::Era;
 
 /// How long nothing is tried after a failure to connect; after each further one twice as long.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -45,6 +48,10 @@ pub(crate) struct Inner {
     refreshes: AtomicU64,
     /// Whether there is somebody who sees to it that the listing holds.
     kept: AtomicBool,
+    /// What it is to tell us beside answers.
+    pub(crate) wanted: watch::Sender<Wanted>,
+    /// Sees to it that it does, on the connection that there is now.
+    telling: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) end: CancellationToken,
 }
 
@@ -111,6 +118,8 @@ impl Upstream {
             refreshing: tokio::sync::Mutex::default(),
             refreshes: AtomicU64::new(0),
             kept: AtomicBool::new(false),
+            wanted: watch::channel(Wanted::default()).0,
+            telling: Mutex::default(),
             end: CancellationToken::new(),
         })))
     }
@@ -125,15 +134,35 @@ impl Upstream {
         InFlight::new(self.0.clone(), request)
     }
 
-    /// Sends a notification, such as `notifications/roots/list_changed`, if it is connected.
+    /// Tells it that the roots have changed which it may ask for: one of the era in which it would not
+    /// ask each time, if it is connected.
     ///
     /// # Errors
     ///
     /// Where it is, and does not take it.
-    pub async fn notify(&self, method: &str, params: &Object) -> Result<(), Fault> {
-        let Some(connection) = self.0.ready() else { return Ok(()) };
-        let sent = connection.channel.wire.send(message::notification(method, Some(params))).await;
+    pub async fn roots_changed(&self) -> Result<(), Fault> {
+        let method = "notifications/roots/list_changed";
+        let connection = self.0.ready().filter(|connection| connection.peer.era == Era::Legacy);
+        let Some(connection) = connection else { return Ok(()) };
+        let sent = connection.channel.wire.send(message::notification(method, None)).await;
         sent.map_err(|trouble| self.0.fault(method, trouble))
+    }
+
+    /// Has it tell of changes to a resource, among its [notices](Self::notices), for as long as what is
+    /// returned is kept: now, or once it is connected, where it does that at all.
+    #[must_use]
+    pub fn watch(&self, uri: &str) -> Watched {
+        Watched::new(self.0.clone(), uri)
+    }
+
+    /// From now on, it is to send log records of this level and above, such as `info`, where it is one
+    /// of the era in which it is told so once. The others are told by each request.
+    pub fn want_logs(&self, level: &str) {
+        self.0.wanted.send_if_modified(|wanted| {
+            let is_new = wanted.level.as_deref() != Some(level);
+            wanted.level = Some(level.to_owned());
+            is_new
+        });
     }
 
     /// What it offers: as known, where that still holds, or asked for now.
@@ -293,7 +322,7 @@ impl Inner {
             *self.fresh_until.lock() = Some(Instant::now());
             self.settings.changed.notify_one();
         }
-        refresh::listen(self, &connection);
+        *self.telling.lock() = Some(wanted::follow(self, &connection));
         if !self.kept.swap(true, Ordering::Relaxed) {
             refresh::keep(self);
         }

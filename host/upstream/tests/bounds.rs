@@ -128,11 +128,18 @@ async fn a_thousand_requests_may_be_on_their_way_and_not_many_more() {
                 assert_eq!(result["content"][1]["text"], format!("{{\"number\":{number}}}"));
             }
         }
-        let upstream = child(&[]);
+        // That none of them ends by itself: they have longer than the test.
+        let upstream = child_with(&[], json!({"timeout-seconds": 600}));
         let hanging: Vec<_> = (0..1024)
             .map(|_| {
-                let mut call = call(&upstream, "hang", json!({}));
-                tokio::spawn(async move { call.next().await })
+                let upstream = upstream.clone();
+                // The one that is asked below may have the last place when it is this one's turn.
+                let is_refused = |event| matches!(event, Some(Event::Done(Err(_))));
+                tokio::spawn(async move {
+                    while is_refused(call(&upstream, "hang", json!({})).next().await) {
+                        tokio::task::yield_now().await;
+                    }
+                })
             })
             .collect();
         let fault = loop {

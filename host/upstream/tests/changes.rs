@@ -143,3 +143,70 @@ async fn a_subscription_tells_who_subscribed() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_is_watched_is_told_of_in_both_eras_and_over_each_connection() {
+    within(async {
+        let web = Web::start(&["http", "modern"]);
+        let updated = async |upstream: &Upstream| {
+            let mut notices = upstream.notices();
+            said(upstream, "touch", json!({})).await;
+            loop {
+                let notice = notices.recv().await.unwrap();
+                if notice.method == "notifications/resources/updated" {
+                    break notice.params["uri"].clone();
+                }
+            }
+        };
+        for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
+            // Before it is connected, and while it is.
+            let one = upstream.watch("test://one");
+            upstream.listing().await.unwrap();
+            has_seen(&upstream, "subscriptions/listen").await;
+            assert_eq!(updated(&upstream).await, "test://one");
+            let _two = upstream.watch("test://two");
+            drop(one);
+            while said(&upstream, "seen", json!({})).await.matches("subscriptions/listen").count()
+                < 2
+            {
+                tokio::task::yield_now().await;
+            }
+        }
+        let legacy = child(&["legacy"]);
+        let one = legacy.watch("test://one");
+        let again = legacy.watch("test://one");
+        legacy.want_logs("warning");
+        has_seen(&legacy, "resources/subscribe \"test://one\"").await;
+        has_seen(&legacy, "logging/setLevel \"warning\"").await;
+        assert_eq!(updated(&legacy).await, "test://one");
+        // One who still wants it is enough.
+        drop(one);
+        let _crashed = stand_in::call(&legacy, "die", json!({})).outcome().await.unwrap_err();
+        has_seen(&legacy, "resources/subscribe \"test://one\"").await;
+        has_seen(&legacy, "logging/setLevel \"warning\"").await;
+        drop(again);
+        has_seen(&legacy, "resources/unsubscribe \"test://one\"").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_level_of_logs_goes_with_each_request_and_changed_roots_are_told() {
+    within(async {
+        for (era, level) in [("modern", Some("debug")), ("legacy", None)] {
+            let upstream = child(&[era]);
+            let params = json!({"name": "meta", "arguments": {}});
+            let mut request = Request::new("tools/call", object(params), "one");
+            request.log_level = Some("debug".to_owned());
+            let meta = stand_in::text(upstream.request(request).outcome().await.unwrap());
+            let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+            assert_eq!(meta["io.modelcontextprotocol/logLevel"].as_str(), level);
+            upstream.roots_changed().await.unwrap();
+        }
+        let legacy = child(&["legacy"]);
+        legacy.listing().await.unwrap();
+        legacy.roots_changed().await.unwrap();
+        has_seen(&legacy, "notifications/roots/list_changed").await;
+    })
+    .await;
+}

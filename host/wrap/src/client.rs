@@ -1,5 +1,7 @@
 //! The client of a request: what it can be asked, and asking it.
 
+use std::fmt;
+
 use portcullis_upstream::{Object, RpcError};
 use rmcp::RoleServer;
 use rmcp::model::{ClientCapabilities, InputRequest, LoggingLevel};
@@ -59,28 +61,8 @@ impl Caller<'_> {
         let request = json!({ "method": method, "params": params });
         let request = serde_json::from_value(request)
             .map_err(|error| internal(format!("this is no question of MCP: {error}")))?;
-        let asking = async {
-            match request {
-                InputRequest::Elicitation(request) => {
-                    self.peer().create_elicitation(request.params).await.map(|a| json!(a))
-                }
-                InputRequest::CreateMessage(request) => {
-                    self.peer().create_message(request.params).await.map(|answer| json!(answer))
-                }
-                InputRequest::ListRoots(_) => {
-                    self.peer().list_roots().await.map(|answer| json!(answer))
-                }
-                _ => Err(ServiceError::UnexpectedResponse),
-            }
-        };
-        tokio::select! {
-            answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
-                Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(error)) => Err(internal(format!("asking the client: {error}"))),
-                Err(_) => Err(internal("the client did not answer".to_owned())),
-            },
-            () = self.given_up() => Err(internal("the client gave up".to_owned())),
-        }
+        let answer = ask(self.peer(), request, self.given_up()).await;
+        answer.map_err(|why| internal(why.to_string()))
     }
 
     /// Asks every question of a round.
@@ -92,6 +74,64 @@ impl Caller<'_> {
             answers.insert(key, self.ask(method, params).await?);
         }
         Ok(answers)
+    }
+}
+
+/// Why a question to a client has no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    /// Whoever asked has given up.
+    GivenUp,
+    /// The client took longer than [`ANSWER_TIME`].
+    Late,
+    /// It answered with something else than an answer.
+    Formless,
+    /// It answered with an error, or could not be asked: why.
+    Failed(String),
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GivenUp => f.write_str("the client gave up"),
+            Self::Late => f.write_str("the client did not answer in time"),
+            Self::Formless => f.write_str("the client answered with something else"),
+            Self::Failed(why) => write!(f, "the client could not be asked: {why}"),
+        }
+    }
+}
+
+/// Puts one question to a client of the era with `initialize`, until `given_up` is done.
+///
+/// # Errors
+///
+/// [`NoAnswer`].
+pub async fn ask(
+    peer: &Peer<RoleServer>,
+    request: InputRequest,
+    given_up: impl Future<Output = ()>,
+) -> Result<Value, NoAnswer> {
+    let asking = async {
+        match request {
+            InputRequest::Elicitation(request) => {
+                peer.create_elicitation(request.params).await.map(|answer| json!(answer))
+            }
+            InputRequest::CreateMessage(request) => {
+                peer.create_message(request.params).await.map(|answer| json!(answer))
+            }
+            InputRequest::ListRoots(_) => peer.list_roots().await.map(|answer| json!(answer)),
+            // rmcp may come to know more kinds.
+            _ => Err(ServiceError::UnexpectedResponse),
+        }
+    };
+    tokio::select! {
+        answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(ServiceError::UnexpectedResponse)) => Err(NoAnswer::Formless),
+            Ok(Err(error)) => Err(NoAnswer::Failed(portcullis_text::line(&error.to_string(), 300))),
+            Err(_) => Err(NoAnswer::Late),
+        },
+        () = given_up => Err(NoAnswer::GivenUp),
     }
 }
 
@@ -114,6 +154,12 @@ pub const LEVELS: [LoggingLevel; 8] = [
 /// The place of a level among them.
 pub fn rank(level: LoggingLevel) -> u8 {
     LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
+}
+
+/// A level as MCP writes it.
+pub fn level_name(level: LoggingLevel) -> &'static str {
+    let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    names[usize::from(rank(level))]
 }
 
 /// What a client with these capabilities takes part in.

@@ -1,5 +1,5 @@
-//! Requests of MCP clients, seen through at another MCP server: what that reports reaches the client, what it
-//! asks is asked, in whichever era each of the two lives.
+//! Other MCP servers as sources of tools, prompts and resources; and requests of MCP clients, seen through
+//! there: what a server reports reaches the client, what it asks is asked, in whichever era each lives.
 //!
 //! An upstream up to 2025-11-25 asks while a request is on its way; a client of 2026-07-28 is asked in an
 //! answer, and comes back with another request. In between, the request on its way is [parked](Wrap).
@@ -7,8 +7,10 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 mod client;
+mod config;
 mod lock;
 mod parked;
+mod sources;
 pub mod views;
 
 use std::time::Duration;
@@ -20,12 +22,14 @@ use rmcp::model::{LoggingMessageNotificationParam, ProgressNotificationParam};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use client::{Caller, LEVELS, features, rank};
+pub use client::{Caller, LEVELS, NoAnswer, ask, features, level_name, rank};
+pub use config::Config;
 pub use lock::Lock;
 use parked::{Parked, Waiting};
+pub use sources::{Heard, Offered, Source, Summary, Upstreams};
 
 /// Rounds of questions in one request.
-const ROUNDS: usize = 10;
+pub const ROUNDS: usize = 10;
 
 /// How long an answer may take: a person may be asked.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use parking_lot::Mutex;
+use portcullis_records::{create_private_folder, lock, replace};
 use serde::{Deserialize, Serialize};
 
 /// The approved digest of each tool, by upstream and by its name there.
@@ -16,16 +16,15 @@ struct Approved {
     upstreams: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// The file, read with the first question.
+/// The file, read with each question: another process may have written it since.
 pub struct Lock {
     path: PathBuf,
-    approved: Mutex<Option<Approved>>,
 }
 
 impl Lock {
     /// The lock at this path. It is made with the first approval.
     pub fn at(path: PathBuf) -> Self {
-        Self { path, approved: Mutex::new(None) }
+        Self { path }
     }
 
     /// Which of these tools say something else than what was approved of them. Those that nobody has
@@ -33,32 +32,29 @@ impl Lock {
     pub fn changed<'a>(
         &self,
         upstream: &str,
-        tools: impl Iterator<Item = (&'a str, &'a str)>,
+        tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     ) -> Vec<String> {
-        let mut approved = self.approved.lock();
-        let all = match self.read(&mut approved) {
-            Ok(all) => all,
+        let (changed, new) = match self.read() {
+            Ok(approved) => compare(approved.upstreams.get(upstream), tools.clone()),
             Err(error) => {
                 tracing::error!("{}: {error}: nothing counts as approved", self.path.display());
                 return tools.map(|(name, _)| name.to_owned()).collect();
             }
         };
-        let known = all.upstreams.entry(upstream.to_owned()).or_default();
-        let (mut changed, mut new) = (Vec::new(), false);
-        for (name, digest) in tools {
-            match known.get(name) {
-                Some(approved) if approved == digest => {}
-                Some(_) => changed.push(name.to_owned()),
-                None => {
-                    known.insert(name.to_owned(), digest.to_owned());
-                    new = true;
-                }
-            }
+        if new.is_empty() {
+            return changed;
         }
-        if new && let Err(error) = self.write(all) {
+        let approved = self.update(|approved| {
+            let known = approved.upstreams.entry(upstream.to_owned()).or_default();
+            // Where another process was faster, what it has seen counts.
+            let (changed, new) = compare(Some(known), tools);
+            known.extend(new);
+            changed
+        });
+        approved.unwrap_or_else(|error| {
             tracing::warn!("{}: {error}: what is approved is not kept", self.path.display());
-        }
-        changed
+            changed
+        })
     }
 
     /// Approves the tools of an upstream as they are now.
@@ -71,36 +67,52 @@ impl Lock {
         upstream: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> io::Result<()> {
-        let mut approved = self.approved.lock();
-        let all = self.read(&mut approved)?;
-        let tools = tools.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
-        all.upstreams.insert(upstream.to_owned(), tools.collect());
-        self.write(all)
+        self.update(|approved| {
+            let tools = tools.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
+            approved.upstreams.insert(upstream.to_owned(), tools.collect());
+        })
     }
 
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
-    fn read<'a>(&self, approved: &'a mut Option<Approved>) -> io::Result<&'a mut Approved> {
-        if approved.is_none() {
-            *approved = Some(match std::fs::read_to_string(&self.path) {
-                Ok(text) => toml::from_str(&text).map_err(io::Error::other)?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Approved::default(),
-                Err(error) => return Err(error),
-            });
+    fn read(&self) -> io::Result<Approved> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) => toml::from_str(&text).map_err(io::Error::other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
+            Err(error) => Err(error),
         }
-        Ok(approved.as_mut().expect("read above"))
     }
 
-    /// Whole or not at all: another process may read it.
-    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
-    fn write(&self, approved: &Approved) -> io::Result<()> {
-        let text = toml::to_string(approved).map_err(io::Error::other)?;
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let staged = self.path.with_extension(format!("lock.{}", std::process::id()));
-        std::fs::write(&staged, text)?;
-        std::fs::rename(&staged, &self.path)
+    /// Changes what is there now, while no other process does.
+    fn update<T>(&self, change: impl FnOnce(&mut Approved) -> T) -> io::Result<T> {
+        create_private_folder(self.path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".held");
+        let _held = lock(beside.as_ref())?;
+        let mut approved = self.read()?;
+        let changed = change(&mut approved);
+        let text = toml::to_string(&approved).map_err(io::Error::other)?;
+        replace(&self.path, text.as_bytes())?;
+        Ok(changed)
     }
+}
+
+/// Of these tools, the names of those that say something else than what is known of them, and those
+/// that are not known.
+fn compare<'a>(
+    known: Option<&BTreeMap<String, String>>,
+    tools: impl Iterator<Item = (&'a str, &'a str)>,
+) -> (Vec<String>, BTreeMap<String, String>) {
+    let (mut changed, mut new) = (Vec::new(), BTreeMap::new());
+    for (name, digest) in tools {
+        match known.and_then(|known| known.get(name)) {
+            Some(approved) if approved == digest => {}
+            Some(_) => changed.push(name.to_owned()),
+            None => {
+                new.insert(name.to_owned(), digest.to_owned());
+            }
+        }
+    }
+    (changed, new)
 }
 
 #[cfg(test)]
@@ -130,5 +142,39 @@ mod tests {
         let path = folder.path().join("portcullis.lock");
         std::fs::write(&path, "nonsense").unwrap();
         assert_eq!(Lock::at(path).changed("one", [("a", "1")].into_iter()), ["a"]);
+    }
+
+    #[test]
+    fn what_one_process_approves_another_does_not_forget() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        // Each of them has read the file before the other writes it.
+        let (one, two) = (Lock::at(path.clone()), Lock::at(path.clone()));
+        assert!(one.changed("one", [("a", "1")].into_iter()).is_empty());
+        assert!(two.changed("two", [("b", "2")].into_iter()).is_empty());
+        assert!(one.changed("three", [("c", "3")].into_iter()).is_empty());
+        two.approve("one", [("a", "4")].into_iter()).unwrap();
+        let all = Lock::at(path);
+        assert_eq!(all.changed("two", [("b", "other")].into_iter()), ["b"]);
+        assert_eq!(all.changed("three", [("c", "other")].into_iter()), ["c"]);
+        assert!(one.changed("one", [("a", "4")].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn many_at_once_lose_nothing_and_leave_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        let names: Vec<String> = (0..16).map(|number| format!("server-{number}")).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                let lock = Lock::at(path.clone());
+                scope.spawn(move || lock.changed(name, [("a", "1")].into_iter()));
+            }
+        });
+        for name in &names {
+            assert_eq!(Lock::at(path.clone()).changed(name, [("a", "2")].into_iter()), ["a"]);
+        }
+        // The file, and what is locked in its place.
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -70,7 +70,13 @@ impl Server {
             self.saw(format!("{method} {about}").trim_end_matches(" null"));
             return;
         }
-        self.saw(&method);
+        self.saw(match method.as_str() {
+            "logging/setLevel" => format!("{method} {}", params["level"]),
+            "resources/subscribe" | "resources/unsubscribe" => {
+                format!("{method} {}", params["uri"])
+            }
+            _ => method.clone(),
+        });
         if self.is("mute") || (self.is("silent") && method == "server/discover") {
             return;
         }
@@ -113,7 +119,9 @@ impl Server {
                     "serverInfo": info(),
                 })))
             }
-            "ping" | "logging/setLevel" | "resources/subscribe" => Some(Ok(json!({}))),
+            "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
+                Some(Ok(json!({})))
+            }
             "tools/list" => Some(Ok(self.tools(&call.params))),
             "prompts/list" => Some(Ok(json!({"prompts": [{"name": "greet", "odd": 1}]}))),
             "resources/list" => {
@@ -164,6 +172,10 @@ impl Server {
         let mut tools: Vec<Value> = ["ask", "change", "hang"].map(|name| tool(name, "")).to_vec();
         let header = json!({"type": "string", "x-mcp-header": "Region"});
         tools[1]["inputSchema"]["properties"] = json!({"region": header});
+        if self.is("all") {
+            let more = ["big", "deep", "die", "garbage", "log", "progress", "seen", "touch"];
+            tools.extend(more.map(|name| tool(name, "")));
+        }
         if self.changed.load(Ordering::Relaxed) {
             tools[2] = tool("added", "");
             tools[2]["inputSchema"]["properties"] = tools[1]["inputSchema"]["properties"].clone();

@@ -1,4 +1,4 @@
-//! `[upstreams.NAME]`: other MCP servers, and how they are used.
+//! What an operator writes about another server, under `[upstreams.NAME]`.
 
 use portcullis_outgoing::Secret;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// What the operator says of another MCP server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "toml::Table")]
-pub struct UpstreamConfig {
+pub struct Config {
     /// Whether it is used; it is unless this is false.
     pub enabled: Option<bool>,
     /// What is put before the names of its tools and prompts, with `_` between.
@@ -17,7 +17,7 @@ pub struct UpstreamConfig {
     pub definition: portcullis_upstream::Definition,
 }
 
-impl TryFrom<toml::Table> for UpstreamConfig {
+impl TryFrom<toml::Table> for Config {
     type Error = String;
 
     /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
@@ -53,7 +53,7 @@ impl TryFrom<toml::Table> for UpstreamConfig {
     }
 }
 
-impl UpstreamConfig {
+impl Config {
     /// What was typed: a program and its arguments, or an address. Of the environment, the server gets
     /// these variables.
     ///
@@ -95,9 +95,9 @@ fn program(typed: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn typed(server: &[&str], variables: &[&str]) -> Result<UpstreamConfig, String> {
+    fn typed(server: &[&str], variables: &[&str]) -> Result<Config, String> {
         let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-        UpstreamConfig::typed(&own(server), &own(variables))
+        Config::typed(&own(server), &own(variables))
     }
 
     #[test]

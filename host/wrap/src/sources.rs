@@ -1,0 +1,339 @@
+//! Other MCP servers as sources of tools, prompts and resources.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_schema::Schema;
+use portcullis_upstream::{Client, Definition, Listing, Notice, State, Upstream};
+use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Config, Lock};
+
+/// How long the first list waits for servers that have to be started.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Before a server that could not be listed is tried again.
+const AGAIN: Duration = Duration::from_secs(30);
+
+/// Every other server.
+pub struct Upstreams {
+    /// By the order of their names.
+    pub all: Vec<Arc<Source>>,
+    /// What their tools said of themselves when they were approved.
+    pub lock: Lock,
+    audit: Audit,
+}
+
+/// One of them.
+pub struct Source {
+    /// The operator's name for it.
+    pub name: Arc<str>,
+    /// What is put before its names.
+    pub prefix: Option<String>,
+    /// The server.
+    pub upstream: Upstream,
+    /// What it is, for its operator.
+    reach: String,
+    off: Vec<String>,
+    /// Of its tools, by their digests.
+    schemas: Mutex<HashMap<String, Arc<Result<Schema, String>>>>,
+}
+
+/// What one of them says by itself.
+pub enum Heard {
+    /// It offers something else than before.
+    Offers,
+    /// A notification that belongs to no request, or not for certain.
+    Notice(Notice),
+}
+
+/// What one of them offers now, and what of it is held back.
+#[derive(Clone)]
+pub struct Offered {
+    /// Whose.
+    pub source: Arc<Source>,
+    /// What.
+    pub listing: Arc<Listing>,
+    /// Tools that have changed since they were approved.
+    pub held: Vec<String>,
+}
+
+impl Offered {
+    /// Places of the tools that clients see.
+    pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_upstream::Tool)> {
+        let is_off = |name: &str| self.source.off.iter().any(|off| off == name);
+        let tools = self.listing.tools.iter().enumerate();
+        tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.held.contains(&tool.name))
+    }
+
+    /// Whether a name, as clients would know it, is that of a tool that is held back.
+    pub fn holds(&self, name: &str) -> bool {
+        let prefix = self.source.prefix.as_deref().unwrap_or(&self.source.name);
+        let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+        self.held.iter().any(|tool| tool == name || Some(tool.as_str()) == own)
+    }
+}
+
+impl Upstreams {
+    /// Those of a configuration, and where is kept what was approved of them. Nothing is started yet.
+    ///
+    /// # Errors
+    ///
+    /// Where a definition does not hold together: which, and what to do.
+    #[expect(clippy::disallowed_methods, reason = "children are started by way of this program")]
+    pub fn new<'a>(
+        all: impl Iterator<Item = (&'a String, &'a Config)>,
+        lock: PathBuf,
+        audit: Audit,
+    ) -> Result<Self, String> {
+        let mut client = Client::new("portcullis", env!("CARGO_PKG_VERSION"));
+        client.launcher = std::env::current_exe().ok();
+        let source = |(name, one): (&String, &Config)| {
+            let upstream = Upstream::new(name, one.definition.clone(), client.clone())
+                .map_err(|error| format!("`upstreams.{name}`: {error}"))?;
+            Ok(Arc::new(Source {
+                name: name.as_str().into(),
+                prefix: one.prefix.clone(),
+                upstream,
+                reach: reach(&one.definition),
+                off: one.tools_off.clone(),
+                schemas: Mutex::default(),
+            }))
+        };
+        let used = all.filter(|(_, one)| one.enabled != Some(false));
+        let all = used.map(source).collect::<Result<_, String>>()?;
+        Ok(Self { all, lock: Lock::at(lock), audit })
+    }
+
+    /// What those offer that have said it; the first time, there is some time to say it.
+    pub async fn offered(&self) -> Vec<Offered> {
+        let listings = self.all.iter().map(|source| async move {
+            match source.upstream.known() {
+                Some(listing) => Some((source, listing)),
+                None => {
+                    let listing = tokio::time::timeout(SOON, source.upstream.listing()).await;
+                    Some((source, listing.ok()?.ok()?))
+                }
+            }
+        });
+        let listings = join_all(listings).await.into_iter().flatten();
+        listings.map(|(source, listing)| self.judge(source, listing)).collect()
+    }
+
+    fn judge(&self, source: &Arc<Source>, listing: Arc<Listing>) -> Offered {
+        let tools = listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()));
+        let held = self.lock.changed(&source.name, tools);
+        for tool in &held {
+            tracing::warn!(
+                "the tool `{tool}` of `{0}` has changed since it was approved, and is held back: \
+                 look at it, and then `portcullis plugin approve {0}`",
+                source.name
+            );
+        }
+        Offered { source: source.clone(), listing, held }
+    }
+
+    /// Tries those that have not been listed yet, and passes on what each of them says by itself, until
+    /// it is over.
+    pub fn keep(
+        self: &Arc<Self>,
+        over: &CancellationToken,
+        heard: impl Fn(Heard) + Send + Sync + 'static,
+    ) {
+        let heard = Arc::new(heard);
+        for source in &self.all {
+            let (upstream, over, heard) = (source.upstream.clone(), over.clone(), heard.clone());
+            tokio::spawn(async move {
+                let offers = async {
+                    let mut changes = upstream.changes();
+                    while upstream.known().is_none() {
+                        if upstream.listing().await.is_err() {
+                            tokio::time::sleep(AGAIN).await;
+                        }
+                    }
+                    while changes.changed().await.is_ok() {
+                        heard(Heard::Offers);
+                    }
+                };
+                let notices = async {
+                    let mut notices = upstream.notices();
+                    loop {
+                        match notices.recv().await {
+                            Ok(notice) => heard.as_ref()(Heard::Notice(notice)),
+                            Err(RecvError::Lagged(_)) => {}
+                            Err(RecvError::Closed) => return,
+                        }
+                    }
+                };
+                over.run_until_cancelled(async { tokio::join!(offers, notices) }).await;
+            });
+        }
+    }
+
+    /// Has all of them send log records of this level and above.
+    pub fn want_logs(&self, level: &str) {
+        for source in &self.all {
+            source.upstream.want_logs(level);
+        }
+    }
+
+    /// Tells all of them that the roots have changed that they may ask for.
+    pub async fn roots_changed(&self) {
+        let told = join_all(self.all.iter().map(|source| source.upstream.roots_changed())).await;
+        for fault in told.into_iter().filter_map(Result::err) {
+            tracing::warn!("{fault}");
+        }
+    }
+
+    /// How each of them is now: those that were not used yet are started for it.
+    pub async fn summaries(&self) -> Vec<Summary> {
+        let offered = self.offered().await;
+        let summary = |source: &Arc<Source>| {
+            let offered = offered.iter().find(|other| Arc::ptr_eq(&other.source, source));
+            source.summary(offered)
+        };
+        self.all.iter().map(summary).collect()
+    }
+
+    /// Ends all connections, and children with them.
+    pub async fn close(&self) {
+        join_all(self.all.iter().map(|source| source.upstream.close())).await;
+    }
+
+    /// Where requests to them are recorded, as calls of plugins are.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// The trail of one request to one of them.
+    pub fn trail(
+        &self,
+        source: &Source,
+        request: String,
+        what: String,
+        digest: &str,
+        principal: Option<String>,
+    ) -> Trail {
+        let subject = Subject {
+            request,
+            plugin: source.name.clone(),
+            digest: digest.into(),
+            tool: what,
+            principal,
+        };
+        Trail::new(self.audit.clone(), subject)
+    }
+}
+
+impl Source {
+    fn summary(&self, offered: Option<&Offered>) -> Summary {
+        let mut summary = Summary {
+            name: self.name.to_string(),
+            reach: self.reach.clone(),
+            state: "unreachable",
+            reason: None,
+            server: None,
+            protocol: None,
+            tools: Vec::new(),
+            held: Vec::new(),
+        };
+        let Some(offered) = offered else {
+            summary.reason = Some(match self.upstream.state() {
+                State::Resting { because, .. } => because,
+                State::Idle | State::Connecting | State::Ready { .. } | State::Closed => {
+                    "it does not answer".to_owned()
+                }
+            });
+            return summary;
+        };
+        let peer = &offered.listing.peer;
+        let info = |key: &str| peer.info.get(key).and_then(|value| value.as_str());
+        summary.state = "connected";
+        summary.server = Some(
+            [info("name"), info("version")].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        );
+        summary.protocol = Some(peer.version.clone());
+        summary.tools = offered.tools().map(|(_, tool)| tool.name.clone()).collect();
+        summary.held = offered.held.clone();
+        summary
+    }
+
+    /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
+    /// is the one to check them.
+    pub fn schema(&self, tool: &portcullis_upstream::Tool) -> Arc<Result<Schema, String>> {
+        let mut schemas = self.schemas.lock();
+        let parse = || {
+            let text = tool.definition.get("inputSchema").map(ToString::to_string);
+            Arc::new(Schema::parse(&text.unwrap_or_else(|| "true".into())))
+        };
+        schemas.entry(tool.digest.clone()).or_insert_with(parse).clone()
+    }
+}
+
+/// What an operator wants to know of one of them.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The operator's name for it.
+    pub name: String,
+    /// What it is: a program, or an address.
+    pub reach: String,
+    /// `connected` or `unreachable`.
+    pub state: &'static str,
+    /// Why it is unreachable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it calls itself, and its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Which revision of MCP it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// The tools that clients see, by its own names for them.
+    pub tools: Vec<String>,
+    /// Those that are held back until they are approved.
+    pub held: Vec<String>,
+}
+
+/// Without what may be secret: arguments, what follows an address, and who asks there.
+fn reach(definition: &Definition) -> String {
+    if let Some(program) = &definition.command {
+        return format!("the program {}, with its user's rights", program.display());
+    }
+    let address = definition.url.as_deref().unwrap_or_default();
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = host.rsplit('@').next().unwrap_or_default();
+            format!("the server at {scheme}://{host}/{path}")
+        }
+        None => "a server".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_is_is_told_without_secrets() {
+        for (definition, expected) in [
+            (
+                r#"command = "/bin/a"\nargs = ["--key=1"]"#,
+                "the program /bin/a, with its user's rights",
+            ),
+            (r#"url = "https://me:pw@h:1/mcp?key=1#x""#, "the server at https://h:1/mcp"),
+            (r#"url = "http://h""#, "the server at http://h/"),
+        ] {
+            let definition: Definition = toml::from_str(&definition.replace("\\n", "\n")).unwrap();
+            assert_eq!(reach(&definition), expected);
+        }
+    }
+}
