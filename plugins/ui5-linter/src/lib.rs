@@ -1,6 +1,8 @@
 //! The tool `run_ui5_linter`: what does the UI5 linter say of a project?
 
 mod linter;
+mod pages;
+mod prompt;
 
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
@@ -207,6 +209,8 @@ plugin! {
     title: "UI5 linter",
     description: "Has the UI5 linter look at a project, and explains what it finds.",
     tools: [Lint],
+    prompts: [prompt::Fix],
+    resources: pages::Pages,
     wants: [
         Want::process(linter::COMMAND, "to run the UI5 linter, which is written in JavaScript"),
         Want::directory("$data-dir", "to look up the API that findings are about").optional(),
