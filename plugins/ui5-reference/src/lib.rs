@@ -6,7 +6,9 @@ mod pages;
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use ui5::{
-    Cdn, project,
+    Cdn,
+    embedded::embed,
+    project,
     reference::{Found, Hit, Miss, Reference, Release, full, uri},
 };
 
@@ -74,7 +76,7 @@ fn refusal(miss: Miss) -> Reply {
 
 fn with_hit(reply: Reply, hit: &Hit, release: &Release) -> Reply {
     let Shown { uri, text } = Shown::of(hit, release);
-    reply.resource(uri, "application/json", text)
+    embed(reply, uri, "application/json", text)
 }
 
 /// A symbol as it is shown, and where it is documented.
@@ -129,7 +131,7 @@ fn listing(
         return Err(format!("There is no page {page}: the answer has {count}"));
     }
     let reply = shown.into_iter().fold(Reply::new(), |reply, Shown { uri, text }| {
-        reply.resource(uri, "application/json", text)
+        embed(reply, uri, "application/json", text)
     });
     if count == 1 {
         return Ok(reply);
@@ -154,6 +156,7 @@ plugin! {
         Want::http("$cdn-url", "GET", "to fetch it from the mirror set instead").optional(),
         Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
+        Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
     ],

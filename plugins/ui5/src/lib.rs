@@ -2,6 +2,7 @@
 //! API reference.
 
 pub mod cdn;
+pub mod embedded;
 pub mod fetched;
 pub mod project;
 pub mod reference;
