@@ -31,6 +31,7 @@ attempt("outside", () => fs.writeFileSync(${JSON.stringify(path.join(outside, "w
 attempt("inside", () => fs.writeFileSync("written", "x") ?? "written");
 attempt("link", () => fs.readFileSync("webapp/link.js", "utf8"));
 attempt("shell", () => execSync("cat /etc/passwd").toString());
+attempt("limits of its own", () => { if (process.permission) throw new Error(); return "none"; });
 attempt("variable", () => process.env.PORTCULLIS_TEST_SECRET ?? (() => { throw new Error(); })());
 await new Promise((resolve) => {
 	const socket = net.connect(${port}, "127.0.0.1");
@@ -99,14 +100,31 @@ test("a project's configuration is not run", { timeout: 180_000 }, async (t) => 
 	await harmed(all);
 });
 
-test("where the operator has it run, it reaches nothing", { timeout: 180_000 }, async (t) => {
-	const all = await stage(t);
-	const said = await lint(all, `
+/** Has the linter run the project's configuration. */
+const WITH_CONFIG = `
 [commands.ui5lint]
 program = "node"
 args = ["--input-type=module", "--eval", "@ui5-lint-worker.mjs", "with-project-config"]
 find = { UI5LINT = "ui5lint" }
-`);
+`;
+
+const OWN_LIMITS = `
+[commands.ui5lint.own-limits]
+switch = ["--permission", "--experimental-permission"]
+read = "--allow-fs-read={}"
+write = "--allow-fs-write={}"
+`;
+
+test("where the operator has it run, it reaches nothing", { timeout: 180_000 }, async (t) => {
+	const all = await stage(t);
+	const said = await lint(all, WITH_CONFIG + OWN_LIMITS);
 	assert.match(said, /reached: \[\]/, said);
+	await harmed(all);
+});
+
+test("nor where Node.js does not limit itself", { timeout: 180_000 }, async (t) => {
+	const all = await stage(t);
+	const said = await lint(all, WITH_CONFIG);
+	assert.match(said, /reached: \[limits of its own: none\]/, said);
 	await harmed(all);
 });

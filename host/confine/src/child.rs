@@ -73,6 +73,19 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
+/// What a child answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// One line, without its end.
+    Text(String),
+    /// One line that is not UTF-8. Nothing more should be asked.
+    NoText,
+    /// More than it may. Nothing more can be had from it.
+    TooLong,
+    /// Nothing: it has ended.
+    Ended,
+}
+
 /// A running child. Dropped, it is killed, with all of its process group.
 pub struct Child {
     group: Group,
@@ -171,14 +184,13 @@ impl Child {
         Ok(Some(Output { ended, stdout, stderr }))
     }
 
-    /// Sends one line and waits for one line. `None`: the child has ended, or its line is longer
-    /// than `most` bytes; nothing more can be had from it.
+    /// Sends one line and waits for one line of at most so many bytes.
     ///
     /// # Errors
     ///
     /// Where the system fails.
-    pub async fn ask(&mut self, line: &str, most: usize) -> std::io::Result<Option<String>> {
-        let Some(stdin) = &mut self.stdin else { return Ok(None) };
+    pub async fn ask(&mut self, line: &str, most: usize) -> std::io::Result<Line> {
+        let Some(stdin) = &mut self.stdin else { return Ok(Line::Ended) };
         let sent = stdin.write_all(format!("{line}\n").as_bytes()).await;
         let mut answer = Vec::new();
         let read = match sent {
@@ -189,10 +201,14 @@ impl Child {
             Err(error) => Err(error),
         };
         match read {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Line::Ended),
             Err(error) => Err(error),
-            Ok(_) if answer.pop() != Some(b'\n') => Ok(None),
-            Ok(_) => Ok(String::from_utf8(answer).ok()),
+            Ok(_) if answer.last() == Some(&b'\n') => {
+                answer.pop();
+                Ok(String::from_utf8(answer).map_or(Line::NoText, Line::Text))
+            }
+            Ok(_) if answer.len() > most => Ok(Line::TooLong),
+            Ok(_) => Ok(Line::Ended),
         }
     }
 

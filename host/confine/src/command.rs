@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 
 use crate::child::{Child, Output, Spec};
 use crate::fault::Fault;
 use crate::home::at_home;
+use crate::own_limits::OwnLimits;
 use crate::place::Place;
 use crate::restrict::{Bounds, Reach};
 
@@ -40,6 +42,8 @@ pub struct Definition {
     /// Directories that it may write to, made where they are missing.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
+    /// How it is told what it may reach, where it can limit itself.
+    pub own_limits: Option<OwnLimits>,
     /// Whether it may speak with other machines and other processes.
     #[serde(default)]
     pub network: bool,
@@ -84,6 +88,9 @@ fn two() -> NonZeroU32 {
     NonZeroU32::new(2).expect("above 0")
 }
 
+/// How long a program may take to say what options it has, and how much it may say.
+const HELP: (Duration, usize) = (Duration::from_secs(10), 1024 * 1024);
+
 /// What programs need of the system to start at all.
 const SYSTEM: &[&str] = &[
     "/usr",
@@ -118,6 +125,8 @@ pub struct Command {
     pub name: String,
     definition: Definition,
     more: Option<regex::Regex>,
+    /// What options the program says it has, once it has been asked.
+    help: OnceCell<String>,
 }
 
 impl Command {
@@ -141,6 +150,7 @@ impl Command {
                 *argument = (*text).to_owned();
             }
         }
+        definition.own_limits.as_ref().map_or(Ok(()), OwnLimits::check)?;
         let Definition { program, reads, writes, .. } = &mut definition;
         for path in reads.iter_mut().chain(&mut *writes).chain([&mut *program]) {
             *path = at_home(path);
@@ -154,7 +164,7 @@ impl Command {
         let more =
             definition.more_args.as_ref().map(|more| regex::Regex::new(&format!("^(?:{more})$")));
         let more = more.transpose().map_err(|error| format!("`more-args`: {error}"))?;
-        Ok(Self { name: name.to_owned(), definition, more })
+        Ok(Self { name: name.to_owned(), definition, more, help: OnceCell::new() })
     }
 
     /// Where its program is. `None`: nowhere.
@@ -198,32 +208,38 @@ impl Command {
     /// # Errors
     ///
     /// Where its program is not there, or the system starts no process.
-    pub fn start(&self, place: Option<&Place>, more: &[String]) -> Result<Child, Fault> {
+    pub async fn start(&self, place: Option<&Place>, more: &[String]) -> Result<Child, Fault> {
         let failed = |error: std::io::Error| Fault::Failed(error.to_string());
         let definition = &self.definition;
         let Some(program) = self.program() else {
             return Err(Fault::NotFound(definition.program.display().to_string()));
         };
-        let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
-        read.extend(definition.reads.iter().cloned());
-        read.extend(package_of(&program));
+        // The working directory is the one thing that is not reached by its path.
+        let here = place.map(|place| (PathBuf::from("."), place.write));
         let mut environment = environment(&program, &definition.env);
+        let mut told_read: Vec<PathBuf> = here.iter().map(|(path, _)| path.clone()).collect();
+        told_read.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
             let Some(found) = find(Path::new(name)) else { continue };
-            read.extend(package_of(&found));
+            told_read.extend(package_of(&found));
             let real = without_links(&found);
             environment.push((variable.into(), real.into()));
         }
-        // The working directory is the one thing that is not reached by its path.
-        let mut write = vec![PathBuf::from("/dev/null")];
-        if let Some(place) = place {
-            (if place.write { &mut write } else { &mut read }).push(".".into());
-        }
+        let mut write: Vec<PathBuf> =
+            here.into_iter().filter_map(|(path, write)| write.then_some(path)).collect();
         for directory in &definition.writes {
             std::fs::create_dir_all(directory).map_err(failed)?;
             write.push(directory.clone());
         }
-        let arguments = definition.args.iter().chain(more).map(OsString::from).collect();
+        let mut arguments = Vec::new();
+        if let Some(limits) = &definition.own_limits {
+            arguments = limits.options(self.help(&program).await, &told_read, &write);
+        }
+        arguments.extend(definition.args.iter().chain(more).map(OsString::from));
+        let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        read.extend(package_of(&program));
+        read.extend(told_read);
+        write.push("/dev/null".into());
         Child::start(Spec {
             program,
             arguments,
@@ -233,6 +249,27 @@ impl Command {
             bounds: Bounds { memory: Some(self.memory_bytes()), ..Bounds::default() },
         })
         .map_err(failed)
+    }
+
+    /// What options the program says it has: nothing, where it does not say.
+    async fn help(&self, program: &Path) -> &str {
+        let ask = async || {
+            let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+            read.extend(package_of(program));
+            let child = Child::start(Spec {
+                program: program.to_owned(),
+                arguments: vec!["--help".into()],
+                environment: environment(program, &[]),
+                directory: None,
+                reach: Reach { read, write: vec!["/dev/null".into()], network: false },
+                bounds: Bounds { memory: Some(self.memory_bytes()), ..Bounds::default() },
+            });
+            let (time, most) = HELP;
+            let work = child.ok()?.finish(&[], most);
+            let output = tokio::time::timeout(time, work).await.ok()?.ok()??;
+            String::from_utf8(output.stdout).ok()
+        };
+        self.help.get_or_init(async || ask().await.unwrap_or_default()).await
     }
 
     /// Waits for a child that was started to end, within the command's bounds.
@@ -342,6 +379,10 @@ mod tests {
             ("program = \"x\"\nargs = [\"@nothing.mjs\"]", "nothing.mjs"),
             ("program = \"x\"\nmore-args = \"(\"", "more-args"),
             ("program = \"x\"\nwall-ms = 0", "wall-ms"),
+            (
+                "program = \"x\"\n[own-limits]\nswitch = []\nread = \"{}\"\nwrite = \"\"",
+                "own-limits",
+            ),
             ("program = \"x\"\nshell = true", "shell"),
         ] {
             let error = command(text).unwrap_err();

@@ -8,14 +8,16 @@ mod child;
 mod command;
 mod fault;
 mod home;
+mod own_limits;
 mod place;
 mod restrict;
 mod workers;
 
-pub use child::{Child, Ended, Output, SUBCOMMAND, Spec, main};
+pub use child::{Child, Ended, Line, Output, SUBCOMMAND, Spec, main};
 pub use command::{Command, Definition};
 pub use fault::Fault;
 pub use home::at_home;
+pub use own_limits::OwnLimits;
 pub use place::Place;
 pub use restrict::{Bounds, Reach, restrict, strength};
 pub use workers::Commands;

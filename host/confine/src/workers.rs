@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
-use crate::child::Child;
+use crate::child::{Child, Line};
 use crate::command::Command;
 use crate::fault::Fault;
 use crate::place::{Identity, Place};
@@ -74,24 +74,27 @@ impl Commands {
         let most = command.output_bytes();
         // One that ended while it waited has said nothing wrong of this request.
         while let Some(mut worker) = self.take(command, &identity) {
-            if let Some(answer) = worker.child.ask(message, most).await? {
-                self.put_back(command, worker);
-                return Ok(answer);
-            }
-            if worker.child.is_running() {
-                return Err(Fault::TooLarge);
+            match worker.child.ask(message, most).await? {
+                Line::Text(answer) => {
+                    self.put_back(command, worker);
+                    return Ok(answer);
+                }
+                Line::TooLong => return Err(Fault::TooLarge),
+                Line::NoText => return Err(no_text()),
+                Line::Ended => {}
             }
         }
-        let child = command.start(place, &[])?;
+        let child = command.start(place, &[]).await?;
         let name = command.name.clone();
         let mut worker = Worker { command: name, place: identity, child, since: Instant::now() };
         match worker.child.ask(message, most).await? {
-            Some(answer) => {
+            Line::Text(answer) => {
                 self.put_back(command, worker);
                 Ok(answer)
             }
-            None if worker.child.is_running() => Err(Fault::TooLarge),
-            None => Err(Fault::Failed(worker.child.end().await)),
+            Line::TooLong => Err(Fault::TooLarge),
+            Line::NoText => Err(no_text()),
+            Line::Ended => Err(Fault::Failed(worker.child.end().await)),
         }
     }
 
@@ -129,4 +132,8 @@ impl Commands {
             idle.retain(|worker| !expired(worker));
         });
     }
+}
+
+fn no_text() -> Fault {
+    Fault::Failed("its answer is not UTF-8".to_owned())
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use portcullis_confine::{Bounds, Child, Ended, Output, Reach, SUBCOMMAND, Spec};
+use portcullis_confine::{Bounds, Child, Ended, Line, Output, Reach, SUBCOMMAND, Spec};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -307,13 +307,13 @@ fn conversation(stage: &Stage) {
         let mut child = Child::start(stage.spec(&["echo"], false)).expect("a child");
         for line in ["{}", "{\"a\": 1}", ""] {
             let answer = child.ask(line, 100).await.expect("the system works");
-            assert_eq!(answer.as_deref(), Some(line));
+            assert_eq!(answer, Line::Text(line.to_owned()));
         }
         assert!(child.is_running());
         assert!(child.memory().expect("Linux says") > 0);
         let answer = child.ask(&"x".repeat(200), 100).await.expect("the system works");
-        assert_eq!(answer, None, "a line is too long");
+        assert_eq!(answer, Line::TooLong);
         let mut child = Child::start(stage.spec(&["nothing"], false)).expect("a child");
-        assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), None);
+        assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), Line::Ended);
     });
 }

@@ -40,6 +40,9 @@ plugin! {
         .optional(),
         Want::http("services.odata.org", "GET", "to read the metadata of sample services").optional(),
         Want::http("$odata-server", "GET", "to read the metadata of services there").optional(),
+        Want::directory("$versions-dir", "to read lists of versions that were brought from elsewhere")
+            .optional(),
+        Want::settings("versions-dir", "the absolute path of the folder with lists of versions that were brought from elsewhere"),
         Want::settings("cdn-url", "the address of a mirror of the UI5 CDN"),
         Want::settings("odata-server", "one more server to read metadata from: https://host:port"),
         Want::settings(

@@ -37,11 +37,43 @@ impl Tool for CardGuidelines {
     }
 }
 
+/// The guidelines, for clients whose users pick what to read.
+struct Texts;
+
+const APPLICATIONS_URI: &str = "ui5://guidelines/applications.md";
+const CARDS_URI: &str = "ui5://guidelines/integration-cards.md";
+const MARKDOWN: &str = "text/markdown";
+
+impl Resources for Texts {
+    fn fixed() -> Vec<Resource> {
+        let text = |uri: &str, name: &str, title: &str, text: &str| {
+            Resource::new(uri, name).title(title).mime_type(MARKDOWN).size(text.len() as u64)
+        };
+        vec![
+            text(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
+                .description("How UI5 applications are written: what get_guidelines answers."),
+            text(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
+                .description(
+                    "How integration cards are written: what get_integration_cards_guidelines answers.",
+                ),
+        ]
+    }
+
+    fn read(_request: &Request, uri: &str) -> Result<Contents, Failure> {
+        match uri {
+            APPLICATIONS_URI => Ok(Contents::text(uri, MARKDOWN, APPLICATIONS)),
+            CARDS_URI => Ok(Contents::text(uri, MARKDOWN, CARDS)),
+            _ => Err(Failure::not_found(uri)),
+        }
+    }
+}
+
 plugin! {
     name: "ui5-guidelines",
     title: "UI5 guidelines",
     description: "Tells how UI5 applications and integration cards are written. Reaches nothing.",
     tools: [Guidelines, CardGuidelines],
+    resources: Texts,
 }
 
 #[cfg(test)]

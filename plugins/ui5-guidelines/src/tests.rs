@@ -142,3 +142,18 @@ fn clients_are_told_that_nothing_happens() {
         assert_eq!(hints.open_world, Some(false));
     }
 }
+
+#[test]
+fn each_text_is_a_resource_too() {
+    let rehearsal = Rehearsal::new();
+    let read = |uri: &str| Texts::read(&rehearsal.request(), uri);
+    let expected = [answer::<Guidelines>(), answer::<CardGuidelines>()];
+    let fixed = Texts::fixed();
+    assert_eq!(fixed.len(), expected.len());
+    for (resource, text) in fixed.iter().zip(expected) {
+        let uri = &resource.0.uri;
+        assert_eq!(resource.0.size, Some(text.len() as u64));
+        assert_eq!(read(uri).expect("it is listed"), Contents::text(uri, MARKDOWN, text));
+    }
+    assert!(read("ui5://guidelines/other.md").is_err());
+}

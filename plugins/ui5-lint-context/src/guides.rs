@@ -75,12 +75,18 @@ pub fn guides<'i>(infos: impl IntoIterator<Item = &'i TypeInfo>) -> Vec<Page> {
             chosen.push(guide);
         }
     }
-    chosen
-        .into_iter()
-        .map(|guide| Page {
-            title: title(guide.text),
-            text: guide.text.to_owned(),
-            uri: format!("ui5-linter-result://migration-guides/{}", guide.file),
-        })
-        .collect()
+    chosen.into_iter().map(page).collect()
+}
+
+/// Every guide there is.
+pub fn all_guides() -> impl Iterator<Item = Page> {
+    GUIDES.iter().map(page)
+}
+
+fn page(guide: &Guide) -> Page {
+    Page {
+        title: title(guide.text),
+        text: guide.text.to_owned(),
+        uri: format!("ui5-linter-result://migration-guides/{}", guide.file),
+    }
 }

@@ -12,9 +12,9 @@ mod type_info;
 
 pub use budget::{LEAST_BUDGET, Part, within_budget};
 pub use context::{Context, RuleDescription, context};
-pub use guides::guides;
+pub use guides::{all_guides, guides};
 pub use report::{FileFindings, Finding, Severity, read};
-pub use topics::{Page, page};
+pub use topics::{Page, page, page_ids};
 pub use type_info::{Kind, TypeInfo};
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ pub fn page(id: &str) -> Option<Page> {
     Some(Page { title: title(&text), text, uri })
 }
 
+/// The ids of the pages that [`page`] knows.
+pub fn page_ids() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(id, _)| *id)
+}
+
 /// The first heading.
 pub(crate) fn title(text: &str) -> String {
     let heading = text.lines().find_map(|line| line.strip_prefix("# "));

@@ -1,11 +1,14 @@
 //! The tool `run_ui5_linter`: what does the UI5 linter say of a project?
 
 mod linter;
+mod pages;
+mod prompt;
 
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use std::path::Path;
 use ui5::{
+    embedded::embed,
     project::{self, Project},
     reference::{DATA_SETTING, Reference, Release},
 };
@@ -154,12 +157,12 @@ fn answer(project: &Project, part: Part, with_context: bool) -> Result<Reply, Fa
         let context =
             ui5_lint_context::context(&part.results, lookup, number("api-bytes", API_BYTES)?);
         for guide in context.migration_guides.iter().chain(&context.documentation_resources) {
-            reply = reply.resource(&guide.uri, "text/markdown", &guide.text);
+            reply = embed(reply, &guide.uri, "text/markdown", &guide.text);
         }
         let whole = serde_json::to_value(&context)?;
         if !context.api_references.is_empty() {
             let uri = format!("ui5-linter-result://{}/api-references.json", project.name);
-            reply = reply.resource(uri, "application/json", whole["apiReferences"].to_string());
+            reply = embed(reply, uri, "application/json", whole["apiReferences"].to_string());
         }
         reply = reply.text(whole["ruleDescriptions"].to_string());
         if let Some(note) = remark(&reference, context.api_references_left) {
@@ -207,10 +210,13 @@ plugin! {
     title: "UI5 linter",
     description: "Has the UI5 linter look at a project, and explains what it finds.",
     tools: [Lint],
+    prompts: [prompt::Fix],
+    resources: pages::Pages,
     wants: [
         Want::process(linter::COMMAND, "to run the UI5 linter, which is written in JavaScript"),
         Want::directory("$data-dir", "to look up the API that findings are about").optional(),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which get_api_reference fills"),
+        Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
         Want::settings("findings-bytes", "how many bytes of findings an answer may hold; 40000 otherwise"),
         Want::settings("api-bytes", "how many bytes of API references an answer may hold; 24000 otherwise"),
     ],

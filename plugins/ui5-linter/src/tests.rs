@@ -109,3 +109,45 @@ fn whatever_is_wrong_is_said_with_what_to_do() {
         assert!(failure.contains(expected), "{failure}");
     }
 }
+
+#[test]
+fn guides_and_pages_can_be_read_without_findings() {
+    let rehearsal = Rehearsal::new();
+    let read = |uri: &str| pages::Pages::read(&rehearsal.request(), uri);
+    let fixed = pages::Pages::fixed();
+    assert!(fixed.len() > 15, "{}", fixed.len());
+    let mut uris: Vec<&String> = fixed.iter().map(|resource| &resource.0.uri).collect();
+    uris.sort();
+    uris.dedup();
+    assert_eq!(uris.len(), fixed.len(), "each has an address of its own");
+    for resource in &fixed {
+        let contents = read(&resource.0.uri).expect("it is listed");
+        let title = resource.0.title.clone().expect("it has one");
+        let portcullis_plugin::content::ResourceData::Text(text) = &contents.all[0].data else {
+            panic!("it is text")
+        };
+        assert!(text.starts_with(&format!("# {title}\n")), "{title}");
+        assert_eq!(resource.0.size, Some(text.len() as u64));
+    }
+    for uri in ["ui5://documentation/", "ui5-linter-result://migration-guides/none.md", ""] {
+        assert!(read(uri).is_err(), "{uri}");
+    }
+}
+
+#[test]
+fn the_prompt_names_the_project_and_the_files() {
+    let rehearsal = Rehearsal::new();
+    let text = |arguments: Value| {
+        rehearsal.prompt::<prompt::Fix>(arguments).expect("it cannot fail").as_text()
+    };
+    let all = text(json!({ "projectDir": "/home/me/app" }));
+    assert!(all.contains("`projectDir` /home/me/app.") && !all.contains("filePatterns"), "{all}");
+    assert!(!all.contains("  "), "lines are joined: {all}");
+    let some = text(json!({ "projectDir": "/a", "filePatterns": "webapp/a.js, ,webapp/b.js" }));
+    assert!(some.contains(r#"`filePatterns` ["webapp/a.js","webapp/b.js"]."#), "{some}");
+    let complete =
+        |name: &str, value: &str| prompt::Fix::complete(&rehearsal.request(), name, value, &[]);
+    assert_eq!(complete("filePatterns", "sr"), ["src/**"]);
+    assert_eq!(complete("filePatterns", "webapp/a.js,sr"), ["webapp/a.js, src/**"]);
+    assert_eq!(complete("projectDir", ""), <[String; 0]>::default());
+}

@@ -151,6 +151,8 @@ plugin! {
         ),
         Want::http("$schema-source", "GET", "to fetch schemas from the mirror set instead").optional(),
         Want::directory("$schema-source", "to read schemas from the directory set instead").optional(),
+        Want::directory("$schema-dir", "to read schemas that were brought from elsewhere").optional(),
+        Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: v<version>/schema.json"),
         Want::settings("schema-source", "the address of a mirror, or an absolute directory, to get schemas from"),
         Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),
     ],

@@ -6,6 +6,9 @@ use serde_json::Value;
 use std::{fs, path::Path, time::Duration};
 use ui5::fetched;
 
+/// The setting that names the directory with schemas that somebody has put there.
+const DIRECTORY_SETTING: &str = "schema-dir";
+
 /// The setting that names another source.
 const SETTING: &str = "schema-source";
 
@@ -29,8 +32,19 @@ pub fn fetch(version: &str) -> Result<Value, String> {
         })?;
         return parse(&text, &place);
     }
+    if let Some(schema) = put_there(version) {
+        return Ok(schema);
+    }
     let schema = cache::get_or_make(&place, None, || download(source, &place))?;
     parse(&schema, &place)
+}
+
+/// What was brought from where the source can be reached.
+fn put_there(version: &str) -> Option<Value> {
+    let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
+    let path = Path::new(&directory).join(ui5_data::schema_name(version));
+    let text = fs::read(&path).ok()?;
+    parse(&text, &path.display().to_string()).ok()
 }
 
 /// Fetches a schema and leaves out what is not needed of it.

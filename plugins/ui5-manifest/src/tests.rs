@@ -247,6 +247,23 @@ fn the_source_can_be_a_mirror_or_a_directory() {
 }
 
 #[test]
+fn what_was_brought_is_used_before_anybody_is_asked() {
+    let data = std::env::temp_dir().join(format!("ui5-manifest-data-{}", std::process::id()));
+    let file = ui5_data::schemas(&data).join(ui5_data::schema_name("1.97.0"));
+    fs::create_dir_all(file.parent().expect("it has one")).expect("it is writable");
+    let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema"}).to_string();
+    let path = written("brought", app("1.97.0").to_string());
+    let setting = ui5_data::schemas(&data).to_str().expect("its path is text").to_owned();
+    for (text, is_used) in [(schema.as_str(), true), ("<html>", false)] {
+        fs::write(&file, text).expect("it is writable");
+        let rehearsal = Rehearsal::new().setting("schema-dir", &setting);
+        let answer = call(&rehearsal, &path).expect("it is judged");
+        assert_eq!(answer.get("note").is_none(), is_used, "{answer}");
+        assert_eq!(rehearsal.sent().is_empty(), is_used);
+    }
+}
+
+#[test]
 fn a_source_that_does_not_answer_is_said_plainly() {
     let url = "https://raw.githubusercontent.com/UI5/manifest/v1.95.0/schema.json";
     let path = written("unknown", app("1.95.0").to_string());

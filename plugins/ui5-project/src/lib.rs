@@ -1,6 +1,8 @@
 //! The tools `get_project_info` and `get_version_info`: what is this UI5 project, and how does its
 //! version stand?
 
+mod prompt;
+
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -167,10 +169,14 @@ plugin! {
     title: "UI5 projects and versions",
     description: "Says what a UI5 project is and how its version of UI5 stands, without a network as of the day its table was made.",
     tools: [ProjectInfo, VersionInfo],
+    prompts: [prompt::Upgrade],
     wants: [
         Want::http("ui5.sap.com", "GET", "to fetch the list of SAPUI5 versions"),
         Want::http("sdk.openui5.org", "GET", "to fetch the list of OpenUI5 versions"),
         Want::http("$cdn-url", "GET", "to fetch them from the mirror set instead").optional(),
+        Want::directory("$versions-dir", "to read lists of versions that were brought from elsewhere")
+            .optional(),
+        Want::settings("versions-dir", "the absolute path of the folder with lists of versions that were brought from elsewhere"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(4 * 1024 * 1024, "to ask for them once in a few hours only"),
     ],

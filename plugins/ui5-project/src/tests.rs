@@ -145,3 +145,41 @@ fn a_mirror_that_is_none_is_told() {
     let failure = info(&rehearsal, &"rel".into()).expect_err("it is relative");
     assert_eq!(failure, "Path must be absolute: rel");
 }
+
+#[test]
+fn the_prompt_names_the_version_to_upgrade_to() {
+    let text = |arguments: Value| {
+        let rehearsal = online();
+        let messages = rehearsal.prompt::<prompt::Upgrade>(arguments);
+        messages.map(|messages| messages.as_text()).map_err(|failure| failure.to_string())
+    };
+    for (framework, version, expected) in [
+        ("OpenUI5", "", "to OpenUI5 1.152.0, the latest version."),
+        ("OpenUI5", "lts", "to OpenUI5 1.120.50, the newest version with long-term maintenance."),
+        ("OpenUI5", "1.130.1", "to OpenUI5 1.130.1."),
+        ("", "1.130.1", "to UI5 1.130.1."),
+        ("", "", "to the latest version of UI5: ask `get_version_info` for"),
+        ("SAPUI5", "", "the latest version (From a table of 20"),
+    ] {
+        let arguments = json!({ "projectDir": "/a/b", "framework": framework, "version": version });
+        let text = text(arguments).expect("it answers");
+        assert!(text.starts_with("Upgrade the UI5 project in /a/b to "), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("  "), "lines are joined: {text}");
+    }
+    let wrong = text(json!({ "projectDir": "/a/b", "framework": "React" }));
+    assert!(wrong.expect_err("it is none").contains("Invalid framework name: React"));
+}
+
+#[test]
+fn versions_are_offered() {
+    let rehearsal = online();
+    let complete = |argument: &str, value: &str, framework: &str| {
+        let context = [("framework".to_owned(), framework.to_owned())];
+        prompt::Upgrade::complete(&rehearsal.request(), argument, value, &context)
+    };
+    assert_eq!(complete("framework", "o", ""), ["OpenUI5"]);
+    assert_eq!(complete("version", "", "OpenUI5"), ["lts", "1.152.0", "1.120.50"]);
+    assert_eq!(complete("version", "1.12", "OpenUI5"), ["1.120.50"]);
+    assert_eq!(complete("projectDir", "/", "OpenUI5"), <[String; 0]>::default());
+}

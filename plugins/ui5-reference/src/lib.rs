@@ -1,10 +1,14 @@
 //! The tool `get_api_reference`: what does the API of a UI5 symbol look like, in the version that a
 //! project uses?
 
+mod pages;
+
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use ui5::{
-    Cdn, project,
+    Cdn,
+    embedded::embed,
+    project,
     reference::{Found, Hit, Miss, Reference, Release, full, uri},
 };
 
@@ -71,44 +75,68 @@ fn refusal(miss: Miss) -> Reply {
 }
 
 fn with_hit(reply: Reply, hit: &Hit, release: &Release) -> Reply {
-    let shown = full(hit);
-    let uri = uri(&shown, release.framework, &release.version);
-    reply.resource(uri, "application/json", Value::Object(shown).to_string())
+    let Shown { uri, text } = Shown::of(hit, release);
+    embed(reply, uri, "application/json", text)
 }
 
-/// A page of the symbols that a module has. Fails with why they cannot be read.
+/// A symbol as it is shown, and where it is documented.
+struct Shown {
+    uri: String,
+    text: String,
+}
+
+impl Shown {
+    fn of(hit: &Hit, release: &Release) -> Self {
+        let shown = full(hit);
+        let uri = uri(&shown, release.framework, &release.version);
+        Self { uri, text: Value::Object(shown).to_string() }
+    }
+}
+
+/// A page of the symbols that a module has, and how many pages there are. Fails with why the symbols
+/// cannot be read.
+fn page_of(
+    reference: &mut Reference,
+    module: &str,
+    symbols: &[u32],
+    page: u32,
+) -> Result<(Vec<Shown>, u32), String> {
+    let (most, bytes) = PAGE;
+    let mut wanted = Vec::new();
+    let (mut pages, mut on_page, mut size) = (0, 0, 0);
+    for number in symbols {
+        let hit = reference.listed(module, *number)?;
+        let shown = Shown::of(&hit, &reference.release);
+        if pages == 0 || on_page == most || (on_page > 0 && size + shown.text.len() > bytes) {
+            pages += 1;
+            (on_page, size) = (0, 0);
+        }
+        (on_page, size) = (on_page + 1, size + shown.text.len());
+        if pages == page {
+            wanted.push(shown);
+        }
+    }
+    Ok((wanted, pages))
+}
+
+/// What the tool answers for a page of a module.
 fn listing(
     reference: &mut Reference,
     module: &str,
     symbols: &[u32],
     page: u32,
 ) -> Result<Reply, String> {
-    let (most, bytes) = PAGE;
-    let mut pages: Vec<Reply> = Vec::new();
-    let (mut on_page, mut size) = (0, 0);
-    for number in symbols {
-        let hit = reference.listed(module, *number)?;
-        let shown = full(&hit);
-        let uri = uri(&shown, reference.release.framework, &reference.release.version);
-        let text = Value::Object(shown).to_string();
-        if pages.is_empty() || on_page == most || (on_page > 0 && size + text.len() > bytes) {
-            pages.push(Reply::new());
-            (on_page, size) = (0, 0);
-        }
-        (on_page, size) = (on_page + 1, size + text.len());
-        if pages.len() == page as usize {
-            let last = pages.pop().expect("it is the page being filled");
-            pages.push(last.resource(uri, "application/json", text));
-        }
-    }
-    let count = pages.len();
-    let Some(reply) = pages.into_iter().nth(page as usize - 1) else {
+    let (shown, count) = page_of(reference, module, symbols, page)?;
+    if page > count {
         return Err(format!("There is no page {page}: the answer has {count}"));
-    };
+    }
+    let reply = shown.into_iter().fold(Reply::new(), |reply, Shown { uri, text }| {
+        embed(reply, uri, "application/json", text)
+    });
     if count == 1 {
         return Ok(reply);
     }
-    let more = if (page as usize) < count {
+    let more = if page < count {
         format!(" Call again with `page` {} for more, or name a symbol of it.", page + 1)
     } else {
         String::new()
@@ -121,12 +149,14 @@ plugin! {
     title: "UI5 API reference",
     description: "Looks up symbols of the UI5 API in the version that a project uses.",
     tools: [GetApiReference],
+    resources: pages::Pages,
     wants: [
         Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
         Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
         Want::http("$cdn-url", "GET", "to fetch it from the mirror set instead").optional(),
         Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
+        Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
     ],

@@ -8,7 +8,7 @@ use portcullis_plugin::{
 use std::{fs, path::PathBuf};
 
 /// A data directory with a library of that many symbols in one module, and a project.
-fn prepared(name: &str, symbols: usize, framework: &str) -> (Rehearsal, PathBuf) {
+pub fn prepared(name: &str, symbols: usize, framework: &str) -> (Rehearsal, PathBuf) {
     let root =
         std::env::temp_dir().join(format!("ui5-reference-tool-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);

@@ -2,6 +2,7 @@
 
 mod guide;
 mod latest;
+mod prompt;
 mod versions;
 
 use latest::Npm;
@@ -18,8 +19,36 @@ impl Tool for Guidelines {
     type Output = String;
 
     fn call(self, request: &Request) -> Result<String, Failure> {
-        let npm = Npm::new(request);
-        Ok(guide::with(&versions::choose(|package| npm.ask(package), latest::SOURCE)))
+        Ok(text(request))
+    }
+}
+
+/// The guide with today's versions.
+fn text(request: &Request) -> String {
+    let npm = Npm::new(request);
+    guide::with(&versions::choose(|package| npm.ask(package), latest::SOURCE))
+}
+
+/// The guide, for clients whose users pick what to read.
+struct Texts;
+
+const URI: &str = "ui5://guidelines/typescript.md";
+
+impl Resources for Texts {
+    fn fixed() -> Vec<Resource> {
+        vec![
+            Resource::new(URI, "ui5-typescript-guidelines")
+                .title("From JavaScript to TypeScript in UI5")
+                .description("What get_typescript_conversion_guidelines answers.")
+                .mime_type("text/markdown"),
+        ]
+    }
+
+    fn read(request: &Request, uri: &str) -> Result<Contents, Failure> {
+        match uri {
+            URI => Ok(Contents::text(uri, "text/markdown", text(request))),
+            _ => Err(Failure::not_found(uri)),
+        }
     }
 }
 
@@ -28,6 +57,8 @@ plugin! {
     title: "UI5 and TypeScript",
     description: "Tells how UI5 projects are converted to TypeScript.",
     tools: [Guidelines],
+    prompts: [prompt::Convert],
+    resources: Texts,
     wants: [
         Want::process(latest::COMMAND, "to ask npm for the newest versions of what the guide recommends"),
         Want::cache(100_000, "to ask once a day only"),

@@ -101,3 +101,31 @@ fn every_version_of_the_table_fits_its_own_bound() {
         assert!(known.below.is_none_or(|below| known.version < below), "{package}");
     }
 }
+
+#[test]
+fn the_guide_is_a_resource_too() {
+    let rehearsal = Rehearsal::new();
+    let uri = &Texts::fixed()[0].0.uri;
+    let read = Texts::read(&rehearsal.request(), uri).expect("it is listed");
+    assert_eq!(read, Contents::text(uri, "text/markdown", answer()));
+    assert!(Texts::read(&rehearsal.request(), "ui5://guidelines/other.md").is_err());
+}
+
+#[test]
+fn the_prompt_says_what_to_convert() {
+    let rehearsal = Rehearsal::new();
+    let text = |arguments: Value| {
+        rehearsal.prompt::<prompt::Convert>(arguments).expect("it cannot fail").as_text()
+    };
+    let whole = text(json!({ "projectDir": "/home/me/app", "scope": " " }));
+    assert!(whole.contains("in /home/me/app from"), "{whole}");
+    assert!(whole.contains("To be converted: the whole project."), "{whole}");
+    assert!(!whole.contains("  "), "lines are joined: {whole}");
+    let some = text(json!({ "projectDir": "/home/me/app", "scope": "model/*.js" }));
+    assert!(some.contains("To be converted: model/*.js."), "{some}");
+    let complete = |argument: &str, value: &str| {
+        prompt::Convert::complete(&rehearsal.request(), argument, value, &[])
+    };
+    assert_eq!(complete("scope", "Cont"), ["the controllers", "the custom controls"]);
+    assert_eq!(complete("projectDir", ""), <[String; 0]>::default());
+}

@@ -1,19 +1,15 @@
 //! The API reference of a framework: kept in the UI5 data directory as the UI5 MCP server keeps it,
 //! fetched when it is not there, and looked up without reading more of it than is asked for.
 
-mod data;
 mod fetch;
 mod format;
-mod index;
 mod lock;
 mod lookup;
-mod scan;
 
 pub use format::{full, summary, uri};
 pub use lookup::{Found, Hit, Miss};
 
 use crate::{Cdn, Framework, Project};
-use data::Data;
 use portcullis_plugin::{Request, cache, settings};
 use semver::Version;
 use std::{
@@ -21,6 +17,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use ui5_data::{Data, THEIRS, api, apis, is_version};
 
 /// The setting that names the UI5 data directory.
 pub const DATA_SETTING: &str = "data-dir";
@@ -92,13 +89,11 @@ impl Reference {
                 directory.display()
             ));
         }
-        let tool = directory.join("mcp-server");
-        let root = tool.join("api_json_files");
-        let framework = wanted.framework.lower_name();
-        let name = format!("{framework}-{}", version.to_lowercase());
-        let target = root.join(&name);
+        let root = apis(directory);
+        let target = api(directory, wanted.framework, version);
+        let name = format!("{}-{}", wanted.framework.lower_name(), version.to_lowercase());
         let opened = |data| Self { data, release: wanted.clone(), note: None };
-        if target.join(data::THEIRS).is_file() {
+        if target.join(THEIRS).is_file() {
             return Data::open(&target).map(opened);
         }
         let base = cdn.base(wanted.framework, Some(&version.to_lowercase()));
@@ -107,7 +102,7 @@ impl Reference {
             Some(why) => String::from_utf8_lossy(&why).into_owned(),
             None => {
                 let staging = root.join("staging").join(&name);
-                let lock = tool.join("locks").join(format!("{name}.lock"));
+                let lock = directory.join("mcp-server/locks").join(format!("{name}.lock"));
                 match fetch::fetch(&base, &target, &staging, &lock, request) {
                     Ok(()) => return Data::open(&target).map(opened),
                     Err(fetch::Failure::Cdn(why)) => {
@@ -124,14 +119,12 @@ impl Reference {
     /// The reference of a release, or the nearest, of those that are in that UI5 data directory.
     /// Nothing is fetched. Fails with why there is none.
     pub fn at_hand(directory: &Path, wanted: &Release) -> Result<Self, String> {
-        let root = directory.join("mcp-server").join("api_json_files");
-        let name = format!("{}-{}", wanted.framework.lower_name(), wanted.version.to_lowercase());
-        let exact = root.join(name);
-        if is_version(&wanted.version) && exact.join(data::THEIRS).is_file() {
+        let exact = api(directory, wanted.framework, &wanted.version);
+        if is_version(&wanted.version) && exact.join(THEIRS).is_file() {
             let release = wanted.clone();
             return Data::open(&exact).map(|data| Self { data, release, note: None });
         }
-        Self::nearest_in(&root, wanted, "It has not been fetched yet")
+        Self::nearest_in(&apis(directory), wanted, "It has not been fetched yet")
     }
 
     fn nearest_in(root: &Path, wanted: &Release, why: &str) -> Result<Self, String> {
@@ -154,6 +147,17 @@ impl Reference {
         lookup::find(&mut self.data, query)
     }
 
+    /// What symbols are called that begin like this, in any case, and then those that contain it: at
+    /// most so many, in the order of the index.
+    pub fn names(&mut self, typed: &str, most: usize) -> Result<Vec<String>, String> {
+        let typed = lookup::normalise(typed);
+        let keys = self.data.keys()?;
+        let begins = keys.iter().filter(|key| key.starts_with(&typed));
+        let contains = keys.iter().filter(|key| !key.starts_with(&typed) && key.contains(&typed));
+        let chosen: Vec<&String> = begins.chain(contains).take(most).collect();
+        Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
+    }
+
     /// A symbol of a module that was found, by its number.
     pub fn listed(&mut self, module: &str, number: u32) -> Result<Hit, String> {
         lookup::listed(&mut self.data, module, number)
@@ -174,17 +178,25 @@ impl Reference {
     }
 }
 
+/// The releases whose API is in a UI5 data directory, the newest first.
+pub fn at_hand(directory: &Path) -> Vec<Release> {
+    let root = apis(directory);
+    let mut found = Vec::new();
+    for framework in Framework::ALL {
+        let cached = fetch::cached(&root, framework.lower_name()).into_iter();
+        let versions = cached.filter_map(|(name, _)| Some((Version::parse(&name).ok()?, name)));
+        let releases = versions.map(|(order, version)| (order, Release { framework, version }));
+        let mut releases: Vec<_> = releases.collect();
+        releases.sort_by(|(one, _), (other, _)| other.cmp(one));
+        found.extend(releases.into_iter().map(|(_, release)| release));
+    }
+    found
+}
+
 /// Makes `index.json` in a directory of `api.json` files, and our own index beside it, so that the
 /// directory can stand in the UI5 data directory. Fails with why it cannot.
 pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
-}
-
-/// Whether a version can be a part of a path and of a URL.
-fn is_version(version: &str) -> bool {
-    !version.is_empty()
-        && !version.contains("..")
-        && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
 }
 
 /// The version nearest to one, the newer of two.

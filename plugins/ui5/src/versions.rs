@@ -7,10 +7,18 @@ mod table;
 pub use support::Support;
 
 use crate::{Cdn, Framework, fetched};
-use portcullis_plugin::{cache, http};
+use portcullis_plugin::{cache, http, settings};
 use semver::Version;
 use serde_json::{Map, Value, json};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use ui5_data::Document;
+
+/// The setting that names the directory with lists of versions that somebody has put there.
+pub const DIRECTORY_SETTING: &str = "versions-dir";
 
 /// For how long an answer of the CDN is taken for today's.
 const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
@@ -39,7 +47,7 @@ pub struct Versions {
 pub enum Source {
     /// The CDN, a few hours ago at most.
     Cdn,
-    /// The CDN, before it was out of reach.
+    /// The CDN, before it was out of reach, or where it was in reach.
     Remembered {
         /// The day it was asked, such as `2026-09-23`.
         date: String,
@@ -69,8 +77,8 @@ pub struct Release<'v> {
 /// The versions of a framework. Never fails: where the CDN cannot be asked, [`Versions::source`]
 /// says what the answer is instead.
 pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
-    match fetch(&format!("{}/version.json", cdn.base(framework, None)), is_version_list) {
-        Ok(Document { content, source }) => Versions { entries: content, source },
+    match fetch(framework, cdn, Document::Versions) {
+        Ok(List { content, source }) => Versions { entries: content, source },
         Err(why) => Versions {
             entries: table::entries(framework),
             source: Source::Table { date: table::date(), why },
@@ -84,8 +92,8 @@ pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
 /// Each has an `endOfMaintenance` and an `endOfCloudProvisioning` as far as they are known, in the
 /// words of the CDN's version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
 pub fn dates(framework: Framework, cdn: &Cdn) -> (Map<String, Value>, Source) {
-    match fetch(&format!("{}/versionoverview.json", cdn.base(framework, None)), is_overview) {
-        Ok(Document { content, source }) => (overview_dates(&content), source),
+    match fetch(framework, cdn, Document::Overview) {
+        Ok(List { content, source }) => (overview_dates(&content), source),
         Err(why) => (table::dates(), Source::Table { date: table::facts_date(), why }),
     }
 }
@@ -160,41 +168,49 @@ pub(crate) fn parse_minor(minor: &str) -> Option<(u64, u64)> {
 }
 
 /// A JSON object from the CDN, and how old it is.
-struct Document {
+struct List {
     content: Map<String, Value>,
     source: Source,
 }
 
 /// Fetches a JSON object, or remembers it. Fails with why the CDN cannot be asked when there is
 /// nothing to remember.
-fn fetch(
-    url: &str,
-    check: fn(&Map<String, Value>) -> Result<(), String>,
-) -> Result<Document, String> {
+fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
+    let url = format!("{}/{}", cdn.base(framework, None), document.name());
+    let check = check(document);
     let kept = format!("kept {url}");
     let silent = format!("silent {url}");
     let fetched = match cache::get(&silent) {
         Some(why) => Err(String::from_utf8_lossy(&why).into_owned()),
-        None => cache::get_or_make(url, FRESH, || {
-            let body = download(url, check)?;
+        None => cache::get_or_make(&url, FRESH, || {
+            let body = download(&url, check)?;
             let record = json!({ "fetched": now(), "body": String::from_utf8_lossy(&body) });
             cache::set(&kept, record.to_string(), None);
             Ok(body)
         }),
     };
-    let why = match fetched.and_then(|body| parse(&body, url, check)) {
-        Ok(content) => return Ok(Document { content, source: Source::Cdn }),
+    let why = match fetched.and_then(|body| parse(&body, &url, check)) {
+        Ok(content) => return Ok(List { content, source: Source::Cdn }),
         Err(why) => why,
     };
     cache::set(&silent, &why, RESPITE);
-    let record: Value =
-        cache::get(&kept).and_then(|kept| serde_json::from_slice(&kept).ok()).unwrap_or_default();
-    let body = record.get("body").and_then(Value::as_str).unwrap_or_default();
-    let date = day(record.get("fetched").and_then(Value::as_u64).unwrap_or_default());
-    match parse(body.as_bytes(), url, check) {
-        Ok(content) => Ok(Document { content, source: Source::Remembered { date, why } }),
-        Err(_) => Err(why),
-    }
+    let records = [cache::get(&kept), put_there(framework, document)];
+    let read = |record: Vec<u8>| {
+        let record: Value = serde_json::from_slice(&record).ok()?;
+        let content = parse(record.get("body")?.as_str()?.as_bytes(), &url, check).ok()?;
+        Some((record.get("fetched")?.as_u64()?, content))
+    };
+    let newest = records.into_iter().flatten().filter_map(read).max_by_key(|(fetched, _)| *fetched);
+    let (fetched, content) = newest.ok_or_else(|| why.clone())?;
+    Ok(List { content, source: Source::Remembered { date: day(fetched), why } })
+}
+
+/// What was brought from where the CDN can be reached.
+fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
+    let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
+    let path = Path::new(&directory).join(ui5_data::versions_name(framework, document));
+    let size = fs::metadata(&path).ok()?.len();
+    (size <= 2 * LARGEST).then(|| fs::read(&path).ok())?
 }
 
 fn download(
@@ -222,6 +238,14 @@ fn parse(
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Err(wrong("Expected an object.".to_owned()))
         }
+    }
+}
+
+/// What makes a list one.
+fn check(document: Document) -> fn(&Map<String, Value>) -> Result<(), String> {
+    match document {
+        Document::Versions => is_version_list,
+        Document::Overview => is_overview,
     }
 }
 

@@ -153,7 +153,7 @@ impl process::HostRunning for State {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
-        let child = match command.start(place.as_ref(), &arguments) {
+        let child = match command.start(place.as_ref(), &arguments).await {
             Ok(child) => child,
             Err(fault) => return Ok(Err(fault.into())),
         };

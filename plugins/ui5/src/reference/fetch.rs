@@ -1,19 +1,15 @@
 //! From the CDN into the data directory: the `api.json` files of one version.
 
-use super::{
-    data::{Data, is_file_name},
-    lock::Lock,
-};
+use super::lock::Lock;
 use crate::fetched;
 use portcullis_plugin::{Request, http};
-use serde::Deserialize;
 use std::{
-    collections::HashSet,
     fs,
     io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };
+use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 
 /// How long to wait for the CDN to go on.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -27,12 +23,6 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 /// Nor are all of a version.
 const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
 
-/// No version has nearly as many libraries.
-const MOST_LIBRARIES: usize = 1000;
-
-/// The library every version has.
-const CORE: &str = "sap.ui.core";
-
 /// Why the data could not be fetched.
 #[derive(Debug)]
 pub enum Failure {
@@ -40,18 +30,6 @@ pub enum Failure {
     Cdn(String),
     /// It could not be kept.
     Disk(String),
-}
-
-#[derive(Deserialize)]
-struct VersionInfo {
-    libraries: Vec<LibraryInfo>,
-}
-
-#[derive(Deserialize)]
-struct LibraryInfo {
-    name: String,
-    #[serde(default, rename = "npmPackageName")]
-    npm_package_name: Option<String>,
 }
 
 /// Fetches the data of a version from `base` into `target`, unless somebody else does so first.
@@ -64,7 +42,7 @@ pub fn fetch(
     lock: &Path,
     request: &Request<'_>,
 ) -> Result<(), Failure> {
-    let is_done = || target.join(super::data::THEIRS).is_file();
+    let is_done = || target.join(THEIRS).is_file();
     for directory in [lock.parent(), staging.parent()].into_iter().flatten() {
         fs::create_dir_all(directory).map_err(|error| {
             Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
@@ -119,27 +97,11 @@ fn into(
 
 /// The libraries of a version that can have an API.
 fn libraries(base: &str) -> Result<Vec<String>, Failure> {
-    let url = format!("{base}/resources/sap-ui-version.json");
+    let url = list_address(base);
     let request = http::Request::get(&url).timeout(PATIENCE).max_bytes(LARGEST_LIST);
     let response = request.send().map_err(|error| failed(&error.reason.to_string(), &url))?;
     check(response.status, &url)?;
-    let info: VersionInfo =
-        response.json().map_err(|error| failed(&error.reason.to_string(), &url))?;
-    let mut known = HashSet::new();
-    let names: Vec<String> = info
-        .libraries
-        .into_iter()
-        .filter(|library| library.npm_package_name.as_ref().is_some_and(|name| !name.is_empty()))
-        .map(|library| library.name)
-        .filter(|name| !name.starts_with("themelib_") && known.insert(name.clone()))
-        .collect();
-    if let Some(odd) = names.iter().find(|name| !is_file_name(name)) {
-        return Err(failed(&format!("there cannot be a library named '{odd}'"), &url));
-    }
-    if names.len() > MOST_LIBRARIES {
-        return Err(failed(&format!("it lists more than {MOST_LIBRARIES} libraries"), &url));
-    }
-    Ok(names)
+    ui5_data::libraries(&response.body).map_err(|why| failed(&why, &url))
 }
 
 /// Fetches the `api.json` of a library, if it has one. Returns its size.
@@ -151,7 +113,7 @@ fn download(
     request: &Request<'_>,
     most: u64,
 ) -> Result<u64, Failure> {
-    let url = format!("{base}/test-resources/{}/designtime/api.json", library.replace('.', "/"));
+    let url = api_address(base, library);
     let unwritten = |error: std::io::Error| {
         Failure::Disk(format!("Failed to write {}: {error}", path.display()))
     };
@@ -201,7 +163,7 @@ pub fn cached(root: &Path, framework: &str) -> Vec<(String, PathBuf)> {
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let version = name.strip_prefix(framework)?.strip_prefix('-')?.to_owned();
-            let has_index = entry.path().join(super::data::THEIRS).is_file();
+            let has_index = entry.path().join(THEIRS).is_file();
             has_index.then(|| (version, entry.path()))
         })
         .collect()

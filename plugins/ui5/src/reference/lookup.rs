@@ -1,8 +1,8 @@
 //! From what is asked to the symbols that are meant.
 
-use super::data::{Data, Symbol};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
+use ui5_data::{Data, Symbol};
 
 /// No class has more ancestors.
 const MOST_ANCESTORS: usize = 100;
@@ -103,7 +103,7 @@ pub fn listed(data: &mut Data, module: &str, number: u32) -> Result<Hit, String>
 }
 
 /// As keys are written.
-fn normalise(query: &str) -> String {
+pub fn normalise(query: &str) -> String {
     let lower = query.trim().to_lowercase();
     let name = lower.strip_prefix("module:").unwrap_or(&lower);
     name.chars()

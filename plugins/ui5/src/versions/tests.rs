@@ -102,6 +102,41 @@ fn what_was_known_is_remembered() {
 }
 
 #[test]
+fn what_was_brought_stands_in_where_it_is_newer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = ui5_data::versions_name(Framework::OpenUi5, Document::Versions);
+    let list = LIST.replace("1.120.50", "1.120.49");
+    let put = |fetched: u64, body: &str| {
+        let record = json!({ "fetched": fetched, "body": body });
+        fs::write(folder.path().join(&name), record.to_string()).expect("it is writable");
+    };
+    let path = folder.path().to_str().expect("its path is text");
+    for (fetched, body, kept, expected) in [
+        (1_790_121_600, list.as_str(), None, Some(("2026-09-23", "1.120.49"))),
+        (1_790_121_600, &list, Some(1_790_208_000_u64), Some(("2026-09-24", "1.120.50"))),
+        (1_790_294_400, &list, Some(1_790_208_000), Some(("2026-09-25", "1.120.49"))),
+        (1_790_294_400, "{}", Some(1_790_208_000), Some(("2026-09-24", "1.120.50"))),
+        (1_790_294_400, "{}", None, None),
+    ] {
+        let _rehearsal = Rehearsal::new().setting(DIRECTORY_SETTING, path);
+        put(fetched, body);
+        if let Some(kept) = kept {
+            let record = json!({ "fetched": kept, "body": LIST });
+            cache::set(&format!("kept {}", url("version.json")), record.to_string(), None);
+        }
+        let versions = of(Framework::OpenUi5, &Cdn::default());
+        let found = match &versions.source {
+            Source::Remembered { date, .. } => {
+                let release = versions.minor("1.120").expect("it is listed");
+                Some((date.as_str(), release.version))
+            }
+            Source::Cdn | Source::Table { .. } => None,
+        };
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
 fn answers_that_cannot_be_used_are_told() {
     for (status, body, told) in [
         (404, "", "Error: The requested resource does not exist for URL: "),

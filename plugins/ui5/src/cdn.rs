@@ -1,71 +1,10 @@
-//! The two frameworks, and where their releases are served from.
+//! Where the releases of the frameworks are served from.
 
-use portcullis_plugin::{schemars, serde, settings};
-use std::{fmt, str::FromStr};
+use portcullis_plugin::settings;
+use ui5_data::Framework;
 
 /// The setting whose URL replaces both frameworks' CDN.
 pub const CDN_SETTING: &str = "cdn-url";
-
-/// A UI5 framework.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(crate = "serde")]
-#[schemars(crate = "schemars", inline)]
-pub enum Framework {
-    /// The open-source part.
-    #[serde(rename = "OpenUI5")]
-    OpenUi5,
-    /// SAP's distribution, which contains OpenUI5.
-    #[serde(rename = "SAPUI5")]
-    SapUi5,
-}
-
-impl Framework {
-    /// Both, in the order the schemas list them.
-    pub const ALL: [Self; 2] = [Self::OpenUi5, Self::SapUi5];
-
-    /// As `ui5.yaml` and people write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenUi5 => "OpenUI5",
-            Self::SapUi5 => "SAPUI5",
-        }
-    }
-
-    /// As names of files and packages have it.
-    pub fn lower_name(self) -> &'static str {
-        match self {
-            Self::OpenUi5 => "openui5",
-            Self::SapUi5 => "sapui5",
-        }
-    }
-
-    /// Where its releases are served from, unless the operator says otherwise: see [`Cdn`].
-    pub fn public_cdn(self) -> &'static str {
-        match self {
-            Self::OpenUi5 => "https://sdk.openui5.org",
-            Self::SapUi5 => "https://ui5.sap.com",
-        }
-    }
-}
-
-impl fmt::Display for Framework {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Framework {
-    type Err = String;
-
-    /// Takes the name as [`Framework::name`] gives it.
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|framework| framework.name() == name).ok_or_else(|| {
-            format!("Invalid framework name: {name}. Expected \"OpenUI5\" or \"SAPUI5\".")
-        })
-    }
-}
 
 /// Where the frameworks are served from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,16 +66,6 @@ fn is_url(text: &str) -> bool {
 mod tests {
     use super::*;
     use portcullis_plugin::rehearsal::Rehearsal;
-
-    #[test]
-    fn names_are_as_they_are_written() {
-        for framework in Framework::ALL {
-            assert_eq!(framework.name().parse(), Ok(framework));
-            assert_eq!(framework.name().to_lowercase(), framework.lower_name());
-        }
-        let wrong = "Openui5".parse::<Framework>().expect_err("the case is wrong");
-        assert_eq!(wrong, "Invalid framework name: Openui5. Expected \"OpenUI5\" or \"SAPUI5\".");
-    }
 
     #[test]
     fn a_mirror_replaces_both() {

@@ -1,0 +1,117 @@
+//! Programs that can limit themselves: how one is told what it may reach, on top of what the system holds
+//! it to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// What stands for a path.
+const PLACE: &str = "{}";
+
+/// How a program is told what it may reach, in its own words.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OwnLimits {
+    /// The option that has it limit itself. The first counts that the program's `--help` names: it goes
+    /// by different names in different versions. Where there is none, the program is not told anything.
+    pub switch: Vec<String>,
+    /// An option that lets it read a file or a directory, with `{}` for the path: one for each. The
+    /// directory it works in is `.`; the system's own files are not among them.
+    pub read: String,
+    /// An option that lets it write there.
+    pub write: String,
+}
+
+impl OwnLimits {
+    /// Whether this can be told. Fails with what cannot, in words for the operator.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (key, option) in [("read", &self.read), ("write", &self.write)] {
+            if option.matches(PLACE).count() != 1 {
+                return Err(format!(
+                    "`own-limits.{key}` must have {PLACE} once: the path goes there"
+                ));
+            }
+        }
+        match self.switch.iter().all(|switch| switch.starts_with('-')) {
+            true if !self.switch.is_empty() => Ok(()),
+            true | false => Err("`own-limits.switch` must name options".to_owned()),
+        }
+    }
+
+    /// The options for a program whose `--help` says this. What may be written may be read, too.
+    pub(crate) fn options(&self, help: &str, read: &[PathBuf], write: &[PathBuf]) -> Vec<OsString> {
+        let words = || help.split(|c: char| c.is_whitespace() || c == ',' || c == '=');
+        let known = |switch: &&String| words().any(|word| word == **switch);
+        let Some(switch) = self.switch.iter().find(known) else { return Vec::new() };
+        let mut options = vec![OsString::from(switch)];
+        let both: Vec<PathBuf> = read.iter().chain(write).cloned().collect();
+        for (option, paths) in [(&self.read, outermost(&both)), (&self.write, outermost(write))] {
+            let (before, behind) = option.split_once(PLACE).expect("checked when it was loaded");
+            options.extend(paths.into_iter().map(|path| {
+                let mut option = OsString::from(before);
+                option.push(path);
+                option.push(behind);
+                option
+            }));
+        }
+        options
+    }
+}
+
+/// Each path once, and none beneath another: Node.js 20 ends with a failed assertion otherwise.
+fn outermost(paths: &[PathBuf]) -> Vec<&PathBuf> {
+    let beneath_another =
+        |path: &PathBuf| paths.iter().any(|other| path != other && path.starts_with(other));
+    let mut outermost: Vec<&PathBuf> = Vec::new();
+    for path in paths {
+        if !beneath_another(path) && !outermost.contains(&path) {
+            outermost.push(path);
+        }
+    }
+    outermost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> OwnLimits {
+        OwnLimits {
+            switch: vec!["--limit".to_owned(), "--try-limit".to_owned()],
+            read: "--may-read={}".to_owned(),
+            write: "--may-write={}".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_program_is_told_in_its_own_words() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let told = |help: &str, read: &[&str], write: &[&str]| {
+            limits().options(help, &paths(read), &paths(write))
+        };
+        let none = <[OsString; 0]>::default();
+        assert_eq!(told("  --limited  only\n  --no-limit", &["."], &["."]), none);
+        assert_eq!(told("", &["."], &[]), none);
+        assert_eq!(told("--limit, -l", &["."], &[]), ["--limit", "--may-read=."]);
+        assert_eq!(told("--try-limit=x", &["."], &[]), ["--try-limit", "--may-read=."]);
+        assert_eq!(
+            told("--try-limit\n--limit", &["/a b/c", "/a b", "/a b"], &["."]),
+            ["--limit", "--may-read=/a b", "--may-read=.", "--may-write=."]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused() {
+        assert_eq!(limits().check(), Ok(()));
+        for (wrong, expected) in [
+            (OwnLimits { read: "--may-read".to_owned(), ..limits() }, "own-limits.read"),
+            (OwnLimits { write: "{}={}".to_owned(), ..limits() }, "own-limits.write"),
+            (OwnLimits { switch: vec![], ..limits() }, "own-limits.switch"),
+            (OwnLimits { switch: vec!["limit".to_owned()], ..limits() }, "own-limits.switch"),
+        ] {
+            let failure = wrong.check().unwrap_err();
+            assert!(failure.contains(expected), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What is in a pack: the first entry of the archive, and the names of the others.
+
+use serde::{Deserialize, Serialize};
+use ui5_data::{Document, Framework, is_file_name, is_version, versions_name};
+
+/// The name of the first entry.
+pub(crate) const CONTENTS: &str = "contents.json";
+
+/// What the first entry says it is. Another number when the form changes.
+const FORMAT: &str = "portcullis ui5 pack 1";
+
+/// The first entry is never as large, in bytes.
+pub(crate) const MOST_CONTENTS: u64 = 4 * 1024 * 1024;
+
+/// No item is as large, in bytes.
+pub(crate) const MOST_ITEM: u64 = 64 * 1024 * 1024;
+
+/// Nor are all items of a pack together.
+pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// No pack has as many.
+const MOST_ITEMS: usize = 4000;
+
+/// What the behind of the file name of a library's API is.
+const API: &str = ".api.json";
+
+/// What a pack is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    format: String,
+    /// When it was collected, in seconds since 1970.
+    pub made: u64,
+    /// Whose API it has.
+    pub framework: Framework,
+    /// In which version, such as `1.136.5`.
+    pub version: String,
+    /// Everything in it, in order.
+    pub items: Vec<Item>,
+}
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// Its name, which says what it is: see [`Part`].
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256 in hexadecimal.
+    pub sha256: String,
+}
+
+/// What an item is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The API of a library, by its name: `api/sap.m.api.json`.
+    Api(String),
+    /// The schema of a version of manifests: `schemas/1.89.0.json`.
+    Schema(String),
+    /// A list of versions: `versions/openui5-version.json`.
+    Versions(Framework, Document),
+}
+
+impl Part {
+    /// The name of its entry.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Api(library) => format!("api/{library}{API}"),
+            Self::Schema(version) => format!("schemas/{version}.json"),
+            Self::Versions(framework, document) => {
+                format!("versions/{}", versions_name(*framework, *document))
+            }
+        }
+    }
+
+    /// What an entry of that name is. `None`: nothing that belongs into a pack.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (folder, file) = name.split_once('/')?;
+        match folder {
+            "api" => {
+                let library = file.strip_suffix(API).filter(|library| !library.is_empty())?;
+                is_file_name(file).then(|| Self::Api(library.to_owned()))
+            }
+            "schemas" => {
+                let version = file.strip_suffix(".json").filter(|version| is_version(version))?;
+                Some(Self::Schema(version.to_owned()))
+            }
+            "versions" => {
+                let all = Framework::ALL.into_iter().flat_map(|framework| {
+                    Document::ALL.map(|document| Self::Versions(framework, document))
+                });
+                all.into_iter().find(|part| part.name() == name)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Contents {
+    /// What a new pack is of.
+    pub(crate) fn new(made: u64, framework: Framework, version: String, items: Vec<Item>) -> Self {
+        Self { format: FORMAT.to_owned(), made, framework, version, items }
+    }
+
+    /// Reads the first entry, and checks that all it lists belongs into a pack and is within bounds.
+    /// Fails with what does not.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+        let contents: Self = serde_json::from_slice(text)
+            .map_err(|error| format!("its list of contents cannot be read: {error}"))?;
+        let Self { format, version, items, .. } = &contents;
+        if format != FORMAT {
+            return Err(format!(
+                "it is of the form '{}', and this program reads '{FORMAT}'",
+                format.escape_debug()
+            ));
+        }
+        if !is_version(version) {
+            return Err(format!("it is of the version '{}'", version.escape_debug()));
+        }
+        if items.len() > MOST_ITEMS {
+            return Err(format!("it has more than {MOST_ITEMS} items"));
+        }
+        let mut left = MOST_BYTES;
+        let mut names: Vec<String> = Vec::new();
+        for Item { name, bytes, .. } in items {
+            // File systems may take upper and lower case for the same.
+            names.push(name.to_lowercase());
+            if Part::parse(name).is_none() {
+                return Err(format!("'{}' does not belong into a pack", name.escape_debug()));
+            }
+            if *bytes > MOST_ITEM {
+                return Err(format!("{name} is larger than {} MiB", MOST_ITEM >> 20));
+            }
+            left = left
+                .checked_sub(*bytes)
+                .ok_or_else(|| format!("it is larger than {} MiB", MOST_BYTES >> 20))?;
+        }
+        names.sort();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("{} is in it twice", pair[0]));
+        }
+        Ok(contents)
+    }
+
+    /// How many items are the API of a library, schemas, and lists of versions.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let of = |folder: &str| self.items.iter().filter(|i| i.name.starts_with(folder)).count();
+        (of("api/"), of("schemas/"), of("versions/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_items_are() {
+        for part in [
+            Part::Api("sap.ui.core".into()),
+            Part::Schema("1.89.0".into()),
+            Part::Versions(Framework::OpenUi5, Document::Versions),
+            Part::Versions(Framework::SapUi5, Document::Overview),
+        ] {
+            assert_eq!(Part::parse(&part.name()), Some(part));
+        }
+        for name in [
+            "",
+            "api",
+            "api/",
+            "api/.api.json",
+            "api/../x.api.json",
+            "api/a/b.api.json",
+            "api/x.json",
+            "/api/x.api.json",
+            "schemas/../1.json",
+            "schemas/.json",
+            "versions/other.json",
+            "versions/openui5-version.json/x",
+            "../x",
+            "contents.json",
+        ] {
+            assert_eq!(Part::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_what_does_not_belong_there_is_refused() {
+        let item =
+            |name: &str, bytes: u64| Item { name: name.to_owned(), bytes, sha256: String::new() };
+        let schemas = |count: usize, bytes: u64| {
+            (0..count).map(|number| item(&format!("schemas/{number}.json"), bytes)).collect()
+        };
+        for (version, items, expected) in [
+            ("1.2.3", vec![item("etc/passwd", 1)], "does not belong"),
+            ("1.2.3", vec![item("api/a.api.json", MOST_ITEM + 1)], "larger than 64 MiB"),
+            ("1.2.3", vec![item("api/a.api.json", 1), item("api/A.api.json", 1)], "twice"),
+            ("1.2.3", schemas(17, MOST_ITEM), "larger than 1024 MiB"),
+            ("1.2.3", schemas(MOST_ITEMS + 1, 1), "more than 4000"),
+            ("../../x", vec![], "of the version '../../x'"),
+        ] {
+            let contents = Contents::new(0, Framework::OpenUi5, version.to_owned(), items);
+            let text = serde_json::to_vec(&contents).expect("it is JSON");
+            let failure = Contents::read(&text).expect_err(expected);
+            assert!(failure.contains(expected), "{failure}");
+        }
+        let other = br#"{"format":"x","made":0,"framework":"OpenUI5","version":"1","items":[]}"#;
+        assert!(Contents::read(other).expect_err("another form").contains("this program reads"));
+        assert!(Contents::read(b"{}").is_err());
+    }
+}

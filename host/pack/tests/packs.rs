@@ -1,0 +1,328 @@
+//! From a CDN into a pack, from the pack into a data directory, and from there to what plugins find.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use flate2::{Compression, write::GzEncoder};
+use portcullis_pack::{Contents, Framework, Order, Part, SCHEMAS, Version, pack, unpack};
+use portcullis_plugin::rehearsal::Rehearsal;
+use serde_json::{Value, json};
+use ui5::{
+    Cdn,
+    reference::{Found, Reference, Release},
+    versions::{self, DIRECTORY_SETTING, Source},
+};
+
+const CDN: &str = "https://sdk.openui5.org";
+const BASE: &str = "https://sdk.openui5.org/1.136.5";
+
+/// What is on the web, by address.
+type Web = BTreeMap<String, String>;
+
+fn web() -> Web {
+    let library = |name: &str| json!({ "name": name, "npmPackageName": name });
+    let libraries = json!({ "libraries": [
+        library("sap.ui.core"), library("sap.m"), library("sap.without"), { "name": "internal" },
+    ]});
+    let api = |library: &str| {
+        let symbol =
+            json!({ "kind": "class", "name": format!("{library}.Thing"), "visibility": "public" });
+        json!({ "library": library, "symbols": [symbol] })
+    };
+    let list = json!({
+        "latest": { "version": "1.140.1", "support": "Maintenance", "lts": false },
+        "1.136": { "version": "1.136.5", "support": "Maintenance", "lts": true },
+    });
+    let schema = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema" });
+    let mapping = json!({ "latest": "1.99.0", "1.99": "1.99.0", "1.98": "1.98.0", "1.71": "1.12.0", "x": "../1" });
+    [
+        (format!("{CDN}/version.json"), list),
+        (format!("{CDN}/versionoverview.json"), json!({ "versions": [] })),
+        (format!("{BASE}/resources/sap-ui-version.json"), libraries),
+        (format!("{BASE}/test-resources/sap/ui/core/designtime/api.json"), api("sap.ui.core")),
+        (format!("{BASE}/test-resources/sap/m/designtime/api.json"), api("sap.m")),
+        (format!("{SCHEMAS}/main/mapping.json"), mapping),
+        (format!("{SCHEMAS}/v1.99.0/schema.json"), schema),
+    ]
+    .into_iter()
+    .map(|(url, text)| (url, text.to_string()))
+    .collect()
+}
+
+fn order(version: Version) -> Order {
+    let schemas = Some(SCHEMAS.to_owned());
+    Order { framework: Framework::OpenUi5, version, cdn: None, schemas }
+}
+
+fn packed(web: &Web, order: &Order, out: &Path) -> Result<portcullis_pack::Packed, String> {
+    let mut fetch = |url: &str, _: u64| Ok(web.get(url).map(|text| text.clone().into_bytes()));
+    pack(order, out, &mut fetch, &mut |_| {})
+}
+
+fn minor() -> Version {
+    "1.136".parse().expect("it is a version")
+}
+
+/// Every file beneath a folder, by its path in it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("it is beneath").to_str();
+                found.push(name.expect("its name is text").replace('\\', "/"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn what_is_packed_is_found_by_the_plugins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
+    let made = packed(&web(), &order(minor()), &out).expect("it is all there");
+    assert_eq!(made.contents.version, "1.136.5");
+    assert_eq!(made.contents.counts(), (2, 1, 2));
+    assert_eq!(files(folder.path()), ["ui5.pack"], "nothing else is left");
+    let unpacked = unpack(&out, &data).expect("it is whole");
+    assert_eq!(unpacked.packed, made);
+    assert!(unpacked.api_is_new && unpacked.new_lists == 2);
+    let api = "mcp-server/api_json_files/openui5-1.136.5";
+    assert_eq!(
+        files(&data),
+        [
+            format!("{api}/index.json"),
+            format!("{api}/portcullis.index"),
+            format!("{api}/sap.m.api.json"),
+            format!("{api}/sap.ui.core.api.json"),
+            "mcp-server/manifest_schemas/v1.99.0/schema.json".to_owned(),
+            "mcp-server/versions/openui5-version.json".to_owned(),
+            "mcp-server/versions/openui5-versionoverview.json".to_owned(),
+        ]
+    );
+
+    let lists = ui5_data_versions(&data);
+    let rehearsal = Rehearsal::new().setting(DIRECTORY_SETTING, &lists);
+    let release = Release { framework: Framework::OpenUi5, version: "1.136.5".to_owned() };
+    let mut reference = Reference::open_in(&data, &release, &Cdn::default(), &rehearsal.request())
+        .expect("it is there");
+    let Ok(Found::One(hit)) = reference.find("sap.m.thing") else { panic!("it is in the pack") };
+    assert_eq!((hit.library.as_str(), &reference.note), ("sap.m", &None));
+    assert_eq!(rehearsal.sent(), [], "nobody is asked for what is at hand");
+    let known = versions::of(Framework::OpenUi5, &Cdn::default());
+    assert!(matches!(known.source, Source::Remembered { .. }), "{:?}", known.source);
+    assert_eq!(known.latest().version, "1.140.1");
+}
+
+fn ui5_data_versions(data: &Path) -> String {
+    data.join("mcp-server/versions").to_str().expect("its path is text").to_owned()
+}
+
+#[test]
+fn what_is_there_already_stays_and_older_lists_do_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
+    packed(&web(), &order(minor()), &out).expect("it is all there");
+    let list = data.join("mcp-server/versions/openui5-version.json");
+    fs::create_dir_all(list.parent().expect("it has one")).expect("it is writable");
+    let newer = json!({ "fetched": u64::MAX, "body": "{}" }).to_string();
+    fs::write(&list, &newer).expect("it is writable");
+    let half = data.join("mcp-server/api_json_files/openui5-1.136.5");
+    fs::create_dir_all(&half).expect("it is writable");
+    fs::write(half.join("sap.old.api.json"), "{}").expect("it is writable");
+
+    let first = unpack(&out, &data).expect("it is whole");
+    assert!(first.api_is_new && first.new_lists == 1, "{first:?}");
+    assert!(!half.join("sap.old.api.json").exists(), "what had no index was no API");
+    assert_eq!(fs::read_to_string(&list).expect("it is there"), newer);
+    let before = files(&data);
+    let second = unpack(&out, &data).expect("it is whole");
+    assert!(!second.api_is_new && second.new_lists == 0, "{second:?}");
+    assert_eq!(files(&data), before);
+}
+
+#[test]
+fn versions_are_said_in_three_ways() {
+    for (text, expected) in [
+        ("latest", Some("1.140.1")),
+        ("1.136", Some("1.136.5")),
+        ("1.120.30", Some("1.120.30")),
+        ("1.99", None),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let version: Version = text.parse().expect("it is one");
+        let web: Web = web()
+            .into_iter()
+            .map(|(url, body)| match expected {
+                Some(version) => (url.replace("1.136.5", version), body),
+                None => (url, body),
+            })
+            .collect();
+        let made = packed(&web, &order(version), &folder.path().join("x"));
+        assert_eq!(
+            made.as_ref().ok().map(|made| made.contents.version.as_str()),
+            expected,
+            "{made:?}"
+        );
+    }
+    for text in ["", "1", "1.x", "../1.2.3", "1.2.3/..", "v1.2.3"] {
+        assert!(text.parse::<Version>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_fetched_leaves_nothing() {
+    let without = |url: &str| {
+        let mut web = web();
+        web.remove(url).expect("it was there");
+        web
+    };
+    let with = |url: &str, text: &str| {
+        let mut web = web();
+        web.insert(url.to_owned(), text.to_owned()).expect("it was there");
+        web
+    };
+    let core = format!("{BASE}/test-resources/sap/ui/core/designtime/api.json");
+    let list = format!("{BASE}/resources/sap-ui-version.json");
+    for (web, expected) in [
+        (without(&core), "There is nothing at"),
+        (without(&list), "There is nothing at"),
+        (without(&format!("{SCHEMAS}/main/mapping.json")), "There is nothing at"),
+        (with(&core, "<html>Please log in</html>"), "no JSON object"),
+        (with(&list, r#"{"libraries":[{"name":"../x","npmPackageName":"x"}]}"#), "'../x'"),
+        (
+            with(&format!("{CDN}/version.json"), r#"{"1.136":{"version":"../x"}}"#),
+            "lists no version",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let failure = packed(&web, &order(minor()), &folder.path().join("ui5.pack"));
+        let failure = failure.expect_err(expected);
+        assert!(failure.contains(expected), "{failure}");
+        assert_eq!(files(folder.path()), <[String; 0]>::default());
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let unreachable = Order { schemas: None, ..order(minor()) };
+    let web = without(&format!("{SCHEMAS}/main/mapping.json"));
+    let made = packed(&web, &unreachable, &folder.path().join("x")).expect("schemas are left out");
+    assert_eq!(made.contents.counts(), (2, 0, 2));
+}
+
+/// The name, the kind and the text of an entry.
+type Entry<'a> = (&'a str, tar::EntryType, &'a [u8]);
+
+fn first(text: &[u8]) -> Entry<'_> {
+    ("contents.json", tar::EntryType::Regular, text)
+}
+
+/// An archive of these entries, gzipped.
+fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (name, kind, text) in entries {
+        let mut header = tar::Header::new_ustar();
+        // As a hostile program would write it: no check of ours is in the way.
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_size(text.len() as u64);
+        header.set_cksum();
+        archive.append(&header, *text).expect("memory is writable");
+    }
+    archive.into_inner().and_then(GzEncoder::finish).expect("memory is writable")
+}
+
+fn contents(items: Value) -> Vec<u8> {
+    let made = json!({
+        "format": "portcullis ui5 pack 1", "made": 1, "framework": "OpenUI5", "version": "1.2.3",
+        "items": items,
+    });
+    made.to_string().into_bytes()
+}
+
+#[test]
+fn a_hostile_pack_puts_nothing_anywhere() {
+    use tar::EntryType::{GNULongName, Link, Regular, Symlink};
+    // SHA-256 of `{}`.
+    let sum = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    let api = "api/a.api.json";
+    let item = |name: &str, bytes: u64| json!({ "name": name, "bytes": bytes, "sha256": sum });
+    let good = contents(json!([item(api, 2)]));
+    let long = contents(json!([item(api, 3)]));
+    let two = contents(json!([item(api, 2), item("schemas/1.99.0.json", 2)]));
+    let outside = contents(json!([item("../../outside", 2)]));
+    let bomb = contents(json!([item(api, 1 << 40)]));
+    let table: &[(&[Entry<'_>], &str)] = &[
+        (&[], "contents.json is missing"),
+        (&[(api, Regular, b"{}")], "contents.json is not where"),
+        (&[first(b"[]")], "cannot be read"),
+        (&[first(&good)], "a.api.json is missing"),
+        (&[first(&good), (api, Regular, b"[]")], "is not what it was"),
+        (&[first(&good), (api, Symlink, b"{}")], "is not where"),
+        (&[first(&good), (api, Link, b"{}")], "is not where"),
+        (&[first(&good), ("api/b.api.json", Regular, b"{}")], "is not where"),
+        (
+            &[first(&good), ("x", GNULongName, b"../../outside"), (api, Regular, b"{}")],
+            "is not where",
+        ),
+        (&[first(&good), (api, Regular, b"{}"), ("../x", Regular, b"{}")], "more in it"),
+        (&[first(&long), (api, Regular, b"{}")], "is not where"),
+        (&[first(&two), (api, Regular, b"{}"), (api, Regular, b"{}")], "is not where"),
+        (&[first(&outside), ("../../outside", Regular, b"{}")], "does not belong"),
+        (&[first(&bomb), (api, Regular, b"{}")], "larger than 64 MiB"),
+    ];
+    for (entries, expected) in table {
+        refused(&archive(entries), expected);
+    }
+    let whole = archive(&[first(&good), (api, Regular, b"{}")]);
+    refused(&whole[..whole.len() / 2], "only a part of one");
+    refused(b"", "no pack");
+    refused(b"PK\x03\x04 something else", "no pack");
+}
+
+fn refused(pack: &[u8], expected: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, data) = (folder.path().join("x.pack"), folder.path().join("beneath/data"));
+    fs::write(&file, pack).expect("it is writable");
+    let failure = unpack(&file, &data).expect_err(expected);
+    assert!(failure.contains(expected), "{expected}: {failure}");
+    assert!(failure.starts_with("Nothing was unpacked from "), "{failure}");
+    assert_eq!(files(folder.path()), ["x.pack"], "{expected}");
+}
+
+#[test]
+fn an_archive_that_others_made_is_read_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("ui5.pack");
+    let made = packed(&web(), &order(minor()), &out).expect("it is all there");
+    let text = serde_json::to_vec(&made.contents).expect("it is plain data");
+    let web = web();
+    let text_of = |part: Part| match part {
+        Part::Api(library) => web
+            [&format!("{BASE}/test-resources/{}/designtime/api.json", library.replace('.', "/"))]
+            .clone(),
+        Part::Schema(version) => web[&format!("{SCHEMAS}/v{version}/schema.json")].clone(),
+        Part::Versions(_, document) => {
+            let body = &web[&format!("{CDN}/{}", document.name())];
+            json!({ "fetched": made.contents.made, "body": body }).to_string()
+        }
+    };
+    let bodies: Vec<(String, String)> = made
+        .contents
+        .items
+        .iter()
+        .map(|item| (item.name.clone(), text_of(Part::parse(&item.name).expect("it is listed"))))
+        .collect();
+    let mut entries = vec![first(&text)];
+    entries.extend(
+        bodies.iter().map(|(name, body)| (name.as_str(), tar::EntryType::Regular, body.as_bytes())),
+    );
+    let other = folder.path().join("other.pack");
+    fs::write(&other, archive(&entries)).expect("it is writable");
+    let unpacked = unpack(&other, &folder.path().join("data")).expect("it is as it should be");
+    let Contents { items, .. } = unpacked.packed.contents;
+    assert_eq!(items, made.contents.items);
+}

@@ -1,0 +1,16 @@
+//! What is in the UI5 data directory, and where: for the plugins that look there, and for whoever fills
+//! it.
+//!
+//! The API reference stands there as the UI5 MCP server keeps it, so that both can share it.
+
+mod data;
+mod framework;
+mod index;
+mod libraries;
+mod places;
+mod scan;
+
+pub use data::{Data, Symbol, THEIRS, is_file_name};
+pub use framework::Framework;
+pub use libraries::{CORE, api_address, libraries, list_address};
+pub use places::{Document, api, apis, is_version, schema_name, schemas, versions, versions_name};

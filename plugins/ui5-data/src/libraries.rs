@@ -1,0 +1,88 @@
+//! Which libraries a release has, and where a CDN has their API.
+
+use crate::is_file_name;
+use serde::Deserialize;
+use std::collections::HashSet;
+
+/// The library every release has.
+pub const CORE: &str = "sap.ui.core";
+
+/// No release has nearly as many libraries.
+const MOST: usize = 1000;
+
+#[derive(Deserialize)]
+struct List {
+    libraries: Vec<Library>,
+}
+
+#[derive(Deserialize)]
+struct Library {
+    name: String,
+    #[serde(default, rename = "npmPackageName")]
+    npm_package_name: Option<String>,
+}
+
+/// Where the list of the libraries of a release is; `base` is the address of the release.
+pub fn list_address(base: &str) -> String {
+    format!("{base}/resources/sap-ui-version.json")
+}
+
+/// Where the `api.json` of a library is, if it has one.
+pub fn api_address(base: &str, library: &str) -> String {
+    format!("{base}/test-resources/{}/designtime/api.json", library.replace('.', "/"))
+}
+
+/// The libraries of a release that can have an API, from its list. Each name can be a part of a path.
+/// Fails with what is wrong with the list.
+pub fn libraries(list: &[u8]) -> Result<Vec<String>, String> {
+    let list: List = serde_json::from_slice(list)
+        .map_err(|error| format!("it is not the JSON it should be: {error}"))?;
+    let mut known = HashSet::new();
+    let names: Vec<String> = list
+        .libraries
+        .into_iter()
+        .filter(|library| library.npm_package_name.as_ref().is_some_and(|name| !name.is_empty()))
+        .map(|library| library.name)
+        .filter(|name| !name.starts_with("themelib_") && known.insert(name.clone()))
+        .collect();
+    if let Some(odd) = names.iter().find(|name| !is_file_name(name)) {
+        return Err(format!("there cannot be a library named '{odd}'"));
+    }
+    if names.len() > MOST {
+        return Err(format!("it lists more than {MOST} libraries"));
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn names(libraries: serde_json::Value) -> Result<Vec<String>, String> {
+        super::libraries(json!({ "libraries": libraries }).to_string().as_bytes())
+    }
+
+    #[test]
+    fn libraries_are_those_with_a_package_that_are_no_themes() {
+        let list = json!([
+            { "name": "sap.m", "npmPackageName": "@openui5/sap.m" },
+            { "name": "sap.m", "npmPackageName": "@openui5/sap.m" },
+            { "name": "themelib_sap_horizon", "npmPackageName": "@openui5/themelib_sap_horizon" },
+            { "name": "sap.internal" },
+            { "name": "sap.other", "npmPackageName": "" },
+        ]);
+        assert_eq!(names(list), Ok(vec!["sap.m".to_owned()]));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused() {
+        let odd = names(json!([{ "name": "../x", "npmPackageName": "x" }])).expect_err("a path");
+        assert!(odd.contains("'../x'"), "{odd}");
+        assert!(libraries(b"{}").is_err() && libraries(b"<html>").is_err());
+        let many: Vec<_> = (0..=MOST)
+            .map(|number| json!({ "name": format!("l{number}"), "npmPackageName": "x" }))
+            .collect();
+        assert!(names(json!(many)).expect_err("too many").contains("more than 1000"));
+    }
+}

@@ -1,0 +1,98 @@
+//! Where in the UI5 data directory things are.
+
+use crate::Framework;
+use std::path::{Path, PathBuf};
+
+/// Which list of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// `version.json`: which versions there are.
+    Versions,
+    /// `versionoverview.json`: until when they are maintained.
+    Overview,
+}
+
+impl Document {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Versions, Self::Overview];
+
+    /// The name of the file on a CDN.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Versions => "version.json",
+            Self::Overview => "versionoverview.json",
+        }
+    }
+}
+
+/// The directory with the API references of all releases.
+pub fn apis(data: &Path) -> PathBuf {
+    data.join("mcp-server").join("api_json_files")
+}
+
+/// The directory with the API reference of one release. The version is one that [`is_version`] takes.
+pub fn api(data: &Path, framework: Framework, version: &str) -> PathBuf {
+    apis(data).join(format!("{}-{}", framework.lower_name(), version.to_lowercase()))
+}
+
+/// The directory with schemas of manifests.
+pub fn schemas(data: &Path) -> PathBuf {
+    data.join("mcp-server").join("manifest_schemas")
+}
+
+/// The file with the schema of a version of manifests, in the directory of [`schemas`]. The version is
+/// one that [`is_version`] takes.
+pub fn schema_name(version: &str) -> PathBuf {
+    Path::new(&format!("v{version}")).join("schema.json")
+}
+
+/// The directory with lists of versions.
+pub fn versions(data: &Path) -> PathBuf {
+    data.join("mcp-server").join("versions")
+}
+
+/// The file with a list of versions, in the directory of [`versions`]: an object of `fetched`, in
+/// seconds since 1970, and `body`, the text as the CDN had it then.
+pub fn versions_name(framework: Framework, document: Document) -> String {
+    format!("{}-{}", framework.lower_name(), document.name())
+}
+
+/// Whether a version can be a part of a path and of a URL.
+pub fn is_version(version: &str) -> bool {
+    (1..=64).contains(&version.len())
+        && !version.starts_with('.')
+        && !version.contains("..")
+        && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_ui5_mcp_server() {
+        let data = Path::new("/home/me/.ui5");
+        assert_eq!(
+            api(data, Framework::SapUi5, "1.120.1-SNAPSHOT"),
+            Path::new("/home/me/.ui5/mcp-server/api_json_files/sapui5-1.120.1-snapshot")
+        );
+    }
+
+    #[test]
+    fn a_version_leads_nowhere_else() {
+        for (version, expected) in [
+            ("1.136.5", true),
+            ("1.120.0-SNAPSHOT", true),
+            ("", false),
+            ("..", false),
+            (".x", false),
+            ("1..2", false),
+            ("1/2", false),
+            ("1\\2", false),
+            ("1 2", false),
+        ] {
+            assert_eq!(is_version(version), expected, "{version:?}");
+        }
+        assert!(!is_version(&"1".repeat(65)));
+    }
+}

@@ -1,0 +1,71 @@
+//! The prompt that has all findings of the linter fixed.
+
+use portcullis_plugin::prelude::*;
+
+/// What is linted, as it is offered; any pattern will do.
+const PATTERNS: [&str; 5] = [
+    "webapp/**",
+    "webapp/**/*.controller.*",
+    "webapp/**/*.view.xml",
+    "webapp/manifest.json",
+    "src/**",
+];
+
+/// Fixes what the UI5 linter finds in a project, until it finds nothing that can be fixed.
+#[arguments]
+pub struct Fix {
+    /// The root directory of the UI5 project, as an absolute path.
+    project_dir: String,
+    /// Which files, as patterns with commas between: `webapp/controller/**`. All files otherwise.
+    file_patterns: Option<String>,
+}
+
+impl Prompt for Fix {
+    const NAME: &'static str = "fix_ui5_linter_findings";
+    const TITLE: Option<&'static str> = Some("Fix all findings of the UI5 linter");
+
+    fn get(self, _request: &Request) -> Result<Messages, Failure> {
+        let project = self.project_dir;
+        let patterns = self.file_patterns.unwrap_or_default();
+        let patterns: Vec<&str> =
+            patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).collect();
+        let which = match patterns.is_empty() {
+            true => String::new(),
+            false => format!(" Always with `filePatterns` {}.", json!(patterns)),
+        };
+        Ok(Messages::new().user(format!(
+            "Fix what the UI5 linter finds in the UI5 project {project}, until it finds nothing that can be \
+             fixed.{which}
+
+1. Call `get_guidelines`, unless you have done so before, and keep to what it says.
+2. Call `run_ui5_linter` with `projectDir` {project}. Its answer has the findings and what helps with \
+             them; where it says that there are more, ask for them with `offset`.
+3. Look whether there are changes that nobody has committed yet. If there are, ask the user before you go \
+             on. If not, call `run_ui5_linter` with `fix`, which corrects what can be corrected by a machine, and \
+             look at what it has changed.
+4. Fix the rest by hand: errors before warnings, and the findings of one rule together. Read the migration \
+             guides and documentation pages of the answer first, and ask `get_api_reference` for what replaces an \
+             API rather than guess. What the application does stays as it is.
+5. Do not silence a finding with a comment or in a configuration, unless the user agrees to that one.
+6. Call `run_ui5_linter` again, with `provideContextInformation` false, and repeat steps 4 to 6 until \
+             nothing is left but what you cannot fix. After changes to a manifest.json, call \
+             `run_manifest_validation`.
+7. Run the tests of the project and its build, if it has them. Report what was found, what you changed, \
+             and what is left and why."
+        )))
+    }
+
+    fn complete(
+        _request: &Request,
+        argument: &str,
+        value: &str,
+        _context: &[(String, String)],
+    ) -> Vec<String> {
+        let (before, typed) = match value.rsplit_once(',') {
+            Some((before, typed)) => (format!("{before}, "), typed.trim_start()),
+            None => (String::new(), value),
+        };
+        let fits = |pattern: &&&str| argument == "filePatterns" && pattern.starts_with(typed);
+        PATTERNS.iter().filter(fits).map(|pattern| format!("{before}{pattern}")).collect()
+    }
+}

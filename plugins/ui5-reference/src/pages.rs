@@ -1,0 +1,236 @@
+//! The API reference to be read page by page: what is at hand, and any symbol of any release.
+
+use crate::{Found, Release, Shown, page_of};
+use percent_encoding::percent_decode_str;
+use portcullis_plugin::prelude::*;
+use std::path::PathBuf;
+use ui5::{
+    Cdn, Framework,
+    reference::{self, DATA_SETTING, Reference},
+};
+use ui5_data::is_version;
+
+/// What the addresses begin with; the framework, the version and the symbol follow.
+const API: &str = "ui5://api/";
+
+const TEMPLATE: &str = "ui5://api/{framework}/{version}/{+symbol}";
+
+const JSON: &str = "application/json";
+
+/// No release has as many symbols.
+const MOST_NAMES: usize = 100_000;
+
+/// As many names are offered as clients are given at once.
+const MOST_OFFERED: usize = 100;
+
+/// The API reference of the releases at hand, and by its template that of any release.
+pub struct Pages;
+
+impl Resources for Pages {
+    fn templates() -> Vec<Template> {
+        vec![
+            Template::new(TEMPLATE, "ui5-api")
+                .title("UI5 API reference")
+                .description(
+                    "A symbol of the UI5 API, part of one, or a module, in a version of OpenUI5 or SAPUI5, as \
+                     get_api_reference shows it: ui5://api/openui5/1.136.5/sap.m.Button#text. What is not at \
+                     hand is fetched.",
+                )
+                .mime_type(JSON),
+        ]
+    }
+
+    fn list(_request: &Request, _cursor: Option<&str>) -> Result<Listing, Failure> {
+        let releases = directory().map(|directory| reference::at_hand(&directory));
+        let listed = |Release { framework, version }: Release| {
+            let name = format!("{}-{version}", framework.lower_name());
+            Resource::new(format!("{API}{}/{version}/", framework.lower_name()), name)
+                .title(format!("API of {framework} {version}"))
+                .description("The names of all its symbols. Each can be read at this address with its name behind it.")
+                .mime_type("text/plain")
+        };
+        let resources = releases.into_iter().flatten().map(listed).collect();
+        Ok(Listing { resources, ..Listing::default() })
+    }
+
+    fn read(request: &Request, uri: &str) -> Result<Contents, Failure> {
+        let Some((release, symbol)) = parse(uri) else { return Err(Failure::not_found(uri)) };
+        if symbol.is_empty() {
+            return names(uri, &release);
+        }
+        let cdn = Cdn::from_settings().map_err(Failure::new)?;
+        let mut reference = Reference::open(&release, &cdn, request).map_err(Failure::new)?;
+        let found = reference.find(&symbol).map_err(|_| Failure::not_found(uri))?;
+        let mut note = reference.note.clone();
+        let shown = match found {
+            Found::One(hit) => vec![Shown::of(&hit, &reference.release)],
+            Found::Module { module, symbols } => {
+                let (shown, _) =
+                    page_of(&mut reference, &module, &symbols, 1).map_err(Failure::new)?;
+                if shown.len() < symbols.len() {
+                    note = Some(format!(
+                        "{}The first {} of the {} symbols of {module}: get_api_reference shows the others.",
+                        note.map(|note| format!("{note} ")).unwrap_or_default(),
+                        shown.len(),
+                        symbols.len()
+                    ));
+                }
+                shown
+            }
+        };
+        let contents = shown.into_iter().map(|Shown { text, .. }| Contents::text(uri, JSON, text));
+        let note = note.map(|note| Contents::text(uri, "text/plain", note));
+        contents.chain(note).reduce(Contents::and).ok_or_else(|| Failure::not_found(uri))
+    }
+
+    fn complete(
+        _request: &Request,
+        template: &str,
+        variable: &str,
+        value: &str,
+        context: &[(String, String)],
+    ) -> Vec<String> {
+        let Some(directory) = directory().filter(|_| template == TEMPLATE) else {
+            return Vec::new();
+        };
+        let of = |name: &str| {
+            let filled = context.iter().find(|(known, _)| known == name);
+            filled.map(|(_, value)| value.as_str()).unwrap_or_default()
+        };
+        let releases = reference::at_hand(&directory).into_iter();
+        let releases = releases.filter(|release| {
+            of("framework").is_empty()
+                || of("framework").eq_ignore_ascii_case(release.framework.lower_name())
+        });
+        match variable {
+            "framework" => {
+                let all = Framework::ALL.iter().map(|framework| framework.lower_name().to_owned());
+                all.filter(|name| name.starts_with(&value.to_lowercase())).collect()
+            }
+            "version" => {
+                let versions = releases.map(|release| release.version);
+                versions.filter(|version| version.starts_with(value)).take(MOST_OFFERED).collect()
+            }
+            "symbol" => {
+                let mut releases = releases.filter(|release| release.version == of("version"));
+                let reference =
+                    releases.next().and_then(|one| Reference::at_hand(&directory, &one).ok());
+                let names = reference.and_then(|mut one| one.names(value, MOST_OFFERED).ok());
+                names.unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The UI5 data directory.
+fn directory() -> Option<PathBuf> {
+    settings::get(DATA_SETTING).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// The release and the symbol of an address, or no symbol.
+fn parse(uri: &str) -> Option<(Release, String)> {
+    let rest = percent_decode_str(uri.strip_prefix(API)?).decode_utf8().ok()?;
+    let mut parts = rest.splitn(3, '/');
+    let (framework, version) = (parts.next()?, parts.next()?.to_owned());
+    let is_named = |one: &Framework| one.lower_name().eq_ignore_ascii_case(framework);
+    let framework = Framework::ALL.into_iter().find(is_named).filter(|_| is_version(&version))?;
+    Some((Release { framework, version }, parts.next().unwrap_or_default().to_owned()))
+}
+
+/// The names of all symbols of a release that is at hand, a line each.
+fn names(uri: &str, release: &Release) -> Result<Contents, Failure> {
+    let directory = directory().ok_or_else(|| Failure::not_found(uri))?;
+    let reference = Reference::at_hand(&directory, release).ok();
+    // The names of another release would be wrong ones.
+    let reference = reference.filter(|reference| reference.note.is_none());
+    let mut reference = reference.ok_or_else(|| Failure::not_found(uri))?;
+    let mut names = reference.names("", MOST_NAMES).map_err(Failure::new)?;
+    names.sort();
+    Ok(Contents::text(uri, "text/plain", names.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::prepared;
+    use portcullis_plugin::content::ResourceData;
+
+    fn texts(contents: &Contents) -> Vec<&str> {
+        let all = contents.all.iter().map(|one| match &one.data {
+            ResourceData::Text(text) => text.as_str(),
+            ResourceData::Bytes(_) => panic!("it is text"),
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn what_is_at_hand_is_listed_and_has_its_names() {
+        let (rehearsal, _) = prepared("listed", 3, "");
+        let request = rehearsal.request();
+        let listing = Pages::list(&request, None).expect("it is readable");
+        let uris: Vec<&str> = listing.resources.iter().map(|one| one.0.uri.as_str()).collect();
+        assert_eq!(uris, ["ui5://api/openui5/1.136.5/"]);
+        let contents = Pages::read(&request, uris[0]).expect("it is listed");
+        assert_eq!(texts(&contents), ["my.lib\nmy.lib.Type1\nmy.lib.Type2"]);
+        assert_eq!(rehearsal.sent(), []);
+    }
+
+    #[test]
+    fn a_symbol_has_an_address() {
+        let (rehearsal, _) = prepared("address", 130, "");
+        let read = |uri: &str| Pages::read(&rehearsal.request(), uri);
+        for uri in
+            ["ui5://api/openui5/1.136.5/my.lib#init", "ui5://api/OpenUI5/1.136.5/my/lib%23init"]
+        {
+            let contents = read(uri).expect(uri);
+            assert_eq!(contents.all[0].uri, uri);
+            let expected =
+                r#"{"kind":"method","name":"init","module":"my/lib/library","library":"my.lib"}"#;
+            assert_eq!(texts(&contents), [expected]);
+        }
+        let module = read("ui5://api/openui5/1.136.5/my/lib/library").expect("it is a module");
+        let texts = texts(&module);
+        assert_eq!(texts.len(), 65);
+        assert_eq!(
+            texts[64],
+            "The first 64 of the 130 symbols of my/lib/library: get_api_reference shows the others."
+        );
+        let nearest = read("ui5://api/openui5/1.130.0/my.lib").expect("a neighbour is at hand");
+        assert_eq!(nearest.all.len(), 2, "it is labelled");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found() {
+        let (rehearsal, _) = prepared("absent", 3, "");
+        for uri in [
+            "ui5://api/openui5/1.136.5/gone.away",
+            "ui5://api/openui5/1.130.0/",
+            "ui5://api/react/1.136.5/my.lib",
+            "ui5://api/openui5",
+            "ui5://api/openui5/../../",
+            "ui5://api/openui5/%ff/x",
+            "ui5://other",
+        ] {
+            let failure = Pages::read(&rehearsal.request(), uri).expect_err(uri);
+            assert!(failure.to_string().contains(uri), "{uri}: {failure}");
+        }
+    }
+
+    #[test]
+    fn variables_are_completed_from_what_is_at_hand() {
+        let (rehearsal, _) = prepared("complete", 3, "");
+        let complete = |variable: &str, value: &str, context: &[(&str, &str)]| {
+            let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let context: Vec<_> = context.iter().map(own).collect();
+            Pages::complete(&rehearsal.request(), TEMPLATE, variable, value, &context)
+        };
+        let release = [("framework", "openui5"), ("version", "1.136.5")];
+        assert_eq!(complete("framework", "O", &[]), ["openui5"]);
+        assert_eq!(complete("version", "1.1", &release[..1]), ["1.136.5"]);
+        assert_eq!(complete("version", "", &[("framework", "sapui5")]), <[String; 0]>::default());
+        assert_eq!(complete("symbol", "my/lib/t", &release), ["my.lib.Type1", "my.lib.Type2"]);
+        assert_eq!(complete("symbol", "TYPE2", &release), ["my.lib.Type2"]);
+        assert_eq!(complete("symbol", "my", &[]), <[String; 0]>::default());
+    }
+}
