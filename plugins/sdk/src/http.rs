@@ -155,8 +155,14 @@ impl Request {
 
     /// Sends it and reads the whole answer.
     pub fn send(self) -> Result<Response, Error> {
+        self.send_while(|| true)
+    }
+
+    /// Sends it and reads the whole answer. While it waits, `go_on` is asked several times a second; once
+    /// that says no, the connection is closed, and this fails with [`Reason::Stopped`].
+    pub fn send_while(self, mut go_on: impl FnMut() -> bool) -> Result<Response, Error> {
         let mut body = Vec::new();
-        let response = self.send_to(|piece| {
+        let response = self.exchange(&mut go_on, |piece| {
             body.extend_from_slice(piece);
             Ok(())
         })?;
@@ -167,6 +173,14 @@ impl Request {
     /// returned has an empty one.
     pub fn send_to(
         self,
+        sink: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<Response, Error> {
+        self.exchange(&mut || true, sink)
+    }
+
+    fn exchange(
+        self,
+        go_on: &mut Watch<'_>,
         mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
     ) -> Result<Response, Error> {
         let Self { method, url: address, headers, body, timeouts, max_bytes, wrong } = self;
@@ -177,7 +191,7 @@ impl Request {
         let url = Url::parse(&address).ok_or_else(|| failed(Reason::InvalidUrl))?;
         let outgoing = Outgoing { method: method.clone(), url, headers, body, timeouts };
         let mut left = max_bytes;
-        let (status, headers) = wire::send(outgoing, &mut |piece| {
+        let (status, headers) = wire::send(outgoing, go_on, &mut |piece| {
             left = left.checked_sub(piece.len() as u64).ok_or(Reason::TooLarge(max_bytes))?;
             sink(piece).map_err(|error| Reason::Sink(error.to_string()))
         })
@@ -188,6 +202,9 @@ impl Request {
 
 /// The head of an answer.
 pub(crate) type Head = (u16, Vec<(String, Vec<u8>)>);
+
+/// Whether to go on.
+pub(crate) type Watch<'a> = dyn FnMut() -> bool + 'a;
 
 /// Where a body goes, piece by piece.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Reason> + 'a;
@@ -258,6 +275,16 @@ mod tests {
         let sent = rehearsal.sent();
         assert_eq!(sent[0].body, br#"{"a":1}"#);
         assert_eq!(sent[0].headers[0].1, "application/json");
+    }
+
+    #[test]
+    fn it_goes_on_until_it_is_told_not_to() {
+        let rehearsal = Rehearsal::new().page("http://example.org/", 200, "there");
+        let request = || Request::get("http://example.org/");
+        assert_eq!(request().send_while(|| true).expect("it is there").body, b"there");
+        let stopped = request().send_while(|| false).expect_err("nobody waits");
+        assert!(matches!(stopped.reason, Reason::Stopped));
+        assert_eq!(rehearsal.sent().len(), 2);
     }
 
     #[test]

@@ -98,6 +98,12 @@ impl Rehearsal {
         rehearsal
     }
 
+    /// From now on, on this thread, settings, pages, the catalog, the cache and the store are this one's.
+    pub fn enter(&self) -> &Self {
+        world::enter(Rc::clone(&self.world));
+        self
+    }
+
     /// The user fills in the form of that key.
     pub fn form(self, key: &str, content: Value) -> Self {
         let content = Some(content.to_string());
@@ -201,9 +207,15 @@ impl Rehearsal {
         self
     }
 
-    /// There is this tool, of some plugin or other server.
+    /// There is this tool, of some plugin or other server, in place of one of that name.
     pub fn catalog_tool(self, tool: Entry) -> Self {
         self.world.put_tool(tool);
+        self
+    }
+
+    /// There is no tool of that name any more.
+    pub fn without_tool(self, name: &str) -> Self {
+        self.world.remove_tool(name);
         self
     }
 

@@ -1,8 +1,9 @@
 //! A request through `wasi:http`.
 
-use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts};
+use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts, Watch};
 use std::time::Duration;
 use wasip2::{
+    clocks::monotonic_clock::subscribe_duration,
     http::{
         outgoing_handler,
         types::{
@@ -10,16 +11,26 @@ use wasip2::{
             RequestOptions, Scheme, http_error_code,
         },
     },
-    io::streams::StreamError,
+    io::{
+        poll::{Pollable, poll},
+        streams::StreamError,
+    },
 };
 
 /// What a stream takes in one piece.
 const WRITE_BYTES: usize = 4096;
 /// What is asked of a stream in one piece.
 const READ_BYTES: u64 = 64 * 1024;
+/// For how long nobody asks whether to go on.
+const STEP: Duration = Duration::from_millis(100);
 
-/// Sends it, hands the body of the answer to `sink`, and returns its head.
-pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
+/// Sends it, hands the body of the answer to `sink`, and returns its head. Once `go_on` says no, the
+/// connection is closed.
+pub fn send(
+    outgoing: Outgoing,
+    go_on: &mut Watch<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Head, Reason> {
     let Outgoing { method, url, mut headers, body, timeouts } = outgoing;
     let body = body.unwrap_or_default();
     let says_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
@@ -36,7 +47,7 @@ pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
 
     let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
     let written = write(request_body, &body);
-    pending.subscribe().block();
+    wait(&pending.subscribe(), go_on)?;
     let response = pending
         .get()
         .expect("it was waited for")
@@ -47,8 +58,18 @@ pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
     drop(written);
 
     let head = (response.status(), response.headers().entries());
-    read(&response, sink)?;
+    read(&response, go_on, sink)?;
     Ok(head)
+}
+
+fn wait(what: &Pollable, go_on: &mut Watch<'_>) -> Result<(), Reason> {
+    let step = u64::try_from(STEP.as_nanos()).expect("a tenth of a second");
+    while !poll(&[what, &subscribe_duration(step)]).contains(&0) {
+        if !go_on() {
+            return Err(Reason::Stopped);
+        }
+    }
+    Ok(())
 }
 
 fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
@@ -97,11 +118,16 @@ fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
     OutgoingBody::finish(body, None).map_err(Reason::Code)
 }
 
-fn read(response: &IncomingResponse, sink: &mut Sink<'_>) -> Result<(), Reason> {
+fn read(
+    response: &IncomingResponse,
+    go_on: &mut Watch<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Reason> {
     let body = response.consume().expect("it is taken once");
     let stream = body.stream().expect("it is taken once");
     loop {
-        match stream.blocking_read(READ_BYTES) {
+        wait(&stream.subscribe(), go_on)?;
+        match stream.read(READ_BYTES) {
             Ok(piece) => sink(&piece)?,
             Err(StreamError::Closed) => return Ok(()),
             Err(error) => return Err(interrupted(error)),

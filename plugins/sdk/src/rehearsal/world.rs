@@ -58,7 +58,7 @@ pub mod catalog {
 
     impl World {
         pub fn put_tool(&self, tool: crate::catalog::Entry) {
-            self.tools.borrow_mut().push(Entry {
+            let tool = Entry {
                 name: tool.name,
                 source: tool.source,
                 of_this_plugin: tool.of_this_plugin,
@@ -68,7 +68,16 @@ pub mod catalog {
                 output_schema: tool.output_schema.map(|schema| schema.to_string()),
                 hints: tool.hints.into(),
                 view: tool.view,
-            });
+            };
+            let mut tools = self.tools.borrow_mut();
+            match tools.iter_mut().find(|there| there.name == tool.name) {
+                Some(there) => *there = tool,
+                None => tools.push(tool),
+            }
+        }
+
+        pub fn remove_tool(&self, name: &str) {
+            self.tools.borrow_mut().retain(|tool| tool.name != name);
         }
 
         pub fn put_result(&self, tool: &str, result: String) {
@@ -255,7 +264,7 @@ pub mod http {
     //! The web: what answers at each URL.
 
     use super::World;
-    use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url};
+    use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url, Watch};
     use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
 
     /// A request as it would have gone out.
@@ -322,7 +331,11 @@ pub mod http {
         }
     }
 
-    pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
+    pub fn send(
+        outgoing: Outgoing,
+        go_on: &mut Watch<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<Head, Reason> {
         let Outgoing { method, url, headers, body, .. } = outgoing;
         let url = url.to_string();
         let world = super::here();
@@ -331,6 +344,9 @@ pub mod http {
         world.web.sent.borrow_mut().push(sent.clone());
         let answer = answer.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
         let Page { status, headers, body } = answer(&sent).map_err(Reason::Code)?;
+        if !go_on() {
+            return Err(Reason::Stopped);
+        }
         sink(&body)?;
         Ok((status, headers.into_iter().map(|(name, value)| (name, value.into())).collect()))
     }

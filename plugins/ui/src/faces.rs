@@ -1,0 +1,187 @@
+//! Which tool has which view, and what is read at a view's address.
+
+use crate::{
+    address, canonical, folders, generate, kept,
+    page::{self, Face},
+    settings::{Generate, Settings},
+    time,
+};
+use portcullis_plugin::{Scope, catalog::Entry, prelude::*, serde_json::Value};
+use std::time::Duration;
+
+/// What the plugin says of all tools.
+pub struct Faces;
+
+impl Views for Faces {
+    fn dress(request: &Request<'_>) -> Result<Vec<Dressing>, Failure> {
+        let settings = Settings::read();
+        if !settings.complaints.is_empty() {
+            request
+                .log(Level::Warning, json!({ "step": "settings", "wrong": settings.complaints }));
+        }
+        let addresses = Addresses::new(&settings);
+        let tools = catalog::tools();
+        Ok(tools.iter().filter_map(|tool| dressing(tool, &settings, &addresses)).collect())
+    }
+}
+
+fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<Dressing> {
+    // What brings its own view stays as its source wants it.
+    if tool.view.is_some() {
+        return None;
+    }
+    let view = gets_view(tool, settings).then(|| addresses.of(tool));
+    let may_destroy = tool.hints.destructive == Some(true) && tool.hints.read_only != Some(true);
+    Some(Dressing {
+        tool: tool.name.clone(),
+        for_model: !(tool.of_this_plugin && settings.hide_tools),
+        for_views: view.is_some() && (settings.destructive || !may_destroy),
+        view,
+    })
+}
+
+/// Whether a tool gets a view from us.
+pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
+    !tool.of_this_plugin && tool.view.is_none() && settings.allows(&tool.name)
+}
+
+/// What it takes to say where views are.
+pub struct Addresses {
+    template: String,
+    packed: bool,
+    index: kept::Index,
+    cache: crate::settings::Cache,
+    now: u64,
+}
+
+impl Addresses {
+    /// As things are.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            template: page::template_version(),
+            packed: settings.packed,
+            index: kept::index(),
+            cache: settings.cache,
+            now: time::now(),
+        }
+    }
+
+    /// The address of what that tool's view is now.
+    pub fn of(&self, tool: &Entry) -> String {
+        let view = self.view(tool).map(|view| view.digest.as_str());
+        let parts = json!([self.template, self.packed, page::definition(tool), view]);
+        address::of(&tool.name, &canonical::digest(&parts))
+    }
+
+    /// The view that was made for the tool as it is.
+    pub fn view(&self, tool: &Entry) -> Option<&kept::Indexed> {
+        self.index.current(tool, &self.cache, self.now)
+    }
+}
+
+/// The pages.
+pub struct Pages;
+
+impl Resources for Pages {
+    fn list(_request: &Request<'_>, _cursor: Option<&str>) -> Result<Listing, Failure> {
+        let settings = Settings::read();
+        let addresses = Addresses::new(&settings);
+        let tools = catalog::tools();
+        let dressed = tools.iter().filter(|tool| gets_view(tool, &settings));
+        let resources = dressed.map(|tool| {
+            let name = tool.title.as_deref().unwrap_or(&tool.name);
+            let mut resource = Resource::new(addresses.of(tool), format!("{}.html", tool.name))
+                .title(format!("View of {name}"))
+                .mime_type(page::MIME_TYPE);
+            resource.0.extra = Some(page::meta().to_string());
+            resource
+        });
+        let fresh = Some((Duration::ZERO, Scope::Public));
+        Ok(Listing { resources: resources.collect(), next: None, fresh })
+    }
+
+    fn read(request: &Request<'_>, uri: &str) -> Result<Contents, Failure> {
+        let settings = Settings::read();
+        let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
+        let page = page_of(&tool, &settings);
+        if page.is_plain
+            && settings.generate == Generate::FirstView
+            && generate::is_worth_trying(&tool, &settings)
+        {
+            generate::later(request, &tool.name);
+        }
+        folders::export(request, &settings, &tool.name, &page.html);
+        let mut contents =
+            Contents::text(uri, page::MIME_TYPE, page.html).fresh(Duration::ZERO, Scope::Public);
+        contents.all[0].extra = Some(page::meta().to_string());
+        Ok(contents)
+    }
+
+    fn version(_request: &Request<'_>, uri: &str) -> Result<Option<String>, Failure> {
+        let settings = Settings::read();
+        let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
+        Ok(Some(Addresses::new(&settings).of(&tool)))
+    }
+}
+
+fn dressed_at(uri: &str, settings: &Settings) -> Option<Entry> {
+    let tool = catalog::tool(&address::tool(uri)?)?;
+    gets_view(&tool, settings).then_some(tool)
+}
+
+/// A page, and whether it is the one that is made without any model.
+pub struct Page {
+    /// The whole page.
+    pub html: String,
+    /// Whether no model had a part in it.
+    pub is_plain: bool,
+}
+
+/// The page of a tool as it is now.
+pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
+    let body = Addresses::new(settings).view(tool).and_then(|indexed| {
+        let body = kept::record(&tool.name).view?.body;
+        // Of two writes that belong together, one may be missing.
+        (body.digest() == indexed.digest).then_some(body)
+    });
+    let face = match &body {
+        Some(kept::Body::Specification(view)) => Face::Specification(view),
+        // What was let in before the operator turned documents off is out again.
+        Some(kept::Body::Document(document)) if settings.documents => Face::Document(document),
+        Some(kept::Body::Document(_)) | None => Face::Plain,
+    };
+    let html = page::make(tool, face, settings.packed);
+    Page { html, is_plain: matches!(face, Face::Plain) }
+}
+
+/// Tells everybody that a tool's view is another, and where it is now.
+pub fn tell(request: &Request<'_>, tool: &Entry, settings: &Settings, before: &str) -> String {
+    let now = Addresses::new(settings).of(tool);
+    if now != before {
+        request.list_changed(ListKind::Tools);
+        request.list_changed(ListKind::Resources);
+        request.resource_updated(before);
+        request.resource_updated(&now);
+        request.log(Level::Info, json!({ "step": "publish", "tool": tool.name, "address": now }));
+    }
+    now
+}
+
+/// The tool of that name, if it gets a view; a failure that says why not otherwise.
+pub fn dressed(name: &str, settings: &Settings) -> Result<Entry, Failure> {
+    let tool = catalog::tool(name).ok_or_else(|| {
+        let names: Vec<_> =
+            catalog::tools().into_iter().map(|tool| Value::from(tool.name)).collect();
+        Failure::new(format!("there is no tool `{name}`; there are {}", Value::from(names)))
+    })?;
+    if gets_view(&tool, settings) {
+        return Ok(tool);
+    }
+    Err(Failure::new(if tool.of_this_plugin {
+        format!("`{name}` makes views and has none itself")
+    } else if tool.view.is_some() {
+        format!("`{name}` brings a view of its own, which is shown as it is")
+    } else {
+        format!("`{name}` gets no view: the operator's setting `tools` does not name it")
+    }))
+}

@@ -1,0 +1,67 @@
+//! What is left in folders for people to read: prompts, answers and pages, without what looks secret.
+
+use crate::{address, settings::Settings};
+use portcullis_plugin::prelude::*;
+use regex_lite::Regex;
+use std::{fs, path::Path};
+
+/// Leaves the page of a tool in the folder for pages, if there is one and the page is another.
+pub fn export(request: &Request<'_>, settings: &Settings, tool: &str, html: &str) {
+    if let Some(folder) = &settings.export_dir {
+        write(request, folder, &format!("{}.html", address::encoded(tool)), html);
+    }
+}
+
+/// Leaves something in the folder for those who look for a fault, if there is one.
+pub fn debug(request: &Request<'_>, settings: &Settings, tool: &str, what: &str, text: &str) {
+    if let Some(folder) = &settings.debug_dir {
+        let file = format!("{}-{}-{what}", address::encoded(tool), address::encoded(&request.id()));
+        write(request, folder, &file, &redacted(text));
+    }
+}
+
+fn write(request: &Request<'_>, folder: &str, file: &str, text: &str) {
+    let path = Path::new(folder).join(file);
+    if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+        return;
+    }
+    if let Err(error) = fs::write(&path, text) {
+        let why = format!("cannot write {}: {error}", path.display());
+        request.log(Level::Warning, json!({ "step": "debug", "why": why }));
+    }
+}
+
+/// A text without what looks like a key, a token or a password.
+pub fn redacted(text: &str) -> String {
+    const SECRETS: &[&str] = &[
+        r"(?i)\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|AKIA)[-_]?[A-Za-z0-9_-]{12,}",
+        r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{8,}=*",
+        r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        r#"(?i)\b(?:api[-_ ]?key|secret|password|passwd|token)\b["']?\s*[:=]\s*["']?[^\s"',;]{6,}"#,
+    ];
+    SECRETS.iter().fold(text.to_owned(), |text, secret| {
+        let secret = Regex::new(secret).expect("it is one");
+        secret.replace_all(&text, "[redacted]").into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_secret_is_left_out() {
+        for secret in [
+            "sk-ant-REDACTED",
+            "Bearer abcdef.ghijkl",
+            "eyJhbGciOiJI.eyJzdWIiOiIx.sig_nature",
+            "password: hunter2hunter2",
+            "\"api_key\": \"0123456789\"",
+        ] {
+            let told = redacted(&format!("before {secret} after"));
+            assert!(told.starts_with("before [redacted]") && told.ends_with(" after"), "{told}");
+        }
+        let plain = "The token count is 12; pass the city's name.";
+        assert_eq!(redacted(plain), plain);
+    }
+}

@@ -1,0 +1,328 @@
+//! From a tool to a view, by a provider: in the foreground within seconds, or as a job within minutes.
+
+use crate::{
+    canonical,
+    faces::{self, Addresses},
+    folders, judge,
+    kept::{self, Body, By, Failed, View},
+    page, prompt,
+    provider::{self, Budget, Code},
+    settings::{Provider, Settings},
+    time::{self, Clock, WallClock},
+};
+use portcullis_plugin::{
+    catalog::Entry,
+    prelude::*,
+    serde_json::{self, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::{fmt, time::Duration};
+
+/// How many generations there are at a time.
+const SLOTS: u8 = 2;
+/// For how long what has failed is not tried again by itself.
+const REST: Duration = Duration::from_secs(600);
+
+/// What is left for later.
+pub struct Chores;
+
+#[derive(Serialize, Deserialize)]
+struct Job {
+    tool: String,
+    /// Whether what was generated before counts.
+    anew: bool,
+}
+
+impl Jobs for Chores {
+    fn run(request: &Request<'_>, job: &[u8]) -> Result<(), Failure> {
+        let Job { tool, anew } = serde_json::from_slice(job)?;
+        let settings = Settings::read();
+        let Ok(tool) = faces::dressed(&tool, &settings) else {
+            // It went, or was taken off the list, while this waited.
+            request.log(
+                Level::Info,
+                json!({ "step": "job", "tool": tool, "why": "it gets no view any more" }),
+            );
+            return Ok(());
+        };
+        let made = generate(request, &settings, &tool, &WallClock::new(), Pace::Background, anew);
+        made.map(|_| ()).map_err(|why| Failure::new(why.to_string()))
+    }
+}
+
+/// Leaves a tool's view for later. False where that cannot be.
+pub fn later(request: &Request<'_>, tool: &str) -> bool {
+    leave(request, tool, false)
+}
+
+/// As [`later`], and what was generated before does not count.
+pub fn later_anew(request: &Request<'_>, tool: &str) -> bool {
+    leave(request, tool, true)
+}
+
+fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
+    let job = Job { tool: tool.to_owned(), anew };
+    let is_left = request.later(&serde_json::to_vec(&job).expect("a job is JSON"));
+    request.log(Level::Debug, json!({ "step": "queue", "tool": tool, "waiting": is_left }));
+    is_left
+}
+
+/// Whether somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Somebody does.
+    Foreground,
+    /// Nobody does.
+    Background,
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq)]
+pub struct Made {
+    /// Where the view is.
+    pub address: String,
+    /// How long it took.
+    pub ms: u64,
+    /// Whether it had been generated before.
+    pub from_cache: bool,
+}
+
+/// Why there is no view.
+#[derive(Debug)]
+pub enum Why {
+    /// Others are being generated, and nobody should wait for that.
+    Busy,
+    /// The provider did not answer.
+    Provider(provider::Error),
+    /// What the model wrote cannot be shown.
+    Invalid(Vec<String>),
+    /// It could not be kept.
+    Kept(Failure),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("other views are being generated"),
+            Self::Provider(error) => error.fmt(f),
+            Self::Invalid(problems) => {
+                write!(f, "INVALID: what the model wrote cannot be shown: {}", problems.join("; "))
+            }
+            Self::Kept(failure) => write!(f, "the view could not be kept: {failure}"),
+        }
+    }
+}
+
+impl Why {
+    /// Whether the same may succeed with more time.
+    pub fn is_for_later(&self) -> bool {
+        match self {
+            Self::Busy => true,
+            Self::Provider(error) => matches!(error.code, Code::Timeout | Code::RateLimit),
+            Self::Invalid(_) | Self::Kept(_) => false,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Busy => "BUSY",
+            Self::Provider(error) => error.code.name(),
+            Self::Invalid(_) => "INVALID",
+            Self::Kept(_) => "STORE",
+        }
+    }
+}
+
+/// Whether there is a provider, and it has not just failed at this tool.
+pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
+    let Some(provider) = &settings.provider else { return false };
+    let key = key(tool, settings, provider, &kept::record(&tool.name));
+    cache::get(&failed(&key)).is_none_or(|value| value.is_empty())
+}
+
+/// The key of everything that shapes what is generated.
+pub fn key(
+    tool: &Entry,
+    settings: &Settings,
+    provider: &Provider,
+    record: &kept::Record,
+) -> String {
+    let refinements: Vec<_> = record.refinements.iter().map(|one| one.feedback.as_str()).collect();
+    canonical::digest(&json!({
+        "version": kept::VERSION,
+        "tool": page::definition(tool),
+        "refinements": refinements,
+        "prompts": prompt::digest(),
+        "template": page::template_version(),
+        "service": provider.service.name(),
+        "baseUrl": provider.base_url,
+        "model": provider.model,
+        "effort": provider.effort,
+        "maxOutputTokens": provider.max_output_tokens,
+        "documents": settings.documents,
+        "sample": sample(tool, settings),
+    }))
+}
+
+fn failed(key: &str) -> String {
+    format!("failed/{key}")
+}
+
+fn sample(tool: &Entry, settings: &Settings) -> Option<Value> {
+    if settings.send_results { catalog::last_result(&tool.name) } else { None }
+}
+
+/// Makes a view and publishes it. `anew`: what was generated before does not count.
+pub fn generate(
+    request: &Request<'_>,
+    settings: &Settings,
+    tool: &Entry,
+    clock: &dyn Clock,
+    pace: Pace,
+    anew: bool,
+) -> Result<Made, Why> {
+    let provider = settings.provider.as_ref().expect("asked only where there is one");
+    let key = key(tool, settings, provider, &kept::record(&tool.name));
+    let before = Addresses::new(settings).of(tool);
+    let begin = clock.elapsed();
+    let slot = Slot::take(&tool.name, pace)?;
+    let found =
+        if settings.cache.on && !anew { cached(request, settings, tool, &key) } else { None };
+    let from_cache = found.is_some();
+    let made = match found {
+        Some(view) => Ok(view),
+        None => written(request, settings, provider, tool, clock, pace, &key),
+    };
+    drop(slot);
+    let kept =
+        made.and_then(|view| kept::keep(&tool.name, view, &settings.cache).map_err(Why::Kept));
+    if let Err(why) = kept {
+        note_failure(request, tool, &key, &why);
+        return Err(why);
+    }
+    let address = faces::tell(request, tool, settings, &before);
+    let page = faces::page_of(tool, settings).html;
+    folders::debug(request, settings, &tool.name, "page.html", &page);
+    folders::export(request, settings, &tool.name, &page);
+    Ok(Made { address, ms: kept::milliseconds(clock.elapsed() - begin), from_cache })
+}
+
+fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &Why) {
+    request.log(Level::Warning, json!({ "step": "generate", "tool": tool.name, "code": why.code(), "why": why.to_string() }));
+    if matches!(why, Why::Provider(error) if error.code == Code::Aborted) {
+        return;
+    }
+    cache::set(&failed(key), [1], REST);
+    let failed = Failed { at: time::now(), code: why.code().to_owned(), why: why.to_string() };
+    if let Err(failure) = kept::change(&tool.name, |record| record.failure = Some(failed.clone())) {
+        request.log(Level::Warning, json!({ "step": "store", "why": failure.to_string() }));
+    }
+}
+
+/// What was generated under that key before, if it can still be shown.
+fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -> Option<View> {
+    let bytes = cache::get(&format!("view/{key}"));
+    let view = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<View>(bytes).ok());
+    let view = view.and_then(|view| {
+        let last = catalog::last_result(&tool.name);
+        let body = match &view.body {
+            Body::Specification(value) => judge::specification(value.clone(), tool, last.as_ref()),
+            Body::Document(html) => judge::document(html, settings.cache.entry_bytes),
+        };
+        Some(View { body: body.ok()?, at: time::now(), ..view })
+    });
+    request.log(Level::Info, json!({ "step": "cache", "tool": tool.name, "hit": view.is_some() }));
+    view
+}
+
+/// What the model writes: once, and if that is not right, once more.
+fn written(
+    request: &Request<'_>,
+    settings: &Settings,
+    provider: &Provider,
+    tool: &Entry,
+    clock: &dyn Clock,
+    pace: Pace,
+    key: &str,
+) -> Result<View, Why> {
+    let time = match pace {
+        Pace::Foreground => provider.foreground,
+        Pace::Background => provider.background,
+    };
+    let budget = Budget::new(request, clock, time);
+    let last = catalog::last_result(&tool.name);
+    let refinements = kept::record(&tool.name).refinements;
+    let mut question =
+        prompt::first(tool, &refinements, sample(tool, settings).as_ref(), settings.documents);
+    let mut round = 1;
+    let (body, said) = loop {
+        let told = format!("{}\n\n{}", question.system, question.turns.join("\n\n---\n\n"));
+        folders::debug(request, settings, &tool.name, &format!("{round}-prompt.txt"), &told);
+        let said = provider::ask(request, provider, &question, &budget).map_err(Why::Provider)?;
+        folders::debug(request, settings, &tool.name, &format!("{round}-answer.txt"), &said.text);
+        let judged = judge::answer(
+            &said.text,
+            tool,
+            last.as_ref(),
+            settings.documents,
+            settings.cache.entry_bytes,
+        );
+        let problems = match judged {
+            Ok(body) => break (body, said),
+            Err(problems) => problems,
+        };
+        request.log(
+            Level::Info,
+            json!({ "step": "validate", "tool": tool.name, "round": round, "problems": problems }),
+        );
+        if round == 2 {
+            return Err(Why::Invalid(problems));
+        }
+        round += 1;
+        question = prompt::again(question, said.text, &problems);
+    };
+    let view = View {
+        body,
+        by: By::Provider,
+        made_for: By::Provider.depends_on(tool),
+        key: Some(key.to_owned()),
+        at: time::now(),
+        duration_ms: budget.spent_ms(),
+        model: Some(said.model.unwrap_or_else(|| provider.model.clone())),
+        tokens: said.tokens,
+    };
+    let bytes = serde_json::to_vec(&view).expect("a view is JSON");
+    if settings.cache.on && bytes.len() <= settings.cache.entry_bytes {
+        cache::set(&format!("view/{key}"), bytes, settings.cache.ttl);
+    }
+    Ok(view)
+}
+
+/// One of the places in which views are generated. Each tool has its own, so that no tool is in two.
+struct Slot {
+    busy: String,
+    _claim: Option<cache::Claim>,
+}
+
+impl Slot {
+    fn take(tool: &str, pace: Pace) -> Result<Self, Why> {
+        let digest = canonical::digest_of(tool.as_bytes());
+        let number = digest.as_bytes()[0] % SLOTS;
+        let busy = format!("busy/{number}");
+        // Whoever waits for a claim cannot stop waiting; whoever is waited for must not begin to.
+        let is_busy = cache::get(&busy).is_some_and(|value| !value.is_empty());
+        if pace == Pace::Foreground && is_busy {
+            return Err(Why::Busy);
+        }
+        let claim = cache::claim(&format!("slot/{number}"));
+        cache::set(&busy, [1], Duration::from_secs(150));
+        Ok(Self { busy, _claim: claim })
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // The cache has no way to take something out: what is empty is not there.
+        cache::set(&self.busy, [], Duration::from_millis(1));
+    }
+}

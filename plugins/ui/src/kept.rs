@@ -1,0 +1,305 @@
+//! What outlives a call: for each tool its refinements and the view that was made for it, and one index of
+//! the views, so that all tools are dressed with one look at the store.
+
+use crate::{canonical, page, settings::Cache};
+use portcullis_plugin::{
+    Failure,
+    catalog::Entry,
+    serde_json::{self, Value, json},
+    store,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
+
+/// The form of what is kept. What is of another form counts as absent.
+pub const VERSION: u32 = 1;
+const INDEX: &str = "index";
+/// What the last `_ui_refresh_tools` saw.
+const SEEN: &str = "seen";
+
+/// What is known of one tool.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Record {
+    version: u32,
+    /// What people asked to be changed, the oldest first.
+    pub refinements: Vec<Refinement>,
+    /// The view that was made for it.
+    pub view: Option<View>,
+    /// Why there is none, where somebody tried.
+    pub failure: Option<Failed>,
+}
+
+/// Something that somebody asked to be changed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Refinement {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// In their words.
+    pub feedback: String,
+}
+
+/// Why no view was made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failed {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// One of the codes of providers, or `INVALID`.
+    pub code: String,
+    /// In words.
+    pub why: String,
+}
+
+/// A view that was made for a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// What it shows.
+    pub body: Body,
+    /// Who made it.
+    pub by: By,
+    /// The digest of the tool that it was made for.
+    pub made_for: String,
+    /// Under which key it is cached.
+    pub key: Option<String>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Which model wrote it, where that is known.
+    pub model: Option<String>,
+    /// Tokens read and written.
+    pub tokens: Option<(u64, u64)>,
+}
+
+/// What a model wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Body {
+    /// A view specification.
+    Specification(Value),
+    /// A document of its own.
+    Document(String),
+}
+
+/// Who made a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum By {
+    /// The client's model, through `_ui_apply`.
+    Client,
+    /// A provider.
+    Provider,
+}
+
+/// Of a view, what it takes to dress its tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Indexed {
+    /// Of its body.
+    pub digest: String,
+    /// As [`View::made_for`].
+    pub made_for: String,
+    /// As [`View::by`].
+    pub by: By,
+    /// How long it is.
+    pub bytes: usize,
+    /// When it was made.
+    pub at: u64,
+}
+
+/// All views that are kept, by tool.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Index {
+    version: u32,
+    views: BTreeMap<String, Indexed>,
+}
+
+impl Body {
+    /// What tells it from every other.
+    pub fn digest(&self) -> String {
+        canonical::digest(&json!(self))
+    }
+
+    fn bytes(&self) -> usize {
+        json!(self).to_string().len()
+    }
+}
+
+impl By {
+    /// The digest of what a view depends on: a client's model made it for the tool's data, a provider for
+    /// every word that it was told.
+    pub fn depends_on(self, tool: &Entry) -> String {
+        match self {
+            Self::Client => canonical::digest(&json!([tool.input_schema, tool.output_schema])),
+            Self::Provider => canonical::digest(&page::definition(tool)),
+        }
+    }
+}
+
+impl Index {
+    /// The view of that tool, if it was made for the tool as it is and is not too old.
+    pub fn current(&self, tool: &Entry, cache: &Cache, now: u64) -> Option<&Indexed> {
+        let view = self.views.get(&tool.name)?;
+        let is_young = cache.ttl.is_none_or(|ttl| now.saturating_sub(view.at) < milliseconds(ttl));
+        (is_young && view.made_for == view.by.depends_on(tool)).then_some(view)
+    }
+}
+
+/// A time in milliseconds.
+pub fn milliseconds(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The index; an empty one where there is none that can be read.
+pub fn index() -> Index {
+    read::<Index>(INDEX).filter(|index| index.version == VERSION).unwrap_or_default()
+}
+
+/// What is known of that tool.
+pub fn record(tool: &str) -> Record {
+    let record = read::<Record>(&key(tool)).filter(|record| record.version == VERSION);
+    record.unwrap_or_default()
+}
+
+/// Changes what is known of that tool.
+pub fn change(tool: &str, change: impl Fn(&mut Record)) -> Result<Record, Failure> {
+    let kept = update(&key(tool), |record: Option<Record>| {
+        let mut record = record.filter(|record| record.version == VERSION).unwrap_or_default();
+        record.version = VERSION;
+        change(&mut record);
+        record
+    })?;
+    Ok(kept)
+}
+
+/// Keeps a view, in place of those that were made longest ago where there is no more room.
+pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
+    let bytes = view.body.bytes();
+    if bytes > cache.entry_bytes {
+        let limit = cache.entry_bytes;
+        return Err(Failure::new(format!(
+            "the view has {bytes} bytes; {limit} is the most that is kept of one"
+        )));
+    }
+    let entry = Indexed {
+        digest: view.body.digest(),
+        made_for: view.made_for.clone(),
+        by: view.by,
+        bytes,
+        at: view.at,
+    };
+    let gone = std::cell::RefCell::new(Vec::new());
+    change(tool, |record| {
+        record.view = Some(view.clone());
+        record.failure = None;
+    })?;
+    change_index(|views| {
+        views.insert(tool.to_owned(), entry.clone());
+        *gone.borrow_mut() = make_room(views, tool, cache);
+    })?;
+    for other in gone.into_inner() {
+        change(&other, |record| record.view = None)?;
+    }
+    Ok(())
+}
+
+/// Takes away the oldest views until the rest fits; `keep` stays.
+fn make_room(views: &mut BTreeMap<String, Indexed>, keep: &str, cache: &Cache) -> Vec<String> {
+    let mut gone = Vec::new();
+    while views.len() > cache.entries
+        || views.values().map(|view| view.bytes).sum::<usize>() > cache.bytes
+    {
+        let others = views.iter().filter(|(name, _)| *name != keep);
+        let Some(oldest) = others.min_by_key(|(_, view)| view.at).map(|(name, _)| name.clone())
+        else {
+            break;
+        };
+        views.remove(&oldest);
+        gone.push(oldest);
+    }
+    gone
+}
+
+/// Forgets the view of a tool.
+pub fn forget_view(tool: &str) -> Result<(), Failure> {
+    change(tool, |record| {
+        record.view = None;
+        record.failure = None;
+    })?;
+    change_index(|views| {
+        views.remove(tool);
+    })
+}
+
+/// Forgets everything of a tool that is no more.
+pub fn forget(tool: &str) -> Result<(), Failure> {
+    store::plugin()?.delete(&key(tool))?;
+    change_index(|views| {
+        views.remove(tool);
+    })
+}
+
+/// Says which tools there are now, each with its digest; returns those of the last time.
+pub fn replace_seen(tools: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Failure> {
+    let before = read(SEEN).unwrap_or_default();
+    store::plugin()?.set(SEEN, serde_json::to_vec(tools)?)?;
+    Ok(before)
+}
+
+fn change_index(change: impl Fn(&mut BTreeMap<String, Indexed>)) -> Result<(), Failure> {
+    update(INDEX, |index: Option<Index>| {
+        let mut index = index.filter(|index| index.version == VERSION).unwrap_or_default();
+        index.version = VERSION;
+        change(&mut index.views);
+        index
+    })?;
+    Ok(())
+}
+
+fn key(tool: &str) -> String {
+    format!("tool/{tool}")
+}
+
+/// What is not there, cannot be read or is of another form is absent: it is made anew.
+fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
+    let entry = store::plugin().ok()?.get(key).ok()??;
+    serde_json::from_slice(&entry.value).ok()
+}
+
+fn update<T: Serialize + DeserializeOwned>(
+    key: &str,
+    change: impl Fn(Option<T>) -> T,
+) -> Result<T, Failure> {
+    let kept = store::plugin()?.update(key, |old| {
+        let old = old.and_then(|bytes| serde_json::from_slice(bytes).ok());
+        serde_json::to_vec(&change(old)).expect("what is kept is JSON")
+    })?;
+    Ok(serde_json::from_slice(&kept)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::rehearsal::Rehearsal;
+    use std::time::Duration;
+
+    #[test]
+    fn a_view_may_be_too_old() {
+        let _rehearsal = Rehearsal::new();
+        let tool = Entry::new("t", "s", json!({}));
+        let view = View {
+            body: Body::Document("<p>".to_owned()),
+            by: By::Client,
+            made_for: By::Client.depends_on(&tool),
+            key: None,
+            at: 1_000,
+            duration_ms: 0,
+            model: None,
+            tokens: None,
+        };
+        let for_ever = Cache { on: true, entries: 1, entry_bytes: 100, bytes: 100, ttl: None };
+        let for_a_second = Cache { ttl: Some(Duration::from_secs(1)), ..for_ever };
+        keep("t", view, &for_ever).expect("there is room");
+        let is_current = |cache: &Cache, now| index().current(&tool, cache, now).is_some();
+        assert!(is_current(&for_ever, u64::MAX));
+        assert!(is_current(&for_a_second, 1_999) && !is_current(&for_a_second, 2_000));
+    }
+}

@@ -1,0 +1,70 @@
+//! Views for the tools of all plugins and servers: made from their schemas at once, and by a model where one is
+//! asked to.
+
+mod address;
+mod canonical;
+mod dry_run;
+mod faces;
+mod folders;
+mod generate;
+mod judge;
+mod kept;
+mod page;
+mod prompt;
+mod provider;
+mod settings;
+mod shape;
+mod spec;
+mod time;
+mod tools;
+
+use portcullis_plugin::prelude::*;
+use tools::{Apply, Inspect, List, Refine, Refresh, Regenerate};
+
+plugin! {
+    name: "ui",
+    title: "Generated UIs",
+    description: "Gives every tool a view: a form and a display made from its schemas, or what a model made of them.",
+    tools: [List, Inspect, Refine, Apply, Regenerate, Refresh],
+    resources: faces::Pages,
+    views: faces::Faces,
+    jobs: generate::Chores,
+    wants: [
+        Want::catalog("tools", "to make views of all tools"),
+        Want::catalog("results", "to try view specifications on what a tool last answered").optional(),
+        Want::store(56 * 1024 * 1024, "to keep views that models made, and what people asked to be changed"),
+        Want::cache(56 * 1024 * 1024, "to keep what was generated, so that it is not paid for twice"),
+        Want::http("https://api.anthropic.com", "POST", "to ask Anthropic's models, where `provider` is `anthropic`").optional(),
+        Want::http("https://api.openai.com", "POST", "to ask OpenAI's models, where `provider` is `openai` or `chat`").optional(),
+        Want::http("http://localhost:11434", "POST", "to ask the models of an Ollama on this machine, where `provider` is `ollama`").optional(),
+        Want::http("$base-url", "POST", "to ask the models there instead").optional(),
+        Want::writable_directory("$debug-dir", "to leave prompts, answers and pages there").optional(),
+        Want::writable_directory("$export-dir", "to leave pages there").optional(),
+        Want::settings("tools", "names of the tools that get views, with commas between, a last * for any rest; all if it is not set"),
+        Want::settings("destructive", "`true`: views may call tools that say that they destroy"),
+        Want::settings("hide-tools", "`true`: the model does not see the `_ui_…` tools"),
+        Want::settings("runtime", "`plain`: pages are not packed, for clients that let no script make a script"),
+        Want::settings("documents", "`true`: models may write documents of HTML and JavaScript, which are checked and shown in a frame without rights"),
+        Want::settings("provider", "`anthropic`, `openai`, `chat` (Chat Completions of any server) or `ollama`; none if it is not set"),
+        Want::settings("model", "the provider's model, such as it is called there"),
+        Want::settings("base-url", "the address of the provider, if it is not the usual one"),
+        Want::settings("effort", "how hard the model thinks, in the provider's words"),
+        Want::settings("max-output-tokens", "how long the model's answer may be, thinking included: 16000"),
+        Want::settings("generate", "`first-view` (otherwise): once a view is looked at; `asked`: only when a `_ui_…` tool is called"),
+        Want::settings("send-results", "`true`: the provider is shown what a tool last answered"),
+        Want::settings("max-refinements", "how many wishes are kept for each tool: 5"),
+        Want::settings("max-retries", "how often a failed request is made again: 2"),
+        Want::settings("foreground-ms", "how long a call may wait for a provider: 15000"),
+        Want::settings("background-ms", "how long a generation in the background may take: 120000"),
+        Want::settings("cache", "`false`: what was generated before is not used again"),
+        Want::settings("cache-entries", "how many generated views are kept: 100"),
+        Want::settings("cache-entry-bytes", "how long one may be: 512000"),
+        Want::settings("cache-bytes", "how long all may be: 52428800"),
+        Want::settings("cache-ttl-ms", "how old one may be; no limit if it is not set"),
+        Want::settings("debug-dir", "an absolute path: a folder for prompts, answers and pages"),
+        Want::settings("export-dir", "an absolute path: a folder for pages"),
+    ],
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Services with models: what is asked of them, what they answer, and what goes wrong.
+//!
+//! Keys are none of this plugin's business: the operator's grant names them, and the host adds them on the
+//! way out. Nothing is streamed: what is not whole cannot be checked.
+
+mod anthropic;
+mod budget;
+mod chat;
+mod error;
+mod ollama;
+mod responses;
+
+use crate::settings;
+use portcullis_plugin::{
+    http,
+    prelude::*,
+    serde_json::{self, Value},
+};
+
+pub use budget::Budget;
+pub use error::{Code, Error};
+
+/// The longest answer that is read.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A kind of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    Responses,
+    /// Chat Completions: OpenAI's, and what most others and local servers speak.
+    Chat,
+    /// Ollama's own.
+    Ollama,
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// What it is to be.
+    pub system: String,
+    /// What was said so far, the user first, in turns.
+    pub turns: Vec<String>,
+    /// Whether the answer is to be JSON.
+    pub json: bool,
+}
+
+/// What a model said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// All of its text.
+    pub text: String,
+    /// Which model that was, in the service's words.
+    pub model: Option<String>,
+    /// Tokens read and written.
+    pub tokens: Option<(u64, u64)>,
+}
+
+/// A request as a service wants it.
+struct Wire {
+    path: &'static str,
+    headers: &'static [(&'static str, &'static str)],
+    body: Value,
+}
+
+impl Service {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Responses, Self::Chat, Self::Ollama];
+
+    /// As the operator names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Responses => "openai",
+            Self::Chat => "chat",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Where it is unless the operator says otherwise.
+    pub fn base_url(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::Responses | Self::Chat => "https://api.openai.com/v1",
+            Self::Ollama => "http://localhost:11434",
+        }
+    }
+
+    fn wire(self, provider: &settings::Provider, question: &Question, plain: bool) -> Wire {
+        match self {
+            Self::Anthropic => anthropic::wire(provider, question),
+            Self::Responses => responses::wire(provider, question, plain),
+            Self::Chat => chat::wire(provider, question, plain),
+            Self::Ollama => ollama::wire(provider, question, plain),
+        }
+    }
+
+    fn said(self, answer: &Value) -> Result<Said, Error> {
+        match self {
+            Self::Anthropic => anthropic::said(answer),
+            Self::Responses => responses::said(answer),
+            Self::Chat => chat::said(answer),
+            Self::Ollama => ollama::said(answer),
+        }
+    }
+}
+
+/// Asks, again where that may help, until the budget is used up.
+pub fn ask(
+    request: &Request<'_>,
+    provider: &settings::Provider,
+    question: &Question,
+    budget: &Budget<'_>,
+) -> Result<Said, Error> {
+    let mut attempt = 0;
+    let mut plain = false;
+    loop {
+        attempt += 1;
+        let asked = once(provider, question, plain, budget);
+        let error = match asked {
+            Ok(said) => {
+                request.log(Level::Info, json!({
+                    "step": "provider", "service": provider.service.name(), "model": provider.model,
+                    "attempt": attempt, "ms": budget.spent_ms(), "tokens": said.tokens,
+                }));
+                return Ok(said);
+            }
+            Err(error) => error,
+        };
+        request.log(Level::Warning, json!({
+            "step": "provider", "service": provider.service.name(), "model": provider.model,
+            "attempt": attempt, "ms": budget.spent_ms(), "code": error.code.name(), "why": error.why,
+        }));
+        // Some servers refuse a request for JSON, and write JSON all the same when they are told to.
+        if error.code == Code::InvalidRequest && question.json && !plain {
+            plain = true;
+            continue;
+        }
+        if !error.is_worth_another_try() || attempt > provider.max_retries {
+            return Err(error);
+        }
+        budget.pause(attempt, &error)?;
+    }
+}
+
+fn once(
+    provider: &settings::Provider,
+    question: &Question,
+    plain: bool,
+    budget: &Budget<'_>,
+) -> Result<Said, Error> {
+    let left = budget.left()?;
+    let Wire { path, headers, body } = provider.service.wire(provider, question, plain);
+    let mut request = http::Request::post(join(&provider.base_url, path))
+        .json(&body)
+        .header("accept", "application/json")
+        .timeout(left)
+        .max_bytes(MAX_BYTES);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = request
+        .send_while(|| budget.left().is_ok())
+        .map_err(|failed| error::of_http(&failed, budget))?;
+    let answer: Result<Value, _> = serde_json::from_slice(&response.body);
+    if !(200..300).contains(&response.status) {
+        return Err(error::of_status(&response, &answer.unwrap_or_default()));
+    }
+    let answer = answer.map_err(|wrong| {
+        Error::new(Code::ServerError, format!("the service's answer is not JSON: {wrong}"))
+    })?;
+    let said = provider.service.said(&answer)?;
+    if said.text.trim().is_empty() {
+        return Err(Error::new(Code::ServerError, "the model said nothing"));
+    }
+    Ok(said)
+}
+
+/// A service's path behind a base URL, which may have the path's beginning already: `…/v1`.
+fn join(base: &str, path: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+    match path.strip_prefix("/v1") {
+        Some(rest) if base.ends_with("/v1") => format!("{base}{rest}"),
+        // Of what speaks like OpenAI, the base URL holds whatever there is before the last names.
+        Some(rest) if has_path && !path.ends_with("/messages") => format!("{base}{rest}"),
+        _ => format!("{base}{path}"),
+    }
+}
+
+/// The turns as messages of two roles.
+fn messages(question: &Question) -> Vec<Value> {
+    let roles = ["user", "assistant"].into_iter().cycle();
+    let turns = question.turns.iter().zip(roles);
+    turns.map(|(text, role)| json!({ "role": role, "content": text })).collect()
+}
+
+/// A text in an answer.
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// A pair of numbers in an answer.
+fn tokens(usage: &Value, read: &str, written: &str) -> Option<(u64, u64)> {
+    Some((usage[read].as_u64()?, usage[written].as_u64()?))
+}
+
+#[cfg(test)]
+mod tests;

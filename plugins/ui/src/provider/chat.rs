@@ -1,0 +1,39 @@
+//! Chat Completions: OpenAI's, and of the many servers that speak like it.
+
+use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
+use crate::settings::Provider;
+use portcullis_plugin::serde_json::{Value, json};
+
+pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
+    let system = json!({ "role": "system", "content": question.system });
+    let all: Vec<Value> = [vec![system], messages(question)].concat();
+    // Only OpenAI's own reasoning models refuse `max_tokens`; many other servers know nothing else.
+    let is_openai = provider.base_url.contains("api.openai.com");
+    let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
+    let mut body = json!({ "model": provider.model, "messages": all, "stream": false });
+    body[limit] = provider.max_output_tokens.into();
+    if question.json && !plain {
+        body["response_format"] = json!({ "type": "json_object" });
+    }
+    if let Some(effort) = &provider.effort {
+        body["reasoning_effort"] = effort.as_str().into();
+    }
+    Wire { path: "/v1/chat/completions", headers: &[], body }
+}
+
+pub fn said(answer: &Value) -> Result<Said, Error> {
+    let choice = &answer["choices"][0];
+    if let Some(why) = choice["message"]["refusal"].as_str() {
+        return Err(Error::new(Code::Refused, format!("the model refused: {why}")));
+    }
+    match choice["finish_reason"].as_str() {
+        Some("length") => return Err(Error::truncated()),
+        Some("content_filter") => return Err(Error::filtered()),
+        _ => {}
+    }
+    Ok(Said {
+        text: text(&choice["message"]["content"]).unwrap_or_default(),
+        model: text(&answer["model"]),
+        tokens: tokens(&answer["usage"], "prompt_tokens", "completion_tokens"),
+    })
+}

@@ -1,0 +1,46 @@
+//! Ollama's own chat: its context is small unless it is told, and what does not fit is cut without a word.
+
+use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
+use crate::settings::Provider;
+use portcullis_plugin::serde_json::{Value, json};
+
+/// About how many bytes of a prompt make a token; rather too few.
+const BYTES_PER_TOKEN: u64 = 3;
+
+pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
+    let system = json!({ "role": "system", "content": question.system });
+    let all: Vec<Value> = [vec![system], messages(question)].concat();
+    let bytes = question.system.len() + question.turns.iter().map(String::len).sum::<usize>();
+    let context = bytes as u64 / BYTES_PER_TOKEN + provider.max_output_tokens;
+    let mut body = json!({
+        "model": provider.model,
+        "messages": all,
+        "stream": false,
+        "options": { "num_predict": provider.max_output_tokens, "num_ctx": context.next_multiple_of(1024) },
+    });
+    if question.json && !plain {
+        body["format"] = "json".into();
+    }
+    if let Some(effort) = &provider.effort {
+        body["think"] = match effort.as_str() {
+            "true" => true.into(),
+            "false" | "none" => false.into(),
+            other => other.into(),
+        };
+    }
+    Wire { path: "/api/chat", headers: &[], body }
+}
+
+pub fn said(answer: &Value) -> Result<Said, Error> {
+    if let Some(why) = answer["error"].as_str() {
+        return Err(Error::new(Code::ServerError, format!("the service failed: {why}")));
+    }
+    if answer["done_reason"] == "length" {
+        return Err(Error::truncated());
+    }
+    Ok(Said {
+        text: text(&answer["message"]["content"]).unwrap_or_default(),
+        model: text(&answer["model"]),
+        tokens: tokens(answer, "prompt_eval_count", "eval_count"),
+    })
+}

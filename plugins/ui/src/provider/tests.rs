@@ -1,0 +1,415 @@
+//! What services are sent, what they say, and what becomes of it.
+
+use super::*;
+use crate::time::Clock;
+use portcullis_plugin::rehearsal::{Page, Rehearsal, Sent};
+use std::{cell::Cell, rc::Rc, time::Duration};
+
+/// Time goes by when somebody waits.
+#[derive(Default)]
+struct Stopped(Cell<Duration>);
+
+impl Clock for Stopped {
+    fn elapsed(&self) -> Duration {
+        self.0.get()
+    }
+
+    fn wait(&self, time: Duration) {
+        self.0.set(self.0.get() + time);
+    }
+}
+
+fn provider(service: Service) -> settings::Provider {
+    settings::Provider {
+        service,
+        model: "fine".to_owned(),
+        base_url: "http://model.example".to_owned(),
+        max_output_tokens: 1000,
+        effort: None,
+        max_retries: 2,
+        foreground: Duration::from_secs(15),
+        background: Duration::from_secs(120),
+    }
+}
+
+fn question() -> Question {
+    Question {
+        system: "be".to_owned(),
+        turns: vec!["a".into(), "b".into(), "c".into()],
+        json: true,
+    }
+}
+
+fn url(service: Service) -> String {
+    join("http://model.example", service.wire(&provider(service), &question(), false).path)
+}
+
+/// An answer of that service with that text.
+fn right(service: Service, text: &str) -> Value {
+    match service {
+        Service::Anthropic => {
+            json!({ "model": "fine-1", "stop_reason": "end_turn", "usage": { "input_tokens": 7, "output_tokens": 3 },
+            "content": [{ "type": "thinking", "thinking": "hm" }, { "type": "text", "text": text }] })
+        }
+        Service::Responses => {
+            json!({ "model": "fine-1", "status": "completed", "incomplete_details": null, "usage": { "input_tokens": 7, "output_tokens": 3 },
+            "output": [{ "type": "reasoning", "summary": [] }, { "type": "message", "content": [{ "type": "output_text", "text": text }] }] })
+        }
+        Service::Chat => {
+            json!({ "model": "fine-1", "choices": [{ "message": { "content": text, "refusal": null }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 7, "completion_tokens": 3 } })
+        }
+        Service::Ollama => {
+            json!({ "model": "fine-1", "message": { "role": "assistant", "content": text }, "done": true, "done_reason": "stop",
+            "prompt_eval_count": 7, "eval_count": 3 })
+        }
+    }
+}
+
+/// Asks a service that answers like this; what came of it, how often it was asked, and how long it took.
+fn asked(
+    service: Service,
+    house: Rehearsal,
+    answer: impl Fn(&Sent) -> Result<Page, http::ErrorCode> + 'static,
+) -> (Result<Said, Error>, Vec<Sent>, Duration) {
+    let house = house.server(&url(service), answer);
+    let request = house.request();
+    let clock = Stopped::default();
+    let provider = provider(service);
+    let budget = Budget::new(&request, &clock, provider.foreground);
+    let said = ask(&request, &provider, &question(), &budget);
+    (said, house.sent(), clock.elapsed())
+}
+
+/// Answers one after the other, and then the last again.
+fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::ErrorCode> {
+    let next = Rc::new(Cell::new(0));
+    move |_| {
+        let index = next.get();
+        next.set((index + 1).min(pages.len() - 1));
+        Ok(pages[index].clone())
+    }
+}
+
+#[test]
+fn each_service_is_asked_as_it_wants() {
+    for service in Service::ALL {
+        let page = Page::new(200, right(service, "hello").to_string());
+        let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
+        let expected =
+            Said { text: "hello".into(), model: Some("fine-1".into()), tokens: Some((7, 3)) };
+        assert_eq!(said, Ok(expected), "{service:?}");
+        let body: Value = serde_json::from_slice(&sent[0].body).expect("it is JSON");
+        for never in ["temperature", "top_p", "top_k"] {
+            assert!(body.get(never).is_none(), "{service:?}: {never}");
+        }
+        let headers: Vec<_> =
+            sent[0].headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+        assert!(
+            !headers.iter().any(|name| name == "authorization" || name == "x-api-key"),
+            "{headers:?}"
+        );
+        let user = json!({ "role": "user", "content": "c" });
+        let assistant = json!({ "role": "assistant", "content": "b" });
+        match service {
+            Service::Anthropic => {
+                assert_eq!((&body["system"], &body["max_tokens"]), (&json!("be"), &json!(1000)));
+                assert_eq!((&body["messages"][1], &body["messages"][2]), (&assistant, &user));
+                assert!(
+                    sent[0].headers.contains(&("anthropic-version".into(), "2026-10-21".into()))
+                );
+            }
+            Service::Responses => {
+                assert_eq!(
+                    (&body["instructions"], &body["max_output_tokens"], &body["input"][2]),
+                    (&json!("be"), &json!(1000), &user)
+                );
+                assert_eq!(
+                    (&body["text"]["format"]["type"], &body["store"]),
+                    (&json!("json_object"), &json!(false))
+                );
+            }
+            Service::Chat => {
+                assert_eq!(body["messages"][0], json!({ "role": "system", "content": "be" }));
+                assert_eq!(
+                    (&body["messages"][3], &body["max_tokens"], &body["stream"]),
+                    (&user, &json!(1000), &json!(false))
+                );
+            }
+            Service::Ollama => {
+                assert_eq!(
+                    (&body["options"]["num_predict"], &body["format"], &body["stream"]),
+                    (&json!(1000), &json!("json"), &json!(false))
+                );
+                assert!(body["options"]["num_ctx"].as_u64().expect("it is said") > 1000);
+            }
+        }
+    }
+}
+
+#[test]
+fn effort_is_said_in_each_services_words() {
+    let thinking = |service| settings::Provider { effort: Some("low".into()), ..provider(service) };
+    let body = |service: Service| service.wire(&thinking(service), &question(), false).body;
+    assert_eq!(body(Service::Anthropic)["output_config"]["effort"], "low");
+    assert_eq!(body(Service::Responses)["reasoning"]["effort"], "low");
+    assert_eq!(body(Service::Chat)["reasoning_effort"], "low");
+    assert_eq!(body(Service::Ollama)["think"], "low");
+    let openai = settings::Provider {
+        base_url: "https://api.openai.com/v1".into(),
+        ..provider(Service::Chat)
+    };
+    let body = Service::Chat.wire(&openai, &question(), false).body;
+    assert_eq!((&body["max_completion_tokens"], body.get("max_tokens")), (&json!(1000), None));
+}
+
+#[test]
+fn addresses_are_joined() {
+    let table = [
+        ("https://api.anthropic.com", "/v1/messages", "https://api.anthropic.com/v1/messages"),
+        (
+            "https://gate.example/anthropic/",
+            "/v1/messages",
+            "https://gate.example/anthropic/v1/messages",
+        ),
+        ("https://api.openai.com/v1", "/v1/responses", "https://api.openai.com/v1/responses"),
+        (
+            "http://localhost:8000",
+            "/v1/chat/completions",
+            "http://localhost:8000/v1/chat/completions",
+        ),
+        (
+            "https://gate.example/v1beta/openai",
+            "/v1/chat/completions",
+            "https://gate.example/v1beta/openai/chat/completions",
+        ),
+        ("http://localhost:11434/", "/api/chat", "http://localhost:11434/api/chat"),
+    ];
+    for (base, path, expected) in table {
+        assert_eq!(join(base, path), expected);
+    }
+}
+
+#[test]
+fn what_goes_wrong_has_one_name() {
+    use Code::*;
+    let error = |kind: &str, code: &str, message: &str| json!({ "error": { "type": kind, "code": code, "message": message } });
+    let refused = json!({ "stop_reason": "refusal", "content": [], "stop_details": { "category": "general_harms" } });
+    let table: Vec<(Service, u16, Value, Code, usize)> = vec![
+        (Service::Anthropic, 401, error("authentication_error", "", "invalid x-api-key"), Auth, 1),
+        (Service::Anthropic, 403, error("permission_error", "", "no"), Auth, 1),
+        (Service::Anthropic, 402, error("billing_error", "", "no"), Quota, 1),
+        (
+            Service::Anthropic,
+            404,
+            error("not_found_error", "", "model: old"),
+            InvalidRequest,
+            1 + 1,
+        ),
+        (Service::Anthropic, 413, error("request_too_large", "", "large"), ContextTooLong, 1),
+        (
+            Service::Anthropic,
+            400,
+            error("invalid_request_error", "", "prompt is too long: 3 tokens"),
+            ContextTooLong,
+            1,
+        ),
+        (Service::Anthropic, 429, error("rate_limit_error", "", "slow"), RateLimit, 3),
+        (Service::Anthropic, 529, error("overloaded_error", "", "Overloaded"), ServerError, 3),
+        (Service::Anthropic, 504, error("timeout_error", "", "slow"), ServerError, 3),
+        (Service::Anthropic, 307, json!({}), InvalidRequest, 2),
+        (Service::Anthropic, 200, refused, Refused, 1),
+        (
+            Service::Anthropic,
+            200,
+            json!({ "stop_reason": "max_tokens", "content": [{ "type": "text", "text": "{" }] }),
+            Truncated,
+            1,
+        ),
+        (
+            Service::Anthropic,
+            200,
+            json!({ "stop_reason": "model_context_window_exceeded" }),
+            ContextTooLong,
+            1,
+        ),
+        (
+            Service::Anthropic,
+            200,
+            json!({ "stop_reason": "end_turn", "content": [] }),
+            ServerError,
+            3,
+        ),
+        (
+            Service::Responses,
+            200,
+            json!({ "status": "incomplete", "incomplete_details": { "reason": "max_output_tokens" } }),
+            Truncated,
+            1,
+        ),
+        (
+            Service::Responses,
+            200,
+            json!({ "status": "incomplete", "incomplete_details": { "reason": "content_filter" } }),
+            ContentFiltered,
+            1,
+        ),
+        (
+            Service::Responses,
+            200,
+            json!({ "status": "failed", "error": { "message": "broken" } }),
+            ServerError,
+            3,
+        ),
+        (
+            Service::Responses,
+            200,
+            json!({ "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "no" }] }] }),
+            Refused,
+            1,
+        ),
+        (Service::Chat, 429, error("requests", "rate_limit_exceeded", "slow"), RateLimit, 3),
+        (Service::Chat, 429, error("insufficient_quota", "insufficient_quota", "pay"), Quota, 1),
+        (Service::Chat, 400, error("", "context_length_exceeded", "long"), ContextTooLong, 1),
+        (Service::Chat, 400, error("", "content_filter", "no"), ContentFiltered, 1),
+        (
+            Service::Chat,
+            200,
+            json!({ "choices": [{ "finish_reason": "length", "message": { "content": "{" } }] }),
+            Truncated,
+            1,
+        ),
+        (
+            Service::Chat,
+            200,
+            json!({ "choices": [{ "finish_reason": "content_filter", "message": { "content": "" } }] }),
+            ContentFiltered,
+            1,
+        ),
+        (
+            Service::Chat,
+            200,
+            json!({ "choices": [{ "finish_reason": "stop", "message": { "content": null, "refusal": "no" } }] }),
+            Refused,
+            1,
+        ),
+        (Service::Chat, 200, json!({ "choices": [] }), ServerError, 3),
+        (Service::Ollama, 404, json!({ "error": "model 'x' not found" }), InvalidRequest, 2),
+        (Service::Ollama, 503, json!({ "error": "server busy" }), ServerError, 3),
+        (Service::Ollama, 200, json!({ "error": "llama runner has terminated" }), ServerError, 3),
+        (
+            Service::Ollama,
+            200,
+            json!({ "done_reason": "length", "message": { "content": "{" } }),
+            Truncated,
+            1,
+        ),
+    ];
+    for (service, status, body, code, times) in table {
+        let page = Page::new(status, body.to_string());
+        let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
+        let error = said.expect_err("it went wrong");
+        assert_eq!((error.code, sent.len()), (code, times), "{service:?} {status} {body}: {error}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_the_services_fault() {
+    for (status, body, code) in [
+        (200, "{\"choices\":[{", Code::ServerError),
+        (502, "<html>Bad Gateway</html>", Code::ServerError),
+        (200, "", Code::ServerError),
+    ] {
+        let (said, sent, _) =
+            asked(Service::Chat, Rehearsal::new(), move |_| Ok(Page::new(status, body)));
+        assert_eq!((said.expect_err("it went wrong").code, sent.len()), (code, 3), "{body}");
+    }
+}
+
+#[test]
+fn another_try_may_succeed() {
+    let pages = vec![
+        Page::new(529, "{}"),
+        Page::new(500, "{}"),
+        Page::new(200, right(Service::Anthropic, "at last").to_string()),
+    ];
+    let (said, sent, time) = asked(Service::Anthropic, Rehearsal::new(), in_turn(pages));
+    assert_eq!((said.expect("it succeeds").text.as_str(), sent.len()), ("at last", 3));
+    assert_eq!(time, Duration::from_secs(1 + 2));
+}
+
+#[test]
+fn the_service_says_how_long_to_wait_as_long_as_there_is_time() {
+    let waits = |name: &'static str, value: &'static str| {
+        let pages = vec![
+            Page::new(429, "{}").header(name, value),
+            Page::new(200, right(Service::Chat, "ok").to_string()),
+        ];
+        let (said, sent, time) = asked(Service::Chat, Rehearsal::new(), in_turn(pages));
+        (said.map(|said| said.text).map_err(|error| error.code), sent.len(), time)
+    };
+    assert_eq!(waits("retry-after", "4"), (Ok("ok".into()), 2, Duration::from_secs(4)));
+    assert_eq!(waits("Retry-After-Ms", "1500"), (Ok("ok".into()), 2, Duration::from_millis(1500)));
+    assert_eq!(waits("retry-after", "15"), (Err(Code::RateLimit), 1, Duration::ZERO));
+    assert_eq!(waits("retry-after", "1e300"), (Ok("ok".into()), 2, Duration::from_secs(1)));
+    assert_eq!(waits("retry-after", "-1"), (Ok("ok".into()), 2, Duration::from_secs(1)));
+    assert_eq!(
+        waits("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+        (Ok("ok".into()), 2, Duration::from_secs(1))
+    );
+    assert_eq!(waits("x-should-retry", "false"), (Err(Code::RateLimit), 1, Duration::ZERO));
+}
+
+#[test]
+fn the_budget_is_one_for_all_tries() {
+    let house = Rehearsal::new().remaining(Duration::from_millis(2500));
+    let (said, sent, time) = asked(Service::Chat, house, |_| Ok(Page::new(500, "{}")));
+    assert_eq!(said.expect_err("it goes on failing").code, Code::ServerError);
+    assert_eq!((sent.len(), time), (2, Duration::from_secs(1)), "two seconds more are not left");
+    let none = Rehearsal::new().remaining(Duration::ZERO);
+    let (said, sent, _) = asked(Service::Chat, none, |_| Ok(Page::new(200, "{}")));
+    assert_eq!((said.expect_err("there is no time").code, sent.len()), (Code::Timeout, 0));
+}
+
+#[test]
+fn who_cancels_waits_no_longer() {
+    let (said, sent, _) =
+        asked(Service::Ollama, Rehearsal::new().cancelled(), |_| Ok(Page::new(200, "{}")));
+    assert_eq!((said.expect_err("nobody waits").code, sent.len()), (Code::Aborted, 0));
+}
+
+#[test]
+fn what_is_not_reached_is_told() {
+    let table = [
+        (http::ErrorCode::ConnectionRefused, Code::NetworkError, 3),
+        (http::ErrorCode::ConnectionTerminated, Code::NetworkError, 3),
+        (http::ErrorCode::HttpRequestDenied, Code::NetworkError, 1),
+        (http::ErrorCode::HttpResponseTimeout, Code::Timeout, 3),
+    ];
+    for (failed, code, times) in table {
+        let said = format!("{failed:?}");
+        let (answer, sent, _) =
+            asked(Service::Chat, Rehearsal::new(), move |_| Err(failed.clone()));
+        assert_eq!((answer.expect_err("it went wrong").code, sent.len()), (code, times), "{said}");
+    }
+}
+
+#[test]
+fn a_server_that_knows_no_json_mode_is_asked_without() {
+    let answer = right(Service::Chat, "{}").to_string();
+    let (said, sent, time) = asked(Service::Chat, Rehearsal::new(), move |sent| {
+        let wants = String::from_utf8_lossy(&sent.body).contains("response_format");
+        Ok(if wants {
+            Page::new(
+                400,
+                "{\"error\":{\"message\":\"'response_format.type' must be 'json_schema' or 'text'\"}}",
+            )
+        } else {
+            Page::new(200, answer.clone())
+        })
+    });
+    assert_eq!(
+        (said.expect("it answers").text.as_str(), sent.len(), time),
+        ("{}", 2, Duration::ZERO)
+    );
+}

@@ -1,0 +1,257 @@
+//! A place in data of which a schema and a sample may be known.
+
+use portcullis_plugin::serde_json::Value;
+
+/// How many schemas deep references and alternatives are followed.
+const DEPTH: usize = 12;
+/// How many alternatives are looked at.
+const WIDTH: usize = 64;
+/// How many items of a sample are looked at.
+const SAMPLES: usize = 50;
+/// How many names are told.
+const NAMES: usize = 20;
+
+/// A place in a tool's data.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// The document that references lead into.
+    root: Option<&'a Value>,
+    /// What may be there; `None`: anything.
+    schemas: Option<Vec<&'a Value>>,
+    /// What was there.
+    samples: Vec<&'a Value>,
+}
+
+impl<'a> Place<'a> {
+    /// Where data begins.
+    pub fn of(schema: Option<&'a Value>, sample: Option<&'a Value>) -> Self {
+        Self {
+            root: schema,
+            schemas: schema.map(|schema| vec![schema]),
+            samples: sample.into_iter().collect(),
+        }
+    }
+
+    /// A place of which nothing is known.
+    pub fn anything() -> Self {
+        Self { root: None, schemas: None, samples: Vec::new() }
+    }
+
+    /// The place beneath this one by that name or number; if there cannot be one, the names that there are.
+    pub fn step(&self, token: &str) -> Result<Self, Vec<String>> {
+        let samples: Vec<_> =
+            self.samples.iter().filter_map(|sample| child(sample, token)).collect();
+        let schemas = match self.alternatives() {
+            None if self.samples.is_empty() || !samples.is_empty() => None,
+            None => return Err(self.names()),
+            Some(schemas) => {
+                let mut beneath = Some(Vec::new());
+                for schema in schemas {
+                    match (beneath.as_mut(), children(schema, token)) {
+                        (Some(known), Some(more)) => known.extend(more),
+                        _ => beneath = None,
+                    }
+                }
+                match beneath {
+                    Some(known) if known.is_empty() && samples.is_empty() => {
+                        return Err(self.names());
+                    }
+                    // Undeclared, and yet it was there.
+                    Some(known) if known.is_empty() => None,
+                    beneath => beneath,
+                }
+            }
+        };
+        Ok(Self { root: self.root, schemas, samples })
+    }
+
+    /// What each item of this list is; what this is instead, if it cannot be a list. Objects count as lists
+    /// of keys and values.
+    pub fn items(&self) -> Result<Self, String> {
+        if !self.may_be(&["array", "object"]) {
+            return Err(self.kind());
+        }
+        let samples: Vec<_> = self.samples.iter().filter_map(|sample| sample.as_array()).collect();
+        let is_record = !self.samples.is_empty() && samples.is_empty();
+        let mut schemas = None;
+        for schema in self.alternatives().unwrap_or_default() {
+            let items = [schema.get("items")].into_iter().flatten();
+            let items = items
+                .chain(schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten());
+            let known: &mut Vec<_> = schemas.get_or_insert_default();
+            known.extend(items.filter(|schema| schema.is_object()));
+        }
+        if is_record || schemas.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Self::anything());
+        }
+        let samples = samples.into_iter().flatten().take(SAMPLES).collect();
+        Ok(Self { root: self.root, schemas, samples })
+    }
+
+    /// Whether what is here may be of one of these types.
+    pub fn may_be(&self, kinds: &[&str]) -> bool {
+        match self.alternatives() {
+            Some(schemas) => schemas
+                .iter()
+                .any(|schema| schema.get("type").is_none_or(|kind| names(kind, kinds))),
+            None if self.samples.is_empty() => true,
+            None => self.samples.iter().any(|sample| kinds.contains(&kind_of(sample))),
+        }
+    }
+
+    fn kind(&self) -> String {
+        let of_schema = self.alternatives().and_then(|schemas| {
+            schemas.iter().find_map(|schema| schema.get("type")?.as_str()).map(str::to_owned)
+        });
+        let of_sample = || self.samples.first().map(|sample| kind_of(sample).to_owned());
+        of_schema.or_else(of_sample).unwrap_or_else(|| "single value".to_owned())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let schemas = self.alternatives().unwrap_or_default();
+        let declared =
+            schemas.into_iter().filter_map(|schema| schema.get("properties")?.as_object());
+        let found = self.samples.iter().filter_map(|sample| sample.as_object());
+        let mut names: Vec<String> = Vec::new();
+        for name in declared.chain(found).flat_map(|object| object.keys()) {
+            if !names.contains(name) && names.len() < NAMES {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// What may be here, with references followed and alternatives side by side; `None`: anything.
+    fn alternatives(&self) -> Option<Vec<&'a Value>> {
+        let mut all = Vec::new();
+        for schema in self.schemas.as_ref()? {
+            self.spread(schema, DEPTH, &mut all)?;
+        }
+        Some(all)
+    }
+
+    fn spread(&self, schema: &'a Value, depth: usize, all: &mut Vec<&'a Value>) -> Option<()> {
+        if depth == 0 || all.len() >= WIDTH {
+            return None;
+        }
+        let object = schema.as_object()?;
+        let mut leads_on = false;
+        if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+            let pointer = reference.strip_prefix('#')?;
+            self.spread(self.root?.pointer(pointer)?, depth - 1, all)?;
+            leads_on = true;
+        }
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            for way in object.get(keyword).and_then(Value::as_array).into_iter().flatten() {
+                self.spread(way, depth - 1, all)?;
+                leads_on = true;
+            }
+        }
+        // What only leads on would say that anything may be here.
+        if !leads_on || object.contains_key("properties") || object.contains_key("items") {
+            all.push(schema);
+        }
+        Some(())
+    }
+}
+
+fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
+    match value {
+        Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+        Value::Object(members) => members.get(token),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// The schemas of what a schema has by that name; `None`: anything.
+fn children<'a>(schema: &'a Value, token: &str) -> Option<Vec<&'a Value>> {
+    let mut known = Vec::new();
+    if let Some(property) = schema.get("properties").and_then(|all| all.get(token)) {
+        known.push(property);
+    } else if schema.get("patternProperties").is_some() {
+        return None;
+    } else {
+        match schema.get("additionalProperties") {
+            Some(Value::Bool(false)) => {}
+            Some(other @ Value::Object(_)) => known.push(other),
+            Some(_) => return None,
+            // What says nothing of its members may have any.
+            None if schema.get("properties").is_none()
+                && schema.get("type").is_none_or(|kind| names(kind, &["object"])) =>
+            {
+                return None;
+            }
+            None => {}
+        }
+    }
+    if let Ok(index) = token.parse::<usize>() {
+        let first = schema.get("prefixItems").and_then(Value::as_array);
+        match first.and_then(|first| first.get(index)).or_else(|| schema.get("items")) {
+            Some(Value::Bool(false)) => {}
+            Some(item @ Value::Object(_)) => known.push(item),
+            Some(_) => return None,
+            None if schema.get("type").is_some_and(|kind| names(kind, &["array"])) => return None,
+            None => {}
+        }
+    }
+    Some(known)
+}
+
+/// Whether `type` names one of these.
+fn names(kind: &Value, kinds: &[&str]) -> bool {
+    let is_one = |kind: &Value| kind.as_str().is_some_and(|kind| kinds.contains(&kind));
+    is_one(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_one))
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::serde_json::json;
+
+    #[test]
+    fn every_kind_of_schema_is_walked() {
+        let schema = json!({
+            "allOf": [{ "properties": { "a": { "$ref": "#/$defs/list" } } }],
+            "oneOf": [{ "properties": { "kind": { "const": "x" } } }, { "properties": { "kind": { "const": "y" }, "y": {} } }],
+            "properties": { "self": { "$ref": "#" }, "map": { "patternProperties": { "^x": {} } }, "none": false },
+            "$defs": { "list": { "type": "array", "prefixItems": [{ "type": "object", "properties": { "p": {} }, "additionalProperties": false }] } }
+        });
+        let start = Place::of(Some(&schema), None);
+        let leads = |path: &str| {
+            path.split('/').try_fold(start.clone(), |place, token| place.step(token)).is_ok()
+        };
+        for path in ["a/0/p", "a/7/anything", "kind", "y", "self/self/self/a/0", "map/whatever"] {
+            assert!(leads(path), "{path}");
+        }
+        for path in ["b", "a/0/q", "self/b"] {
+            assert!(!leads(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn schemas_without_an_end_end() {
+        for schema in [
+            json!({ "$ref": "#" }),
+            json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] }),
+            json!({ "$ref": "#/gone" }),
+            json!({ "$ref": "https://example.org/" }),
+            json!(true),
+            json!([]),
+        ] {
+            let place = Place::of(Some(&schema), None);
+            assert!(place.step("a").is_ok(), "{schema}");
+            assert!(place.items().is_ok(), "{schema}");
+        }
+    }
+}

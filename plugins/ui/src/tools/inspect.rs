@@ -1,0 +1,141 @@
+//! `_ui_inspect`: everything about one view, and what it takes to write another.
+
+use super::list::{UiType, ui_type};
+use crate::{
+    faces::{self, Addresses},
+    generate,
+    kept::{self, Body, By},
+    page, prompt,
+    settings::Settings,
+    spec, time,
+};
+use portcullis_plugin::{prelude::*, serde_json::Value};
+
+/// Gets everything about the UI of one tool: how it was made, what was asked to be changed, its view specification if it has one, and the JSON schema of view specifications, by which `_ui_apply` takes a new one.
+#[arguments]
+pub struct Inspect {
+    /// Name of the tool whose UI to inspect.
+    tool_name: String,
+}
+
+/// A view, and what it was made from.
+#[data]
+pub struct Inspected {
+    /// The tool.
+    tool: String,
+    /// `rich`: a model made it; `minimal`: made from the schemas.
+    ui_type: UiType,
+    /// Whether a view that a model made is kept and shown.
+    cached: bool,
+    /// Where it is.
+    address: String,
+    /// What stands for everything that shapes what is generated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_key: Option<String>,
+    /// `client` or `provider`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_by: Option<String>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generated_at: Option<String>,
+    /// How long that took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation_duration_ms: Option<u64>,
+    /// Which model wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm_model: Option<String>,
+    /// Tokens read and written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<Tokens>,
+    /// Which prompts there are now.
+    prompt_version: String,
+    /// Which pages there are now.
+    template_version: String,
+    /// What was asked to be changed, the oldest first.
+    refinement_history: Vec<String>,
+    /// Why no model's view is shown, where one was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback_reason: Option<String>,
+    /// JSON Schema of the tool's input.
+    input_schema: Value,
+    /// JSON Schema of its answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    /// What is shown, if it is a specification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<Value>,
+    /// What is shown, if it is a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<String>,
+    /// JSON Schema of view specifications.
+    catalogue: Value,
+}
+
+/// Tokens of a generation.
+#[data]
+pub struct Tokens {
+    /// Read.
+    input: u64,
+    /// Written, thinking included.
+    output: u64,
+}
+
+impl Tool for Inspect {
+    const NAME: &'static str = "_ui_inspect";
+    const TITLE: Option<&'static str> = Some("Inspect UI");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<Inspected>;
+
+    fn call(self, _request: &Request<'_>) -> Result<Json<Inspected>, Failure> {
+        let settings = Settings::read();
+        let tool = faces::dressed(&self.tool_name, &settings)?;
+        let addresses = Addresses::new(&settings);
+        let record = kept::record(&tool.name);
+        let cache_key = settings.provider.as_ref();
+        let cache_key =
+            cache_key.map(|provider| generate::key(&tool, &settings, provider, &record));
+        let is_shown = addresses.view(&tool).is_some();
+        let (shown, lost) = match record.view {
+            Some(view) if is_shown => (Some(view), false),
+            other => (None, other.is_some()),
+        };
+        let (spec, document) = match shown.as_ref().map(|view| view.body.clone()) {
+            Some(Body::Specification(spec)) => (Some(spec), None),
+            Some(Body::Document(document)) => (None, Some(document)),
+            None => (None, None),
+        };
+        let fallback_reason = match record.failure {
+            Some(failed) => Some(failed.why),
+            None => lost.then(|| {
+                "the tool has changed since the view was made, or the view is too old".to_owned()
+            }),
+        };
+        Ok(Json(Inspected {
+            ui_type: ui_type(&tool, &settings, &addresses),
+            cached: is_shown,
+            address: addresses.of(&tool),
+            cache_key,
+            made_by: shown.as_ref().map(|view| match view.by {
+                By::Client => "client".to_owned(),
+                By::Provider => "provider".to_owned(),
+            }),
+            generated_at: shown.as_ref().map(|view| time::iso(view.at)),
+            generation_duration_ms: shown.as_ref().map(|view| view.duration_ms),
+            llm_model: shown.as_ref().and_then(|view| view.model.clone()),
+            tokens: shown
+                .as_ref()
+                .and_then(|view| view.tokens)
+                .map(|(input, output)| Tokens { input, output }),
+            prompt_version: prompt::version().to_owned(),
+            template_version: page::template_version()[..12].to_owned(),
+            refinement_history: record.refinements.into_iter().map(|one| one.feedback).collect(),
+            fallback_reason,
+            tool: tool.name,
+            input_schema: tool.input_schema,
+            output_schema: tool.output_schema,
+            spec,
+            document,
+            catalogue: spec::catalogue(),
+        }))
+    }
+}
