@@ -50,6 +50,17 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
+/// Waits until nobody else holds this key, and holds it until the claim is dropped: in one call at a time,
+/// whatever instance it is in. A key that is never set makes this a lock; `None`: the value of the key was
+/// set meanwhile, or no cache is granted.
+pub fn claim(key: &str) -> Option<Claim> {
+    host::Claim::take(key).map(Claim)
+}
+
+/// A key that nobody else holds. See [`claim`].
+#[must_use = "it ends when it is dropped"]
+pub struct Claim(host::Claim);
+
 /// 0 means for ever, so the shortest time is 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {
     ttl.map_or(0, |ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1))

@@ -66,7 +66,6 @@ pub(crate) struct Outgoing {
     pub url: Url,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    #[cfg_attr(not(target_family = "wasm"), expect(dead_code, reason = "nothing is waited for"))]
     pub timeouts: Timeouts,
 }
 
@@ -167,7 +166,18 @@ impl Request {
     /// returned has an empty one.
     pub fn send_to(
         self,
+        sink: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<Response, Error> {
+        self.send_watched(sink, |_| true)
+    }
+
+    /// As [`send_to`](Self::send_to); and `watch` is called a few times a second while there is
+    /// nothing but to wait, with how long it has been. Where it says no, the request is given up
+    /// with [`Reason::GivenUp`], whatever the server makes of it.
+    pub fn send_watched(
+        self,
         mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
+        mut watch: impl FnMut(Duration) -> bool,
     ) -> Result<Response, Error> {
         let Self { method, url: address, headers, body, timeouts, max_bytes, wrong } = self;
         let failed = |reason| Error { method: method.clone(), url: address.clone(), reason };
@@ -177,11 +187,11 @@ impl Request {
         let url = Url::parse(&address).ok_or_else(|| failed(Reason::InvalidUrl))?;
         let outgoing = Outgoing { method: method.clone(), url, headers, body, timeouts };
         let mut left = max_bytes;
-        let (status, headers) = wire::send(outgoing, &mut |piece| {
+        let mut take = |piece: &[u8]| {
             left = left.checked_sub(piece.len() as u64).ok_or(Reason::TooLarge(max_bytes))?;
             sink(piece).map_err(|error| Reason::Sink(error.to_string()))
-        })
-        .map_err(failed)?;
+        };
+        let (status, headers) = wire::send(outgoing, &mut take, &mut watch).map_err(failed)?;
         Ok(Response { method, url: address, status, headers, body: Vec::new() })
     }
 }
@@ -191,6 +201,9 @@ pub(crate) type Head = (u16, Vec<(String, Vec<u8>)>);
 
 /// Where a body goes, piece by piece.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Reason> + 'a;
+
+/// What is asked, while there is nothing but to wait, whether to go on.
+pub(crate) type Watch<'a> = dyn FnMut(Duration) -> bool + 'a;
 
 /// An answer, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -38,7 +38,7 @@ mod world;
 #[cfg(feature = "http")]
 pub(crate) use world::http;
 #[cfg(feature = "http")]
-pub use world::http::Sent;
+pub use world::http::{Sent, Served};
 pub(crate) use world::{cache, process, settings, store};
 
 use crate::{
@@ -182,6 +182,17 @@ impl Rehearsal {
     #[cfg(feature = "http")]
     pub fn page(self, url: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
         self.world.put_page(url, (status, body.into()));
+        self
+    }
+
+    /// At this URL a server of the test's own answers; an error is that it cannot be reached.
+    #[cfg(feature = "http")]
+    pub fn server(
+        self,
+        url: &str,
+        answer: impl Fn(&Sent) -> Result<Served, crate::http::Reason> + 'static,
+    ) -> Self {
+        self.world.put_server(url, Rc::new(answer));
         self
     }
 

@@ -29,6 +29,8 @@ pub enum Reason {
     TooLarge(u64),
     /// What reads the body could not go on.
     Sink(String),
+    /// Whoever waited did not want to wait any longer.
+    GivenUp,
     /// The status is not 2xx.
     Status(u16),
     /// The body is not UTF-8.
@@ -78,6 +80,7 @@ impl fmt::Display for Reason {
             Self::Interrupted(why) => write!(f, "interrupted: {why}"),
             Self::TooLarge(limit) => write!(f, "the body is longer than {limit} bytes"),
             Self::Sink(why) => write!(f, "the body could not be taken in: {why}"),
+            Self::GivenUp => f.write_str("given up while waiting"),
             Self::Status(status) => write!(f, "status {status}"),
             Self::NotText => f.write_str("the body is not UTF-8 text"),
             Self::Json(why) => write!(f, "not the JSON it should be: {why}"),

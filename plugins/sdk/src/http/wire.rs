@@ -1,8 +1,9 @@
 //! A request through `wasi:http`.
 
-use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts};
-use std::time::Duration;
+use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts, Watch};
+use std::time::{Duration, Instant};
 use wasip2::{
+    clocks::monotonic_clock::subscribe_duration,
     http::{
         outgoing_handler,
         types::{
@@ -10,16 +11,25 @@ use wasip2::{
             RequestOptions, Scheme, http_error_code,
         },
     },
-    io::streams::StreamError,
+    io::{
+        poll::{Pollable, poll},
+        streams::StreamError,
+    },
 };
 
 /// What a stream takes in one piece.
 const WRITE_BYTES: usize = 4096;
 /// What is asked of a stream in one piece.
 const READ_BYTES: u64 = 64 * 1024;
+/// How often whoever waits is asked whether to go on.
+const ROUND: Duration = Duration::from_millis(250);
 
 /// Sends it, hands the body of the answer to `sink`, and returns its head.
-pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
+pub fn send(
+    outgoing: Outgoing,
+    sink: &mut Sink<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Head, Reason> {
     let Outgoing { method, url, mut headers, body, timeouts } = outgoing;
     let body = body.unwrap_or_default();
     let says_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
@@ -36,7 +46,8 @@ pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
 
     let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
     let written = write(request_body, &body);
-    pending.subscribe().block();
+    let started = Instant::now();
+    wait(&pending.subscribe(), started, watch)?;
     let response = pending
         .get()
         .expect("it was waited for")
@@ -47,8 +58,24 @@ pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
     drop(written);
 
     let head = (response.status(), response.headers().entries());
-    read(&response, sink)?;
+    read(&response, sink, started, watch)?;
     Ok(head)
+}
+
+/// Waits until there is something to go on with.
+fn wait(ready: &Pollable, started: Instant, watch: &mut Watch<'_>) -> Result<(), Reason> {
+    while !ready.ready() {
+        let round = subscribe_duration(nanoseconds(ROUND));
+        poll(&[ready, &round]);
+        if !ready.ready() && !watch(started.elapsed()) {
+            return Err(Reason::GivenUp);
+        }
+    }
+    Ok(())
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
@@ -78,7 +105,6 @@ fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     let Timeouts { connect, first_byte, between_bytes } = timeouts;
     // Without limits, no options.
     connect.or(first_byte).or(between_bytes)?;
-    let nanoseconds = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let options = RequestOptions::new();
     // A host that does not know one of these keeps its own limit.
     let _ = options.set_connect_timeout(connect.map(nanoseconds));
@@ -97,11 +123,17 @@ fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
     OutgoingBody::finish(body, None).map_err(Reason::Code)
 }
 
-fn read(response: &IncomingResponse, sink: &mut Sink<'_>) -> Result<(), Reason> {
+fn read(
+    response: &IncomingResponse,
+    sink: &mut Sink<'_>,
+    started: Instant,
+    watch: &mut Watch<'_>,
+) -> Result<(), Reason> {
     let body = response.consume().expect("it is taken once");
     let stream = body.stream().expect("it is taken once");
     loop {
-        match stream.blocking_read(READ_BYTES) {
+        wait(&stream.subscribe(), started, watch)?;
+        match stream.read(READ_BYTES) {
             Ok(piece) => sink(&piece)?,
             Err(StreamError::Closed) => return Ok(()),
             Err(error) => return Err(interrupted(error)),

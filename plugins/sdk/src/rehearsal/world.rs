@@ -21,6 +21,8 @@ pub struct World {
     #[cfg(feature = "http")]
     pages: RefCell<HashMap<String, http::Page>>,
     #[cfg(feature = "http")]
+    servers: http::Servers,
+    #[cfg(feature = "http")]
     sent: RefCell<Vec<http::Sent>>,
 }
 
@@ -217,7 +219,8 @@ pub mod http {
     //! The web: the pages there are.
 
     use super::World;
-    use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url};
+    use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url, Watch};
+    use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, time::Duration};
 
     /// A request as it would have gone out.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,6 +233,34 @@ pub mod http {
         pub headers: Vec<(String, String)>,
         /// Empty when there was none.
         pub body: Vec<u8>,
+        /// How long the first byte of the answer is waited for, where that is limited.
+        pub patience: Option<Duration>,
+    }
+
+    /// What a server of the test's own says.
+    #[derive(Clone, Debug, Default)]
+    pub struct Served {
+        /// Such as 200.
+        pub status: u16,
+        /// In order.
+        pub headers: Vec<(String, String)>,
+        /// In the pieces in which it arrives.
+        pub body: Vec<Vec<u8>>,
+        /// What cuts the body off, where it does not end as it should.
+        pub broken: Option<Reason>,
+    }
+
+    /// From a request to its answer.
+    pub type Server = Rc<dyn Fn(&Sent) -> Result<Served, Reason>>;
+
+    /// Those that there are, by URL.
+    #[derive(Default)]
+    pub struct Servers(RefCell<HashMap<String, Server>>);
+
+    impl fmt::Debug for Servers {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_list().entries(self.0.borrow().keys()).finish()
+        }
     }
 
     /// Its status and its body.
@@ -241,17 +272,42 @@ pub mod http {
             self.pages.borrow_mut().insert(url.to_string(), page);
         }
 
+        pub fn put_server(&self, url: &str, server: Server) {
+            let url = Url::parse(url).expect("a server has an http or https URL");
+            self.servers.0.borrow_mut().insert(url.to_string(), server);
+        }
+
         pub fn sent(&self) -> Vec<Sent> {
             self.sent.borrow().clone()
         }
     }
 
-    pub fn send(outgoing: Outgoing, sink: &mut Sink<'_>) -> Result<Head, Reason> {
-        let Outgoing { method, url, headers, body, .. } = outgoing;
+    pub fn send(
+        outgoing: Outgoing,
+        sink: &mut Sink<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Head, Reason> {
+        let Outgoing { method, url, headers, body, timeouts } = outgoing;
         let url = url.to_string();
         let world = super::here();
         let page = world.pages.borrow().get(&url).cloned();
-        world.sent.borrow_mut().push(Sent { method, url, headers, body: body.unwrap_or_default() });
+        let server = world.servers.0.borrow().get(&url).cloned();
+        let body = body.unwrap_or_default();
+        let sent = Sent { method, url, headers, body, patience: timeouts.first_byte };
+        world.sent.borrow_mut().push(sent.clone());
+        if let Some(server) = server {
+            let served = server(&sent);
+            if !watch(Duration::ZERO) {
+                return Err(Reason::GivenUp);
+            }
+            let Served { status, headers, body, broken } = served?;
+            for piece in body {
+                sink(&piece)?;
+            }
+            let headers =
+                headers.into_iter().map(|(name, value)| (name, value.into_bytes())).collect();
+            return broken.map_or(Ok((status, headers)), Err);
+        }
         let (status, body) = page.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
         sink(&body)?;
         Ok((status, Vec::new()))
