@@ -51,7 +51,7 @@ pub enum Trap {
     Html,
     /// The texts of exports have this many bytes.
     Large(usize),
-    /// The session is no longer known.
+    /// The session is no longer known: once.
     SessionLost,
     /// The sets of tools are not registered yet.
     Starting,
@@ -172,11 +172,6 @@ impl Editor {
     /// From now on this goes wrong with a tool or a method; with "" for its name, with all.
     pub fn set_trap(&self, name: &str, trap: Trap) {
         lock(&self.state.traps).insert(name.to_owned(), trap);
-    }
-
-    /// From now on nothing goes wrong.
-    pub fn clear_traps(&self) {
-        lock(&self.state.traps).clear();
     }
 
     /// Another project is opened.
@@ -305,11 +300,17 @@ impl State {
     }
 
     fn trap(&self, body: &Value) -> Option<Trap> {
-        let traps = lock(&self.traps);
+        let mut traps = lock(&self.traps);
         let params = &body["params"];
         let tool = params["arguments"]["tool_name"].as_str().or(params["name"].as_str());
         let names = [tool, body["method"].as_str(), Some("")];
-        names.into_iter().flatten().find_map(|name| traps.get(name).copied())
+        let name = names.into_iter().flatten().find(|name| traps.contains_key(*name))?;
+        let trap = traps.get(name).copied();
+        // A session is lost once, and then there is a new one.
+        if trap == Some(Trap::SessionLost) {
+            traps.remove(name);
+        }
+        trap
     }
 
     fn do_it(&self, tool: &str, arguments: &Value) {

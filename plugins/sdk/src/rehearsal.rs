@@ -31,7 +31,8 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the cache and the store are those of the [`Rehearsal`] made last on this thread.
+//! Settings, pages, the cache and the store are those of the [`Rehearsal`] made, or
+//! [entered](Rehearsal::enter), last on this thread.
 
 mod world;
 
@@ -89,8 +90,13 @@ impl Rehearsal {
     /// Nothing is set, stored, answered or found, and the client can do everything.
     pub fn new() -> Self {
         let rehearsal = Self::default();
-        world::enter(Rc::clone(&rehearsal.world));
+        rehearsal.enter();
         rehearsal
+    }
+
+    /// From now on the settings, pages, servers, cache and store on this thread are those of this one.
+    pub fn enter(&self) {
+        world::enter(Rc::clone(&self.world));
     }
 
     /// The user fills in the form of that key.

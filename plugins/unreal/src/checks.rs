@@ -68,7 +68,7 @@ impl Asked for UnusedAssets {
         self.project_dir.as_deref()
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Unused, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Unused, Failure> {
         let index = &offline.index;
         let found = Relations::of(index).unused(&offline.project, &self.package_path);
         let page = Page::new(self.offset, self.max_results);
@@ -166,7 +166,7 @@ impl Asked for BrokenReferences {
         self.project_dir.as_deref()
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Broken, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Broken, Failure> {
         let (found, unchecked) = Relations::of(&offline.index).broken(&self.package_path);
         let page = Page::new(self.offset, self.max_results);
         let total = found.len();

@@ -71,7 +71,7 @@ impl Asked for ExportClassDefault {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<ClassDefault, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<ClassDefault, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported("Epic's server exports nothing: the files answer"));
         }
@@ -92,7 +92,7 @@ impl Asked for ExportClassDefault {
         }
     }
 
-    fn from_files(
+    fn ask_files(
         &self,
         _request: &Request<'_>,
         offline: &Offline,

@@ -140,7 +140,7 @@ impl Asked for ProjectConfig {
     }
 
     /// The engine and the folders as the editor has them; the configuration is in files all the same.
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
                 "Epic's server tells no configuration: the files answer",
@@ -148,7 +148,7 @@ impl Asked for ProjectConfig {
         }
         let told = editor.read("get_project_config", &json!({}))?;
         let offline = Offline::open(editor.request, self.project_dir.as_deref())?;
-        let mut answer = self.from_files(editor.request, &offline)?;
+        let mut answer = self.ask_files(editor.request, &offline)?;
         let (version, paths) = (&told["engineVersion"], &told["paths"]);
         let part = |key| u32::try_from(value::number(version, key)).unwrap_or_default();
         answer.engine_version = EngineVersion {
@@ -170,19 +170,19 @@ impl Asked for ProjectConfig {
         Ok(answer)
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Configured, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Configured, Failure> {
         let config = Config::read(&offline.project.dir);
         let mut values = config.values();
         values.retain(|value| self.is_wanted(value));
         let total = values.len();
         let page = Page::new(self.offset, self.max_results);
         let settings: Vec<SettingInfo> = page.of(values).into_iter().map(setting).collect();
-        let (engine_version, engine_version_basis) = engine(&offline);
+        let (engine_version, engine_version_basis) = engine(offline);
         Ok(Configured {
             engine_version,
             engine_version_basis,
-            paths: paths(&offline),
-            project: project(&offline),
+            paths: paths(offline),
+            project: project(offline),
             count: settings.len(),
             settings,
             total_count: total,

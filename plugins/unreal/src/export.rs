@@ -87,7 +87,7 @@ impl Asked for ExportAsset {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
         let is_markdown = self.format.to_ascii_uppercase().starts_with('M');
         if is_markdown || editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
@@ -122,7 +122,7 @@ impl Asked for ExportAsset {
         }
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Exported, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Exported, Failure> {
         let mut answer = Exported {
             success: false,
             object_path: shown(&self.object_path),
@@ -134,7 +134,7 @@ impl Asked for ExportAsset {
             as_of: offline.as_of.clone(),
             warnings: Vec::new(),
         };
-        match self.export(&offline, &mut answer) {
+        match self.export(offline, &mut answer) {
             Ok(warnings) => {
                 answer.success = true;
                 answer.warnings = offline.warnings_and(warnings);

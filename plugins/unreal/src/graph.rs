@@ -168,11 +168,11 @@ impl Asked for BlueprintGraph {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Graphs, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Graphs, Fault> {
         live::graphs(self, editor)
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Graphs, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Graphs, Failure> {
         let opened = offline.read(&self.asset_path)?;
         let package = opened.package()?;
         let mut graphs = package.graphs(&opened.package);

@@ -12,7 +12,7 @@ use std::{
     io::Read,
     path::{Component, Path},
 };
-use unreal_project::Project;
+use unreal_project::Mount;
 
 /// The largest file that is imported, in bytes.
 const MAX_FILE: u64 = 2 << 30;
@@ -77,7 +77,7 @@ impl Tool for ImportAsset {
             check_origin(path)?;
         }
         let project = editor.project.as_ref().or_fail("no project is open")?;
-        let target = Target::parse(&self.package_path, project)?;
+        let target = Target::parse(&self.package_path, &project.mounts().0)?;
         let class = class(&self.class_path)?;
         let how = How::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
         let there = already_there(&editor, &target)?;
@@ -128,7 +128,7 @@ impl Tool for ImportAsset {
 /// Refuses what the editor would find elsewhere than this plugin does, or cannot find.
 fn check_file(path: &str) -> Result<(), Failure> {
     let refused = |why: &str| Failure::new(format!("{} is not imported: {why}", shown(path)));
-    check_path(path).map_err(|why| refused(why))?;
+    check_path(path).map_err(&refused)?;
     let found = fs::metadata(path).or_fail(format!("cannot look at {}", shown(path)))?;
     if !found.is_file() {
         return Err(refused("it is no file"));
@@ -181,7 +181,8 @@ struct Target {
 }
 
 impl Target {
-    fn parse(path: &str, project: &Project) -> Result<Self, Failure> {
+    /// `mounts` are those of the project.
+    fn parse(path: &str, mounts: &[Mount]) -> Result<Self, Failure> {
         let wrong = |why: &str| {
             let path = shown(path);
             Failure::new(format!(
@@ -200,7 +201,6 @@ impl Target {
         if !is_rooted || !parts.all(fits) || !fits(object) {
             return Err(wrong("it does not begin with a slash, or has characters of no name"));
         }
-        let (mounts, _) = project.mounts();
         let is_within = |mount: &str| {
             folder.eq_ignore_ascii_case(mount)
                 || folder.get(..mount.len()).is_some_and(|start| start.eq_ignore_ascii_case(mount))
@@ -318,12 +318,12 @@ mod tests {
 
     #[test]
     fn targets() {
-        let project = Project::default();
+        let mounts = [Mount { name: "/Game".to_owned(), folder: "Content".to_owned() }];
         for path in ["Doors/T", "/Engine/T", "/Game/../Engine/T", "/Game/T T", "/GameX/T", "/Game/"]
         {
-            assert!(Target::parse(path, &project).is_err(), "{path}");
+            assert!(Target::parse(path, &mounts).is_err(), "{path}");
         }
-        let target = Target::parse("/Game/Doors/T_Door", &project).expect("it is one");
+        let target = Target::parse("/Game/Doors/T_Door", &mounts).expect("it is one");
         assert_eq!((target.folder.as_str(), target.name.as_str()), ("/Game/Doors", "T_Door"));
         assert_eq!(target.object, "/Game/Doors/T_Door.T_Door");
     }

@@ -87,7 +87,7 @@ impl Asked for LevelActors {
         self.project_dir.as_deref()
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Actors, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Actors, Failure> {
         let (class_filter, name_filter) =
             (self.class_filter.to_ascii_lowercase(), self.name_filter.to_ascii_lowercase());
         let page = Page::new(self.offset, self.max_results);

@@ -16,8 +16,10 @@ mod live;
 mod log_file;
 mod offline;
 mod picture;
+mod prompts;
 mod query;
 mod relations;
+mod resources;
 mod search;
 mod session;
 mod source;
@@ -35,8 +37,12 @@ use level::LevelActors;
 use log_file::LogFilePath;
 use picture::AssetThumbnail;
 use portcullis_plugin::prelude::*;
+use prompts::{
+    AnalyzeBlueprint, AnalyzePerformance, AuditAssets, CreateBlueprint, RefactorBlueprint,
+};
 use query::QueryAsset;
 use relations::{AssetDependencies, AssetReferences, DependencyTree};
+use resources::ProjectResources;
 use search::{SearchAssets, SearchBlueprints};
 use status::UnrealStatus;
 
@@ -51,6 +57,8 @@ plugin! {
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, ImportAsset, BatchExportAssets,
         ConsoleCommand,
     ],
+    prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
+    resources: ProjectResources,
     wants: [
         Want::roots("read", "to find the project where a call does not name its folder").optional(),
         Want::cache(64 * 1024 * 1024, "to keep the index of a project, so that not every call reads every package"),

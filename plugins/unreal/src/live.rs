@@ -230,13 +230,21 @@ impl<'r> Editor<'r> {
         let wire = self.wire();
         let number = self.messages.get();
         self.messages.set(number + 1);
-        let headers = self.seen.headers();
+        let mut headers = self.seen.headers();
         let mut params = params.clone();
         if self.seen.kind == Kind::Epic && method == "tools/call" {
             params["_meta"] = json!({ "progressToken": wire.id(number) });
         }
-        let message = Message { method, params, headers: &headers, limit, what, number };
-        let answered = wire.ask(&message);
+        let send = |headers: &[(&'static str, String)]| {
+            let params = params.clone();
+            wire.ask(&Message { method, params, headers, limit, what, number })
+        };
+        let mut answered = send(&headers);
+        if matches!(answered, Err(Fault::NoSession)) {
+            // Without its session nothing was done: it is begun anew, once.
+            headers = look_anew(wire, self.seen.kind)?.headers();
+            answered = send(&headers);
+        }
         match &answered {
             Err(Fault::Cancelled | Fault::Busy(..)) if self.seen.kind == Kind::Epic => {
                 let reason = "nobody waits for it any longer";

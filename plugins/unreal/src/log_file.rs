@@ -43,7 +43,7 @@ impl Asked for LogFilePath {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<LogFile, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogFile, Fault> {
         if editor.seen.kind == Kind::Epic || !editor.offers(Self::NAME, None) {
             return Err(Fault::Unsupported("the editor does not tell its log file"));
         }
@@ -56,7 +56,7 @@ impl Asked for LogFilePath {
         })
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<LogFile, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<LogFile, Failure> {
         let project = &offline.project;
         let file = project.dir.join("Saved/Logs").join(format!("{}.log", project.name));
         let missing = (!file.is_file())

@@ -59,7 +59,7 @@ impl Asked for AssetThumbnail {
         self.project_dir.as_deref()
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Reply, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Reply, Failure> {
         let opened = offline.read(&self.asset_path)?;
         let package = opened.package()?;
         let thumbnails = package.thumbnails();

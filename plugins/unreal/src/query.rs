@@ -86,7 +86,7 @@ impl Asked for QueryAsset {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {
         let result = match editor.seen.kind {
             Kind::UnrealMcpServer => self.ask_plugin(editor)?,
             Kind::Epic => self.ask_epic(editor)?,
@@ -107,7 +107,7 @@ impl Asked for QueryAsset {
         })
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Queried, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Queried, Failure> {
         let mut answer = Queried {
             exists: false,
             asset_path: shown(&self.asset_path),
@@ -128,7 +128,7 @@ impl Asked for QueryAsset {
                 Some(entry) => {
                     answer.file = Some(file(index, entry));
                     problem = index.problem(entry).map(|why| {
-                        let why = fault(&offline, entry).unwrap_or_else(|| why.to_owned());
+                        let why = fault(offline, entry).unwrap_or_else(|| why.to_owned());
                         format!("{package}: {why}")
                     });
                     if let Some(hit) = hit(index, entry, object) {
@@ -139,7 +139,7 @@ impl Asked for QueryAsset {
                         answer.class_path = names.class;
                         answer.object_path = names.object_path;
                         answer.tags =
-                            self.include_tags.then(|| Files::default().tags(&offline, hit));
+                            self.include_tags.then(|| Files::default().tags(offline, hit));
                     }
                 }
                 None if !index.has_mount_of(package) => {

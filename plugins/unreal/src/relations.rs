@@ -223,16 +223,16 @@ impl Asked for AssetDependencies {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
         live::dependencies(self, editor)
     }
 
-    fn from_files(
+    fn ask_files(
         &self,
         _request: &Request<'_>,
         offline: &Offline,
     ) -> Result<Dependencies, Failure> {
-        let name = package(&offline, &self.asset_path)?;
+        let name = package(offline, &self.asset_path)?;
         let relations = Relations::of(&offline.index);
         let entry = offline.index.find(&name).or_fail(&name)?;
         let mut warnings: Vec<String> =
@@ -272,15 +272,15 @@ impl Asked for AssetReferences {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<References, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<References, Fault> {
         live::references(self, editor)
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<References, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<References, Failure> {
         let (asked, _) = object_path(&self.asset_path)
             .ok_or_else(|| OpenFault::NoPath(self.asset_path.clone()))?;
         // What is not in the project, such as the engine's, may be referred to all the same.
-        let name = match package(&offline, &self.asset_path) {
+        let name = match package(offline, &self.asset_path) {
             Ok(name) => name,
             Err(missing) if offline.index.has_mount_of(asked) => return Err(missing),
             Err(_) => asked.to_owned(),
@@ -321,12 +321,12 @@ impl Asked for DependencyTree {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<Tree, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Tree, Fault> {
         live::tree(self, editor)
     }
 
-    fn from_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Tree, Failure> {
-        let name = package(&offline, &self.asset_path)?;
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Tree, Failure> {
+        let name = package(offline, &self.asset_path)?;
         let most = match self.max_results as usize {
             0 => MAX_PAGE,
             most => most.min(MAX_PAGE),

@@ -108,11 +108,11 @@ impl Asked for SearchBlueprints {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
         live::blueprints(self, editor)
     }
 
-    fn from_files(
+    fn ask_files(
         &self,
         _request: &Request<'_>,
         offline: &Offline,
@@ -131,7 +131,7 @@ impl Asked for SearchBlueprints {
         let results: Vec<FoundBlueprint> = page
             .of(hits)
             .into_iter()
-            .map(|(hit, matched)| self.found(&offline, hit, &matched))
+            .map(|(hit, matched)| self.found(offline, hit, &matched))
             .collect();
         let guess = (unknown > 0).then(|| {
             format!(
@@ -147,7 +147,7 @@ impl Asked for SearchBlueprints {
             search_criteria: Criteria {
                 search_type,
                 search_term: shown(&self.search_term),
-                package_path: (!package_path.is_empty()).then(|| shown(&package_path)),
+                package_path: (!package_path.is_empty()).then(|| shown(package_path)),
                 recursive: self.recursive,
             },
             total_count: total,
@@ -271,15 +271,11 @@ impl Asked for SearchAssets {
         self.project_dir.as_deref()
     }
 
-    fn from_editor(&self, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {
         live::assets(self, editor)
     }
 
-    fn from_files(
-        &self,
-        _request: &Request<'_>,
-        offline: &Offline,
-    ) -> Result<FoundAssets, Failure> {
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<FoundAssets, Failure> {
         let hits = offline.index.search_assets(&AssetQuery {
             paths: self.package_paths.clone(),
             recursive: self.recursive,
@@ -301,7 +297,7 @@ impl Asked for SearchAssets {
                     package_path: names.folder,
                     class_path: names.class,
                     object_path: names.object_path,
-                    tags: self.include_tags.then(|| files.tags(&offline, hit)),
+                    tags: self.include_tags.then(|| files.tags(offline, hit)),
                 }
             })
             .collect();

@@ -49,11 +49,10 @@ pub trait Asked {
     fn project_dir(&self) -> Option<&str>;
 
     /// What the files say.
-    fn from_files(&self, request: &Request<'_>, offline: &Offline)
-    -> Result<Self::Answer, Failure>;
+    fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Self::Answer, Failure>;
 
     /// What the editor says.
-    fn from_editor(&self, _editor: &Editor<'_>) -> Result<Self::Answer, Fault> {
+    fn ask_editor(&self, _editor: &Editor<'_>) -> Result<Self::Answer, Fault> {
         Err(Fault::Unsupported("the editor offers no tool for this: the files answer"))
     }
 }
@@ -61,7 +60,7 @@ pub trait Asked {
 /// Answers a call.
 pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, Failure> {
     let mode = Mode::set()?;
-    let note = match from_editor(asked, request, mode) {
+    let note = match live(asked, request, mode) {
         Ok(answer) => return Ok(answer),
         Err(Fault::Answer(failure)) => return Err(*failure),
         Err(Fault::Failed(why)) => return Err(Failure::new(why)),
@@ -72,10 +71,10 @@ pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, F
     };
     let mut offline = Offline::open(request, asked.project_dir())?;
     offline.warnings.splice(0..0, note);
-    asked.from_files(request, &offline)
+    asked.ask_files(request, &offline)
 }
 
-fn from_editor<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Answer, Fault> {
+fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Answer, Fault> {
     let is_set = live::address(live::Kind::UnrealMcpServer).is_some()
         || live::address(live::Kind::Epic).is_some();
     if mode == Mode::Offline || (mode == Mode::Auto && !is_set) {
@@ -89,7 +88,7 @@ fn from_editor<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result
         Err(_) => return Err(Fault::NotSet),
     };
     let editor = live::editor(request, project.as_ref())?;
-    asked.from_editor(&editor)
+    asked.ask_editor(&editor)
 }
 
 /// The editor that has the project open, to change something in it.

@@ -107,7 +107,7 @@ impl Asked for UnrealStatus {
         self.project_dir.as_deref()
     }
 
-    fn from_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Status, Failure> {
+    fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Status, Failure> {
         let index = &offline.index;
         let unreadable: Vec<Unreadable> = index
             .entries()
@@ -122,7 +122,7 @@ impl Asked for UnrealStatus {
         let total = unreadable.len();
         Ok(Status {
             state: if offline.left > 0 { "indexing" } else { "ready" }.to_owned(),
-            project: Some(project(&offline)),
+            project: Some(project(offline)),
             choices: Vec::new(),
             mode: Mode::set()?.name().to_owned(),
             editors: editors(request, Some(&offline.project))?,

@@ -64,9 +64,7 @@ pub fn answer(
 
 /// In two pages.
 fn tools(params: &Value) -> Value {
-    let tool = |name: &str, properties: Value| {
-        json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
-    };
+    let tool = |name: &str, properties: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } });
     match params["cursor"].as_str() {
         None => json!({
             "tools": [
@@ -159,9 +157,9 @@ fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
             });
             returned(json!(found.map(|asset| asset.package).collect::<Vec<_>>()))
         }
-        (ASSETS, "get_dependencies") => asset().map_or_else(missing, |found| {
-            returned(json!([found.hard, found.soft].concat()))
-        }),
+        (ASSETS, "get_dependencies") => {
+            asset().map_or_else(missing, |found| returned(json!([found.hard, found.soft].concat())))
+        }
         (ASSETS, "get_referencers") => {
             let path = of("asset_path");
             let all = state.assets().into_iter();

@@ -12,8 +12,14 @@ pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
         Err((code, why)) => ("error", json!({ "code": code, "message": why })),
     };
     message[key] = value;
-    let mut text = serde_json::to_string_pretty(&message).expect("a value is JSON");
-    text = text.replace("  ", "\t");
+    // Only at the beginning of a line are spaces there to indent.
+    let mut text = String::new();
+    for line in pretty(&message).lines() {
+        let rest = line.trim_start_matches(' ');
+        text.push_str(&"\t".repeat((line.len() - rest.len()) / 2));
+        text.push_str(rest);
+        text.push_str("\r\n");
+    }
     Answer { status: "200 OK", headers, body: text.into_bytes() }
 }
 
@@ -26,7 +32,8 @@ fn message_of(state: &State, body: &Value, trap: Option<Trap>) -> Said {
     let params = &body["params"];
     match method {
         "initialize" => {
-            let name = if trap == Some(Trap::OtherMcp) { "SomethingElse" } else { "UnrealMCPServer" };
+            let name =
+                if trap == Some(Trap::OtherMcp) { "SomethingElse" } else { "UnrealMCPServer" };
             Ok(json!({
                 "protocolVersion": "2024-11-05",
                 "serverInfo": { "name": name, "version": "0.1.0 (5.6.1)" },
@@ -125,8 +132,11 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
             done(&found)
         }
         "export_asset" | "export_class_default" => {
-            let (key, what) =
-                if name == "export_asset" { ("objectPath", "Object") } else { ("classPath", "Class") };
+            let (key, what) = if name == "export_asset" {
+                ("objectPath", "Object")
+            } else {
+                ("classPath", "Class")
+            };
             let path = text(key);
             let mut answer =
                 json!({ "bSuccess": true, "format": text("format"), "content": "", "error": "" });
@@ -165,9 +175,9 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
                 "enginePluginsDir": "../../../Engine/Plugins/",
             },
         })),
-        "get_log_file_path" => {
-            done(&json!({ "logFilePath": format!("{}Saved/Logs/MyGame.log", lock(&state.project)) }))
-        }
+        "get_log_file_path" => done(
+            &json!({ "logFilePath": format!("{}Saved/Logs/MyGame.log", lock(&state.project)) }),
+        ),
         "execute_console_command" => {
             state.do_it(name, arguments);
             let command = text("command");
@@ -246,13 +256,17 @@ fn search_blueprints(state: &State, arguments: &Value) -> Value {
     for asset in state.assets().iter().filter(|asset| asset.class.ends_with("Blueprint")) {
         let parent = asset.tags.get("ParentClass").cloned().unwrap_or_default();
         let kinds = [
-            ("asset_name", "name", asset.name.to_lowercase().contains(&term)),
-            ("parent_class", "parent_class", parent.to_lowercase().contains(&term)),
+            ("asset_name", "name", "Blueprint name", &asset.name),
+            ("parent_class", "parent_class", "Parent class", &parent),
         ];
         let matches: Vec<Value> = kinds
             .iter()
-            .filter(|(_, kind, fits)| *fits && [*kind, "all"].contains(&text("searchType")))
-            .map(|(kind, ..)| json!({ "type": kind, "location": "Blueprint Asset", "context": "x" }))
+            .filter(|(_, kind, ..)| [*kind, "all"].contains(&text("searchType")))
+            .filter(|(.., value)| value.to_lowercase().contains(&term))
+            .map(|(kind, _, what, value)| {
+                let context = format!("{what} '{value}' contains '{}'", text("searchTerm"));
+                json!({ "type": kind, "location": "Blueprint Asset", "context": context })
+            })
             .collect();
         if !matches.is_empty() && is_in(asset, text("packagePath"), arguments) {
             found.push(json!({

@@ -62,14 +62,15 @@ pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Val
 
 /// What a tool returned. Many failures come as ordinary text instead.
 pub fn returned(result: &Value) -> Result<Value, Fault> {
-    match value::of_tool(result)? {
-        Value::Object(mut object) => match object.remove("returnValue") {
-            Some(returned) => Ok(returned),
-            None if object.is_empty() => Ok(Value::Null),
-            None => Ok(Value::Object(object)),
-        },
-        Value::String(said) => Err(Fault::Failed(crate::answer::shown(&said))),
-        other => Ok(other),
+    let mut told = value::of_tool(result)?;
+    if let Some(said) = told.as_str() {
+        return Err(Fault::Failed(crate::answer::shown(said)));
+    }
+    let Some(object) = told.as_object_mut() else { return Ok(told) };
+    match object.remove("returnValue") {
+        Some(returned) => Ok(returned),
+        None if object.is_empty() => Ok(Value::Null),
+        None => Ok(told),
     }
 }
 

@@ -147,15 +147,12 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
         "capabilities": {},
         "clientInfo": { "name": "portcullis-unreal", "version": env!("CARGO_PKG_VERSION") },
     });
-    let answered =
-        wire.ask(&message("initialize", hello, &[], 0)).map_err(|fault| match fault {
-            Fault::Garbled(url, why) => Fault::WrongServer(url, why),
-            Fault::Refused(code, why) => Fault::WrongServer(
-                wire.url.to_owned(),
-                format!("it refuses to begin: {why} ({code})"),
-            ),
-            other => other,
-        })?;
+    let answered = wire.ask(&message("initialize", hello, &[], 0)).map_err(|fault| {
+        if matches!(fault, Fault::Garbled(..) | Fault::Refused(..)) {
+            return Fault::WrongServer(wire.url.to_owned(), fault.to_string());
+        }
+        fault
+    })?;
     let server = &answered.result["serverInfo"];
     let name = shown(server["name"].as_str().unwrap_or("a server without a name"));
     if name != kind.name() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::{io, time::Duration};
 
 /// The longest answer that is read, in bytes.
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 /// How long a connection is waited for. Loopback needs no more.
 const CONNECTING: Duration = Duration::from_secs(2);
 /// What is left of the time of a call to tell its answer.
