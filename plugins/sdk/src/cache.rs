@@ -4,7 +4,7 @@
 use crate::bindings::portcullis::plugin::cache as host;
 #[cfg(not(target_family = "wasm"))]
 use crate::rehearsal::cache as host;
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 /// What is kept under that key, if it still is.
 pub fn get(key: &str) -> Option<Vec<u8>> {
@@ -39,7 +39,7 @@ pub fn get_or_make<E>(
     if let Some(value) = get(key) {
         return Ok(value);
     }
-    let _claim = claim(key);
+    let _claim = host::Claim::take(key);
     // Made since we looked, or by the one we waited for. If that one failed we make it without a
     // claim: better twice than never.
     if let Some(value) = get(key) {
@@ -50,24 +50,16 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
-/// The right to make what is kept under that key, once nobody else has it; until then this waits. `None`:
-/// somebody else has made it, so [`get`] it.
-///
-/// A key under which nothing is ever kept makes it a lock: one call at a time holds the claim.
+/// Waits until nobody else holds this key, and holds it until the claim is dropped: in one call at a time,
+/// whatever instance it is in. A key that is never set makes this a lock; `None`: the value of the key was
+/// set meanwhile, or no cache is granted.
 pub fn claim(key: &str) -> Option<Claim> {
-    host::Claim::take(key).map(|held| Claim { _held: held })
+    host::Claim::take(key).map(Claim)
 }
 
-/// Held until it is dropped.
-pub struct Claim {
-    _held: host::Claim,
-}
-
-impl fmt::Debug for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Claim")
-    }
-}
+/// A key that nobody else holds. See [`claim`].
+#[must_use = "it ends when it is dropped"]
+pub struct Claim(host::Claim);
 
 /// 0 means for ever, so the shortest time is 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {

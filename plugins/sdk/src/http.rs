@@ -66,7 +66,6 @@ pub(crate) struct Outgoing {
     pub url: Url,
     pub headers: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    #[cfg_attr(not(target_family = "wasm"), expect(dead_code, reason = "nothing is waited for"))]
     pub timeouts: Timeouts,
 }
 
@@ -158,14 +157,15 @@ impl Request {
         self.send_while(|| true)
     }
 
-    /// Sends it and reads the whole answer. While it waits, `go_on` is asked several times a second; once
-    /// that says no, the connection is closed, and this fails with [`Reason::Stopped`].
+    /// Sends it and reads the whole answer. While it waits, `go_on` is asked a few times a second; once
+    /// that says no, the request is given up with [`Reason::GivenUp`].
     pub fn send_while(self, mut go_on: impl FnMut() -> bool) -> Result<Response, Error> {
         let mut body = Vec::new();
-        let response = self.exchange(&mut go_on, |piece| {
+        let keep = |piece: &[u8]| {
             body.extend_from_slice(piece);
             Ok(())
-        })?;
+        };
+        let response = self.send_watched(keep, |_| go_on())?;
         Ok(Response { body, ..response })
     }
 
@@ -175,13 +175,16 @@ impl Request {
         self,
         sink: impl FnMut(&[u8]) -> std::io::Result<()>,
     ) -> Result<Response, Error> {
-        self.exchange(&mut || true, sink)
+        self.send_watched(sink, |_| true)
     }
 
-    fn exchange(
+    /// As [`send_to`](Self::send_to); and `watch` is called a few times a second while there is
+    /// nothing but to wait, with how long it has been. Where it says no, the request is given up
+    /// with [`Reason::GivenUp`], whatever the server makes of it.
+    pub fn send_watched(
         self,
-        go_on: &mut Watch<'_>,
         mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
+        mut watch: impl FnMut(Duration) -> bool,
     ) -> Result<Response, Error> {
         let Self { method, url: address, headers, body, timeouts, max_bytes, wrong } = self;
         let failed = |reason| Error { method: method.clone(), url: address.clone(), reason };
@@ -191,11 +194,11 @@ impl Request {
         let url = Url::parse(&address).ok_or_else(|| failed(Reason::InvalidUrl))?;
         let outgoing = Outgoing { method: method.clone(), url, headers, body, timeouts };
         let mut left = max_bytes;
-        let (status, headers) = wire::send(outgoing, go_on, &mut |piece| {
+        let mut take = |piece: &[u8]| {
             left = left.checked_sub(piece.len() as u64).ok_or(Reason::TooLarge(max_bytes))?;
             sink(piece).map_err(|error| Reason::Sink(error.to_string()))
-        })
-        .map_err(failed)?;
+        };
+        let (status, headers) = wire::send(outgoing, &mut take, &mut watch).map_err(failed)?;
         Ok(Response { method, url: address, status, headers, body: Vec::new() })
     }
 }
@@ -203,11 +206,11 @@ impl Request {
 /// The head of an answer.
 pub(crate) type Head = (u16, Vec<(String, Vec<u8>)>);
 
-/// Whether to go on.
-pub(crate) type Watch<'a> = dyn FnMut() -> bool + 'a;
-
 /// Where a body goes, piece by piece.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Reason> + 'a;
+
+/// What is asked, while there is nothing but to wait, whether to go on.
+pub(crate) type Watch<'a> = dyn FnMut(Duration) -> bool + 'a;
 
 /// An answer, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,7 +286,7 @@ mod tests {
         let request = || Request::get("http://example.org/");
         assert_eq!(request().send_while(|| true).expect("it is there").body, b"there");
         let stopped = request().send_while(|| false).expect_err("nobody waits");
-        assert!(matches!(stopped.reason, Reason::Stopped));
+        assert!(matches!(stopped.reason, Reason::GivenUp));
         assert_eq!(rehearsal.sent().len(), 2);
     }
 

@@ -31,7 +31,8 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] made last on this thread.
+//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] made, or
+//! [entered](Rehearsal::enter), last on this thread.
 
 mod world;
 
@@ -42,7 +43,7 @@ pub use world::http::{Page, Sent};
 pub(crate) use world::{cache, catalog, process, settings, store};
 
 #[cfg(feature = "http")]
-use crate::http::ErrorCode;
+use crate::http::Reason;
 use crate::{
     ask::Root,
     bindings::portcullis::plugin::types::{Action, Answer, FormAnswer},
@@ -94,7 +95,7 @@ impl Rehearsal {
     /// Nothing is set, stored, answered or found, and the client can do everything.
     pub fn new() -> Self {
         let rehearsal = Self::default();
-        world::enter(Rc::clone(&rehearsal.world));
+        rehearsal.enter();
         rehearsal
     }
 
@@ -201,7 +202,7 @@ impl Rehearsal {
     pub fn server(
         self,
         url: &str,
-        answer: impl Fn(&Sent) -> Result<Page, ErrorCode> + 'static,
+        answer: impl Fn(&Sent) -> Result<Page, Reason> + 'static,
     ) -> Self {
         self.world.put_answer(url, Rc::new(answer));
         self

@@ -10,6 +10,8 @@ use unreal_project::{Asset, Entry, Index};
 pub enum SourceKind {
     /// The files of the project, without an editor.
     Offline,
+    /// A running editor that has the project open.
+    Live,
 }
 
 /// The most results of one call.
@@ -99,13 +101,27 @@ impl Names {
 
 /// The tags of an asset, without those that are not for people.
 pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
-    let plain = |key: &str| !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData");
-    let tags = asset.tags.iter().filter(|(key, _)| plain(key));
+    let tags = asset.tags.iter().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
         let value = unreal_package::visible(value, MAX_TAG, true).into_owned();
         (shown(key), value.into())
     })
     .collect()
+}
+
+/// The tags of an asset as the editor tells them, without those that are not for people.
+pub fn tags_told(told: &Value) -> Map<String, Value> {
+    let tags = told.as_object().into_iter().flatten().filter(|(key, _)| is_plain(key));
+    tags.map(|(key, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (shown(key), unreal_package::visible(&text, MAX_TAG, true).into_owned().into())
+    })
+    .collect()
+}
+
+/// Whether a tag is for people: some are tables of the engine in letters.
+fn is_plain(key: &str) -> bool {
+    !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData")
 }
 
 /// A time, in nanoseconds since 1970, as ISO 8601 in UTC.

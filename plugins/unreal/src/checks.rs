@@ -2,7 +2,8 @@
 
 use crate::{
     answer::{Page, SourceKind, hundred, shown},
-    source::{Source, source},
+    offline::Offline,
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::Strength;
@@ -56,7 +57,18 @@ impl Tool for UnusedAssets {
     type Output = Json<Unused>;
 
     fn call(self, request: &Request) -> Result<Json<Unused>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for UnusedAssets {
+    type Answer = Unused;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Unused, Failure> {
         let index = &offline.index;
         let found = Relations::of(index).unused(&offline.project, &self.package_path);
         let page = Page::new(self.offset, self.max_results);
@@ -81,7 +93,7 @@ impl Tool for UnusedAssets {
              unused"
                 .to_owned()
         });
-        Ok(Json(Unused {
+        Ok(Unused {
             count: unused.len(),
             unused,
             total_count: total,
@@ -89,8 +101,8 @@ impl Tool for UnusedAssets {
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(no_map),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 
@@ -143,7 +155,18 @@ impl Tool for BrokenReferences {
     type Output = Json<Broken>;
 
     fn call(self, request: &Request) -> Result<Json<Broken>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for BrokenReferences {
+    type Answer = Broken;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Broken, Failure> {
         let (found, unchecked) = Relations::of(&offline.index).broken(&self.package_path);
         let page = Page::new(self.offset, self.max_results);
         let total = found.len();
@@ -160,7 +183,7 @@ impl Tool for BrokenReferences {
                 .to_owned(),
             })
             .collect();
-        Ok(Json(Broken {
+        Ok(Broken {
             count: broken.len(),
             broken,
             total_count: total,
@@ -169,7 +192,7 @@ impl Tool for BrokenReferences {
             unchecked,
             source: SourceKind::Offline,
             warnings: offline.warnings_and(None),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::{
     answer::{Page, SourceKind, hundred, shown},
+    live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Source, source},
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::{Association, Config, Value};
@@ -69,7 +70,7 @@ struct EngineVersion {
     changelist: u32,
 }
 
-/// Absolute paths; empty where the engine's own folder would have to be known.
+/// Absolute paths; those of the engine are empty without the editor.
 #[data]
 struct Paths {
     engine_dir: String,
@@ -127,19 +128,61 @@ impl Tool for ProjectConfig {
     type Output = Json<Configured>;
 
     fn call(self, request: &Request) -> Result<Json<Configured>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for ProjectConfig {
+    type Answer = Configured;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    /// The engine and the folders as the editor has them; the configuration is in files all the same.
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
+        if editor.seen.kind == Kind::Epic {
+            return Err(Fault::Unsupported(
+                "Epic's server tells no configuration: the files answer",
+            ));
+        }
+        let told = editor.read("get_project_config", &json!({}))?;
+        let offline = Offline::open(editor.request, self.project_dir.as_deref())?;
+        let mut answer = self.ask_files(editor.request, &offline)?;
+        let (version, paths) = (&told["engineVersion"], &told["paths"]);
+        let part = |key| u32::try_from(value::number(version, key)).unwrap_or_default();
+        answer.engine_version = EngineVersion {
+            full: value::text(version, "full"),
+            major: part("major"),
+            minor: part("minor"),
+            patch: part("patch"),
+            changelist: part("changelist"),
+        };
+        "the editor that has the project open".clone_into(&mut answer.engine_version_basis);
+        answer.paths.engine_dir = value::text(paths, "engineDir");
+        answer.paths.engine_content_dir = value::text(paths, "engineContentDir");
+        answer.paths.engine_plugins_dir = value::text(paths, "enginePluginsDir");
+        let relative = answer.paths.engine_dir.starts_with("..").then(|| {
+            "the engine's folders are relative to its binaries, as the editor tells them".to_owned()
+        });
+        (answer.source, answer.as_of) = (SourceKind::Live, editor.as_of());
+        answer.warnings.extend(editor.warnings(relative));
+        Ok(answer)
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Configured, Failure> {
         let config = Config::read(&offline.project.dir);
         let mut values = config.values();
         values.retain(|value| self.is_wanted(value));
         let total = values.len();
         let page = Page::new(self.offset, self.max_results);
         let settings: Vec<SettingInfo> = page.of(values).into_iter().map(setting).collect();
-        let (engine_version, engine_version_basis) = engine(&offline);
-        Ok(Json(Configured {
+        let (engine_version, engine_version_basis) = engine(offline);
+        Ok(Configured {
             engine_version,
             engine_version_basis,
-            paths: paths(&offline),
-            project: project(&offline),
+            paths: paths(offline),
+            project: project(offline),
             count: settings.len(),
             settings,
             total_count: total,
@@ -147,8 +190,8 @@ impl Tool for ProjectConfig {
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(config.warnings),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 

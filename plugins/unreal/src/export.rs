@@ -2,15 +2,17 @@
 
 use crate::{
     answer::{SourceKind, failed, shown},
+    live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Source, source},
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
+use serde_json::Value;
 
 /// The longest text of one call, in bytes.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Export an object as text. Without the editor it is reconstructed from the file: like the engine's T3D, but not made by the engine and not for import.
+/// Export an object as text: by the editor if it runs, and else reconstructed from the file, which is like the engine's T3D but not made by the engine and not for import (`source` says which).
 #[arguments]
 pub struct ExportAsset {
     /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
@@ -74,7 +76,53 @@ impl Tool for ExportAsset {
     type Output = Json<Exported>;
 
     fn call(self, request: &Request) -> Result<Json<Exported>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for ExportAsset {
+    type Answer = Exported;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
+        let is_markdown = self.format.to_ascii_uppercase().starts_with('M');
+        if is_markdown || editor.seen.kind == Kind::Epic {
+            return Err(Fault::Unsupported(
+                "the editor exports no Markdown, and Epic's server nothing: the files answer",
+            ));
+        }
+        let arguments = json!({ "objectPath": self.object_path, "format": self.format });
+        let mut answer = Exported {
+            success: false,
+            object_path: shown(&self.object_path),
+            format: shown(&self.format),
+            content: String::new(),
+            error: String::new(),
+            told: None,
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings: editor.warnings(None),
+        };
+        match editor.read("export_asset", &arguments) {
+            Ok(result) => {
+                let (content, cut) = told_by_editor(&result, self.max_chars);
+                answer.content = content;
+                answer.success = true;
+                answer.warnings.extend(cut);
+                Ok(answer)
+            }
+            Err(Fault::Failed(said)) => {
+                answer.error = value::why(&said);
+                Err(Fault::from(failed(&answer)))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Exported, Failure> {
         let mut answer = Exported {
             success: false,
             object_path: shown(&self.object_path),
@@ -86,11 +134,11 @@ impl Tool for ExportAsset {
             as_of: offline.as_of.clone(),
             warnings: Vec::new(),
         };
-        match self.export(&offline, &mut answer) {
+        match self.export(offline, &mut answer) {
             Ok(warnings) => {
                 answer.success = true;
                 answer.warnings = offline.warnings_and(warnings);
-                Ok(Json(answer))
+                Ok(answer)
             }
             Err(error) => {
                 answer.error = error;
@@ -99,6 +147,17 @@ impl Tool for ExportAsset {
             }
         }
     }
+}
+
+/// The text of an object as the editor wrote it, cut where it is too long.
+pub fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
+    let content = result["content"].as_str().unwrap_or_default();
+    let most = (most as usize).min(MAX_TEXT);
+    let is_cut = content.len() > most;
+    let warning = is_cut.then(|| {
+        format!("the text is cut after {most} of {} bytes: see `maxChars`", content.len())
+    });
+    (unreal_package::visible(content, most, true).into_owned(), warning)
 }
 
 impl ExportAsset {

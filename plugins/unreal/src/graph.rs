@@ -1,8 +1,12 @@
 //! The tool `get_blueprint_graph`: what a Blueprint is made of, and what its graphs do.
 
+mod live;
+
 use crate::{
     answer::{Page, SourceKind, shown},
-    source::{Source, source},
+    live::{Editor, Fault},
+    offline::Offline,
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::{Graph, Node};
@@ -56,7 +60,7 @@ pub struct Graphs {
     /// The Blueprint as Markdown, if that was asked for
     #[serde(skip_serializing_if = "Option::is_none")]
     markdown: Option<String>,
-    /// How many nodes all graphs asked for have
+    /// How many nodes all graphs asked for have; 0 where the editor does not say
     total_count: usize,
     offset: usize,
     has_more: bool,
@@ -101,6 +105,7 @@ struct GraphInfo {
     #[serde(skip_serializing_if = "String::is_empty", default)]
     role: String,
     class: String,
+    /// 0 where the editor does not say
     node_count: usize,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     nodes: Vec<NodeInfo>,
@@ -152,7 +157,22 @@ impl Tool for BlueprintGraph {
     type Output = Json<Graphs>;
 
     fn call(self, request: &Request) -> Result<Json<Graphs>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for BlueprintGraph {
+    type Answer = Graphs;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Graphs, Fault> {
+        live::graphs(self, editor)
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Graphs, Failure> {
         let opened = offline.read(&self.asset_path)?;
         let package = opened.package()?;
         let mut graphs = package.graphs(&opened.package);
@@ -195,7 +215,7 @@ impl Tool for BlueprintGraph {
                 .iter()
                 .map(|from| format!("{from} is a redirector to {}", opened.package)),
         );
-        Ok(Json(Graphs {
+        Ok(Graphs {
             asset_path: shown(&opened.package),
             blueprints: blueprints.into_iter().map(blueprint).collect(),
             graphs: infos(graphs, is_json.then_some(page)),
@@ -205,8 +225,8 @@ impl Tool for BlueprintGraph {
             has_more: is_json && page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(faults),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::{
     answer::{Page, SourceKind, hundred, shown},
-    source::{Source, source},
+    offline::Offline,
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 
@@ -75,7 +76,18 @@ impl Tool for LevelActors {
     type Output = Json<Actors>;
 
     fn call(self, request: &Request) -> Result<Json<Actors>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for LevelActors {
+    type Answer = Actors;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Actors, Failure> {
         let (class_filter, name_filter) =
             (self.class_filter.to_ascii_lowercase(), self.name_filter.to_ascii_lowercase());
         let page = Page::new(self.offset, self.max_results);
@@ -106,7 +118,7 @@ impl Tool for LevelActors {
                 package: actor.package.map(|package| shown(&package)),
             })
             .collect();
-        Ok(Json(Actors {
+        Ok(Actors {
             map_path: shown(&list.map),
             count: actors.len(),
             actors,
@@ -115,7 +127,7 @@ impl Tool for LevelActors {
             has_more: page.has_more(list.total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(list.warnings),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     answer::{SourceKind, shown},
-    source::{Source, source},
+    offline::Offline,
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
@@ -43,7 +44,22 @@ impl Tool for AssetThumbnail {
     type Output = Reply;
 
     fn call(self, request: &Request) -> Result<Reply, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request)
+    }
+
+    fn output_schema() -> Option<Value> {
+        <Json<Picture> as IntoReply>::schema()
+    }
+}
+
+impl Asked for AssetThumbnail {
+    type Answer = Reply;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Reply, Failure> {
         let opened = offline.read(&self.asset_path)?;
         let package = opened.package()?;
         let thumbnails = package.thumbnails();
@@ -76,9 +92,5 @@ impl Tool for AssetThumbnail {
             .text(picture.to_string())
             .image(thumbnail.bytes, thumbnail.mime_type)
             .structured(picture))
-    }
-
-    fn output_schema() -> Option<Value> {
-        <Json<Picture> as IntoReply>::schema()
     }
 }

@@ -1,15 +1,16 @@
 //! The tool `query_asset`: is there such an asset, and what is it?
 
 use crate::{
-    answer::{Names, SourceKind, shown, time},
+    answer::{Names, SourceKind, shown, tags_told, time},
+    live::{Editor, Fault, Kind, value},
     offline::Offline,
     search::Files,
-    source::{Source, source},
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fs::File, io::Read};
-use unreal_package::{Fault, Header};
+use unreal_package::{Fault as PackageFault, Header};
 use unreal_project::{Entry, Hit, Index, object_path};
 
 /// The largest header that is read, in bytes.
@@ -74,7 +75,39 @@ impl Tool for QueryAsset {
     type Output = Json<Queried>;
 
     fn call(self, request: &Request) -> Result<Json<Queried>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for QueryAsset {
+    type Answer = Queried;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {
+        let result = match editor.seen.kind {
+            Kind::UnrealMcpServer => self.ask_plugin(editor)?,
+            Kind::Epic => self.ask_epic(editor)?,
+        };
+        let exists = result["bExists"] == true;
+        Ok(Queried {
+            exists,
+            asset_path: shown(&self.asset_path),
+            asset_name: value::text(&result, "assetName"),
+            package_path: value::text(&result, "packagePath"),
+            class_path: value::text(&result, "classPath"),
+            object_path: value::text(&result, "objectPath"),
+            tags: (exists && self.include_tags).then(|| tags_told(&result["tags"])),
+            file: None,
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings: editor.warnings(None),
+        })
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Queried, Failure> {
         let mut answer = Queried {
             exists: false,
             asset_path: shown(&self.asset_path),
@@ -95,7 +128,7 @@ impl Tool for QueryAsset {
                 Some(entry) => {
                     answer.file = Some(file(index, entry));
                     problem = index.problem(entry).map(|why| {
-                        let why = fault(&offline, entry).unwrap_or_else(|| why.to_owned());
+                        let why = fault(offline, entry).unwrap_or_else(|| why.to_owned());
                         format!("{package}: {why}")
                     });
                     if let Some(hit) = hit(index, entry, object) {
@@ -106,7 +139,7 @@ impl Tool for QueryAsset {
                         answer.class_path = names.class;
                         answer.object_path = names.object_path;
                         answer.tags =
-                            self.include_tags.then(|| Files::default().tags(&offline, hit));
+                            self.include_tags.then(|| Files::default().tags(offline, hit));
                     }
                 }
                 None if !index.has_mount_of(package) => {
@@ -122,7 +155,48 @@ impl Tool for QueryAsset {
                 Some("assetPath is no path of an asset, such as /Game/Doors/BP_Door".to_owned());
         }
         answer.warnings = offline.warnings_and(problem);
-        Ok(Json(answer))
+        Ok(answer)
+    }
+}
+
+impl QueryAsset {
+    /// The plugin knows assets by the paths of their objects: of a package alone, the asset of its
+    /// name is meant.
+    fn ask_plugin(&self, editor: &Editor<'_>) -> Result<Value, Fault> {
+        let ask = |path: &str| {
+            let arguments = json!({ "assetPath": path, "bIncludeTags": self.include_tags });
+            editor.read("query_asset", &arguments)
+        };
+        let result = ask(&self.asset_path)?;
+        let name = self.asset_path.rsplit('/').next().unwrap_or_default();
+        if result["bExists"] == true || name.is_empty() || name.contains('.') {
+            return Ok(result);
+        }
+        ask(&format!("{}.{name}", self.asset_path))
+    }
+
+    fn ask_epic(&self, editor: &Editor<'_>) -> Result<Value, Fault> {
+        let (package, object) = object_path(&self.asset_path)
+            .ok_or(Fault::Unsupported("this is no path of an asset: the files answer"))?;
+        if editor.epic("AssetTools", "exists", &json!({ "path": package }))? != true {
+            // While the game is played in the editor, nothing exists.
+            return Err(Fault::Unsupported("the editor knows no such asset: the files answer"));
+        }
+        let asset = json!({ "asset_path": package });
+        let class = editor.epic("AssetTools", "get_asset_class", &asset)?;
+        let (folder, name) = package.rsplit_once('/').unwrap_or_default();
+        let object = if object.is_empty() { name } else { object };
+        let mut result = json!({
+            "bExists": true,
+            "assetName": object,
+            "packagePath": folder,
+            "classPath": class["refPath"].as_str().or(class.as_str()).unwrap_or_default(),
+            "objectPath": format!("{package}.{object}"),
+        });
+        if self.include_tags {
+            result["tags"] = editor.epic("AssetTools", "get_asset_tags", &asset)?;
+        }
+        Ok(result)
     }
 }
 
@@ -163,7 +237,7 @@ pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
 }
 
 /// `None` where the file cannot be opened or its header is too large.
-fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, Fault>> {
+fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, PackageFault>> {
     let path = offline.project.dir.join(offline.index.text(entry.file));
     let mut file = File::open(path).ok()?;
     let (mut bytes, mut want) = (Vec::new(), 64 * 1024);
@@ -172,10 +246,10 @@ fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, Fault
         file.by_ref().take(more).read_to_end(&mut bytes).ok()?;
         match Header::read(&bytes, entry.size) {
             Ok(_) => return Some(Ok(bytes)),
-            Err(Fault::NeedMore { bytes: need }) if need > want && need <= MAX_HEADER => {
+            Err(PackageFault::NeedMore { bytes: need }) if need > want && need <= MAX_HEADER => {
                 want = need
             }
-            Err(Fault::NeedMore { .. }) => return None,
+            Err(PackageFault::NeedMore { .. }) => return None,
             Err(fault) => return Some(Err(fault)),
         }
     }

@@ -1,9 +1,12 @@
 //! The tools `get_asset_dependencies`, `get_asset_references` and `get_asset_dependency_tree`.
 
+mod live;
+
 use crate::{
     answer::{MAX_PAGE, SourceKind, shown, yes},
+    live::{Editor, Fault},
     offline::Offline,
-    source::{Source, source},
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::Strength;
@@ -85,7 +88,7 @@ fn five_hundred() -> u32 {
 #[data]
 struct Detail {
     package: String,
-    /// `hard`, `soft` or `build`
+    /// `hard`, `soft` or `build`; `unknown` where the editor does not say
     strength: String,
     /// Whether only the editor needs it, where that is known
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,8 +212,27 @@ impl Tool for AssetDependencies {
     type Output = Json<Dependencies>;
 
     fn call(self, request: &Request) -> Result<Json<Dependencies>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
-        let name = package(&offline, &self.asset_path)?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for AssetDependencies {
+    type Answer = Dependencies;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
+        live::dependencies(self, editor)
+    }
+
+    fn ask_files(
+        &self,
+        _request: &Request<'_>,
+        offline: &Offline,
+    ) -> Result<Dependencies, Failure> {
+        let name = package(offline, &self.asset_path)?;
         let relations = Relations::of(&offline.index);
         let entry = offline.index.find(&name).or_fail(&name)?;
         let mut warnings: Vec<String> =
@@ -218,7 +240,7 @@ impl Tool for AssetDependencies {
         let wanted = strengths(self.hard, self.soft);
         let found = relations.dependencies(entry, &wanted, self.script);
         let (dependencies, details) = details(found, &mut warnings);
-        Ok(Json(Dependencies {
+        Ok(Dependencies {
             success: true,
             asset_path: shown(&self.asset_path),
             count: dependencies.len(),
@@ -227,8 +249,8 @@ impl Tool for AssetDependencies {
             details,
             source: SourceKind::Offline,
             warnings: offline.warnings_and(warnings),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 
@@ -239,11 +261,26 @@ impl Tool for AssetReferences {
     type Output = Json<References>;
 
     fn call(self, request: &Request) -> Result<Json<References>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for AssetReferences {
+    type Answer = References;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<References, Fault> {
+        live::references(self, editor)
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<References, Failure> {
         let (asked, _) = object_path(&self.asset_path)
             .ok_or_else(|| OpenFault::NoPath(self.asset_path.clone()))?;
         // What is not in the project, such as the engine's, may be referred to all the same.
-        let name = match package(&offline, &self.asset_path) {
+        let name = match package(offline, &self.asset_path) {
             Ok(name) => name,
             Err(missing) if offline.index.has_mount_of(asked) => return Err(missing),
             Err(_) => asked.to_owned(),
@@ -252,7 +289,7 @@ impl Tool for AssetReferences {
         let mut warnings = Vec::new();
         let found = Relations::of(&offline.index).referencers(&name, &wanted);
         let (references, details) = details(found, &mut warnings);
-        Ok(Json(References {
+        Ok(References {
             success: true,
             asset_path: shown(&self.asset_path),
             count: references.len(),
@@ -261,8 +298,8 @@ impl Tool for AssetReferences {
             details,
             source: SourceKind::Offline,
             warnings: offline.warnings_and(warnings),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 
@@ -273,8 +310,23 @@ impl Tool for DependencyTree {
     type Output = Json<Tree>;
 
     fn call(self, request: &Request) -> Result<Json<Tree>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
-        let name = package(&offline, &self.asset_path)?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for DependencyTree {
+    type Answer = Tree;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<Tree, Fault> {
+        live::tree(self, editor)
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Tree, Failure> {
+        let name = package(offline, &self.asset_path)?;
         let most = match self.max_results as usize {
             0 => MAX_PAGE,
             most => most.min(MAX_PAGE),
@@ -294,7 +346,7 @@ impl Tool for DependencyTree {
                 dependencies: node.dependencies.iter().map(|name| shown(name)).collect(),
             })
             .collect();
-        Ok(Json(Tree {
+        Ok(Tree {
             success: true,
             asset_path: shown(&self.asset_path),
             total_nodes: tree.len(),
@@ -304,7 +356,7 @@ impl Tool for DependencyTree {
             error: String::new(),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(None),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }

@@ -1,9 +1,12 @@
 //! The tools `search_blueprints` and `search_assets`.
 
+mod live;
+
 use crate::{
-    answer::{Names, Page, SourceKind, hundred, shown, tags, yes},
+    answer::{Names, Page, SourceKind, hundred, shown, tags, tags_told, yes},
+    live::{Editor, Fault},
     offline::Offline,
-    source::{Source, source},
+    source::{Asked, answer},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
@@ -94,7 +97,26 @@ impl Tool for SearchBlueprints {
     type Output = Json<FoundBlueprints>;
 
     fn call(self, request: &Request) -> Result<Json<FoundBlueprints>, Failure> {
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for SearchBlueprints {
+    type Answer = FoundBlueprints;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
+        live::blueprints(self, editor)
+    }
+
+    fn ask_files(
+        &self,
+        _request: &Request<'_>,
+        offline: &Offline,
+    ) -> Result<FoundBlueprints, Failure> {
         let term = self.search_term.clone();
         let query = match self.search_type {
             SearchType::Name => BlueprintQuery::Name(term),
@@ -109,7 +131,7 @@ impl Tool for SearchBlueprints {
         let results: Vec<FoundBlueprint> = page
             .of(hits)
             .into_iter()
-            .map(|(hit, matched)| self.found(&offline, hit, &matched))
+            .map(|(hit, matched)| self.found(offline, hit, &matched))
             .collect();
         let guess = (unknown > 0).then(|| {
             format!(
@@ -118,13 +140,14 @@ impl Tool for SearchBlueprints {
             )
         });
         let Self { search_type, package_path, .. } = self;
-        Ok(Json(FoundBlueprints {
+        let search_type = *search_type;
+        Ok(FoundBlueprints {
             total_results: results.len(),
             results,
             search_criteria: Criteria {
                 search_type,
                 search_term: shown(&self.search_term),
-                package_path: (!package_path.is_empty()).then(|| shown(&package_path)),
+                package_path: (!package_path.is_empty()).then(|| shown(package_path)),
                 recursive: self.recursive,
             },
             total_count: total,
@@ -132,8 +155,8 @@ impl Tool for SearchBlueprints {
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(guess),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 
@@ -237,12 +260,27 @@ impl Tool for SearchAssets {
                  (at least one must be a non-empty array)",
             ));
         }
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for SearchAssets {
+    type Answer = FoundAssets;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {
+        live::assets(self, editor)
+    }
+
+    fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<FoundAssets, Failure> {
         let hits = offline.index.search_assets(&AssetQuery {
-            paths: self.package_paths,
+            paths: self.package_paths.clone(),
             recursive: self.recursive,
-            names: self.package_names,
-            classes: self.class_paths,
+            names: self.package_names.clone(),
+            classes: self.class_paths.clone(),
         });
         let page = Page::new(self.offset, self.max_results);
         let total = hits.len();
@@ -259,11 +297,11 @@ impl Tool for SearchAssets {
                     package_path: names.folder,
                     class_path: names.class,
                     object_path: names.object_path,
-                    tags: self.include_tags.then(|| files.tags(&offline, hit)),
+                    tags: self.include_tags.then(|| files.tags(offline, hit)),
                 }
             })
             .collect();
-        Ok(Json(FoundAssets {
+        Ok(FoundAssets {
             count: assets.len(),
             assets,
             total_count: total,
@@ -271,8 +309,8 @@ impl Tool for SearchAssets {
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(None),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 

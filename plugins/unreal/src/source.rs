@@ -1,15 +1,122 @@
-//! Decides what answers a call.
+//! Decides what answers a call: the editor, or the files.
 
-use crate::offline::Offline;
+use crate::{
+    live::{self, Editor, Fault},
+    offline::{self, Offline},
+};
 use portcullis_plugin::prelude::*;
 
-/// What answers a call.
-pub enum Source {
-    /// The files of the project.
-    Offline(Offline),
+/// Which of the two may answer, as the operator set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The editor where it runs and has the project open, or else the files.
+    Auto,
+    /// The editor alone, as far as it can.
+    Live,
+    /// The files alone.
+    Offline,
 }
 
-/// What answers a call that names this folder, or none.
-pub fn source(request: &Request<'_>, project_dir: Option<&str>) -> Result<Source, Failure> {
-    Offline::open(request, project_dir).map(Source::Offline)
+impl Mode {
+    /// The setting `mode`.
+    pub fn set() -> Result<Self, Failure> {
+        match settings::get("mode").as_deref().map(str::trim) {
+            None | Some("" | "auto") => Ok(Self::Auto),
+            Some("live") => Ok(Self::Live),
+            Some("offline") => Ok(Self::Offline),
+            Some(other) => Err(Failure::new(format!(
+                "the setting `mode` of this plugin is `{other}`: it can be auto, live or offline"
+            ))),
+        }
+    }
+
+    /// Its name in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Live => "live",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+/// A call that can be answered by the editor or by the files.
+pub trait Asked {
+    /// The same from both.
+    type Answer;
+
+    /// The folder it names.
+    fn project_dir(&self) -> Option<&str>;
+
+    /// What the files say.
+    fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Self::Answer, Failure>;
+
+    /// What the editor says.
+    fn ask_editor(&self, _editor: &Editor<'_>) -> Result<Self::Answer, Fault> {
+        Err(Fault::Unsupported("the editor offers no tool for this: the files answer"))
+    }
+}
+
+/// Answers a call.
+pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, Failure> {
+    let mode = Mode::set()?;
+    let note = match live(asked, request, mode) {
+        Ok(answer) => return Ok(answer),
+        Err(Fault::Answer(failure)) => return Err(*failure),
+        Err(Fault::Failed(why)) => return Err(Failure::new(why)),
+        Err(fault @ Fault::Unsupported(_)) => (mode == Mode::Live).then(|| fault.to_string()),
+        Err(Fault::Cancelled) => return Err(Failure::from(Fault::Cancelled)),
+        Err(fault) if mode == Mode::Live => return Err(Failure::from(fault)),
+        Err(fault) => (!fault.is_usual()).then(|| format!("{fault}: the files answer")),
+    };
+    let mut offline = Offline::open(request, asked.project_dir())?;
+    offline.warnings.splice(0..0, note);
+    asked.ask_files(request, &offline)
+}
+
+fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Answer, Fault> {
+    let is_set = live::address(live::Kind::UnrealMcpServer).is_some()
+        || live::address(live::Kind::Epic).is_some();
+    if mode == Mode::Offline || (mode == Mode::Auto && !is_set) {
+        return Err(Fault::NotSet);
+    }
+    let project = match offline::project(asked.project_dir()) {
+        Ok(project) => Some(project),
+        // Without a folder it cannot be told whether it is the one that is meant: only who wants
+        // the editor in any case is answered.
+        Err(_) if mode == Mode::Live => None,
+        Err(_) => return Err(Fault::NotSet),
+    };
+    let editor = live::editor(request, project.as_ref())?;
+    asked.ask_editor(&editor)
+}
+
+/// The editor that has the project open, to change something in it.
+pub fn to_change<'r>(
+    request: &'r Request<'r>,
+    project_dir: Option<&str>,
+) -> Result<Editor<'r>, Failure> {
+    if Mode::set()? == Mode::Offline {
+        return Err(Failure::new(
+            "this needs the editor, and the setting `mode` of this plugin is `offline`",
+        ));
+    }
+    let project = offline::project(project_dir)?;
+    Ok(live::editor(request, Some(&project))?)
+}
+
+impl Editor<'_> {
+    /// What is to be known about every answer of the editor.
+    pub fn warnings(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
+        let unchecked = self.project.is_none().then(|| {
+            "no project is open in this session: it was not checked which one the editor has"
+                .to_owned()
+        });
+        unchecked.into_iter().chain(more).collect()
+    }
+
+    /// When it answered, as ISO 8601.
+    pub fn as_of(&self) -> String {
+        crate::answer::time(live::now())
+    }
 }

@@ -3,14 +3,15 @@
 use crate::{
     answer::{Page, SourceKind, hundred, shown},
     config::{MountInfo, mounts},
+    live::{self, Fault, Kind},
     offline::{self, Offline},
-    source::{Source, source},
+    source::{Asked, Mode, answer},
 };
 use portcullis_plugin::prelude::*;
 use std::collections::BTreeMap;
-use unreal_project::{Checked, Lost, State};
+use unreal_project::{Checked, Lost, Project, State};
 
-/// Say which Unreal project answers and in what state it is: how many packages, of which engines, and which files cannot be read and why. Call it first when it is not clear which project is meant.
+/// Say which Unreal project answers and in what state it is: how many packages, of which engines, and which files cannot be read and why; and which editors listen. Call it first when it is not clear which project is meant.
 #[arguments]
 pub struct UnrealStatus {
     /// How many unreadable packages at most; 0 for as many as one answer holds.
@@ -34,6 +35,10 @@ pub struct Status {
     project: Option<StatusProject>,
     /// Projects to choose from, by naming one in `projectDir`
     choices: Vec<String>,
+    /// `auto`, `live` or `offline`: who may answer, as the operator set it
+    mode: String,
+    /// The editors whose addresses are set
+    editors: Vec<EditorState>,
     /// Packages that cannot be read
     unreadable: Vec<Unreadable>,
     total_count: usize,
@@ -60,6 +65,21 @@ struct StatusProject {
     left: usize,
 }
 
+/// An address at which an editor may listen.
+#[data]
+struct EditorState {
+    url: String,
+    kind: Kind,
+    /// `ready` with this project open, `not_running`, `not_granted`, `busy`, `starting`, `other_project` or `wrong_server`
+    state: String,
+    /// What is so, and what can be done
+    detail: String,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    version: String,
+    /// How many tools it offers
+    tools: usize,
+}
+
 #[data]
 struct Unreadable {
     file: String,
@@ -74,9 +94,20 @@ impl Tool for UnrealStatus {
 
     fn call(self, request: &Request) -> Result<Json<Status>, Failure> {
         if let Err(lost) = offline::project(self.project_dir.as_deref()) {
-            return Ok(Json(no_project(&lost)));
+            return Ok(Json(no_project(&lost, editors(request, None)?)));
         }
-        let Source::Offline(offline) = source(request, self.project_dir.as_deref())?;
+        answer(&self, request).map(Json)
+    }
+}
+
+impl Asked for UnrealStatus {
+    type Answer = Status;
+
+    fn project_dir(&self) -> Option<&str> {
+        self.project_dir.as_deref()
+    }
+
+    fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Status, Failure> {
         let index = &offline.index;
         let unreadable: Vec<Unreadable> = index
             .entries()
@@ -89,22 +120,74 @@ impl Tool for UnrealStatus {
             .collect();
         let page = Page::new(self.offset, self.max_results);
         let total = unreadable.len();
-        Ok(Json(Status {
+        Ok(Status {
             state: if offline.left > 0 { "indexing" } else { "ready" }.to_owned(),
-            project: Some(project(&offline)),
+            project: Some(project(offline)),
             choices: Vec::new(),
+            mode: Mode::set()?.name().to_owned(),
+            editors: editors(request, Some(&offline.project))?,
             unreadable: page.of(unreadable),
             total_count: total,
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(None),
-            as_of: offline.as_of,
-        }))
+            as_of: offline.as_of.clone(),
+        })
     }
 }
 
-fn no_project(lost: &Lost) -> Status {
+/// Who listens where an editor may. Nobody is asked where the files alone may answer.
+fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<EditorState>, Failure> {
+    if Mode::set()? == Mode::Offline {
+        return Ok(Vec::new());
+    }
+    let all = live::looked_at(request, project).into_iter();
+    Ok(all
+        .map(|(kind, url, found)| match found {
+            Ok(editor) => EditorState {
+                url,
+                kind,
+                state: "ready".to_owned(),
+                detail: match (&editor.seen.project, project) {
+                    (_, None) => "no project of this session is known to compare with".to_owned(),
+                    (Some(theirs), Some(_)) => format!("it has this project open: {theirs}"),
+                    (None, Some(_)) => "it reads the same project file".to_owned(),
+                },
+                version: editor.seen.version,
+                tools: editor.seen.tools.len(),
+            },
+            Err(fault) => EditorState {
+                url,
+                kind,
+                state: state(&fault).to_owned(),
+                detail: shown(&fault.to_string()),
+                version: String::new(),
+                tools: 0,
+            },
+        })
+        .collect())
+}
+
+fn state(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::NotSet | Fault::NotRunning(_) => "not_running",
+        Fault::NotGranted(_) => "not_granted",
+        Fault::Busy(..) | Fault::AtWork(_) | Fault::NoTime | Fault::Cancelled => "busy",
+        Fault::Starting(_) => "starting",
+        Fault::OtherProject { .. } => "other_project",
+        Fault::WrongServer(..)
+        | Fault::Garbled(..)
+        | Fault::NoSession
+        | Fault::Refused(..)
+        | Fault::Failed(_)
+        | Fault::Unsupported(_)
+        | Fault::Unknown(_)
+        | Fault::Answer(_) => "wrong_server",
+    }
+}
+
+fn no_project(lost: &Lost, editors: Vec<EditorState>) -> Status {
     let choices = match lost {
         Lost::Several { found } => found.iter().map(|p| shown(&p.display().to_string())).collect(),
         Lost::Nowhere { .. } => Vec::new(),
@@ -113,6 +196,8 @@ fn no_project(lost: &Lost) -> Status {
         state: "no_project".to_owned(),
         project: None,
         choices,
+        mode: Mode::set().map_or("auto", Mode::name).to_owned(),
+        editors,
         unreadable: Vec::new(),
         total_count: 0,
         offset: 0,

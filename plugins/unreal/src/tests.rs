@@ -9,6 +9,11 @@ use unreal_package::{
     writer::{Draft, Profile, Worth, blueprint},
 };
 
+#[path = "../../../tests/support/editor.rs"]
+mod editor;
+#[path = "tests/live.rs"]
+mod live;
+
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
 
 struct Game(PathBuf);
@@ -74,15 +79,21 @@ impl Drop for Game {
     }
 }
 
-/// Calls a tool about a game, and holds its answer against its schema.
+/// Calls a tool about a game that no editor has open.
 fn call<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+    let answer = checked::<T>(host, game, arguments);
+    assert_eq!(answer["source"], "offline");
+    answer
+}
+
+/// Calls a tool about a game, and holds its answer against its schema.
+fn checked<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let reply = reply::<T>(host, game, arguments).expect("it answers");
     let answer = reply.structured.expect("it is structured");
     let schema = T::output_schema().expect("every tool has one");
     let schema = jsonschema::validator_for(&schema).expect("it is a schema");
     let faults: Vec<String> = schema.iter_errors(&answer).map(|fault| fault.to_string()).collect();
     assert_eq!(faults, [""; 0], "{answer}");
-    assert_eq!(answer["source"], "offline");
     answer
 }
 

@@ -27,10 +27,10 @@ pub enum Reason {
     Interrupted(String),
     /// The body is longer than this many bytes.
     TooLarge(u64),
-    /// What was asked whether to go on said no.
-    Stopped,
     /// What reads the body could not go on.
     Sink(String),
+    /// Whoever waited did not want to wait any longer.
+    GivenUp,
     /// The status is not 2xx.
     Status(u16),
     /// The body is not UTF-8.
@@ -79,8 +79,8 @@ impl fmt::Display for Reason {
             Self::Code(code) => write_code(f, code),
             Self::Interrupted(why) => write!(f, "interrupted: {why}"),
             Self::TooLarge(limit) => write!(f, "the body is longer than {limit} bytes"),
-            Self::Stopped => f.write_str("stopped"),
             Self::Sink(why) => write!(f, "the body could not be taken in: {why}"),
+            Self::GivenUp => f.write_str("given up while waiting"),
             Self::Status(status) => write!(f, "status {status}"),
             Self::NotText => f.write_str("the body is not UTF-8 text"),
             Self::Json(why) => write!(f, "not the JSON it should be: {why}"),

@@ -1,7 +1,7 @@
 //! A request through `wasi:http`.
 
 use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts, Watch};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasip2::{
     clocks::monotonic_clock::subscribe_duration,
     http::{
@@ -21,15 +21,14 @@ use wasip2::{
 const WRITE_BYTES: usize = 4096;
 /// What is asked of a stream in one piece.
 const READ_BYTES: u64 = 64 * 1024;
-/// For how long nobody asks whether to go on.
-const STEP: Duration = Duration::from_millis(100);
+/// How often whoever waits is asked whether to go on.
+const ROUND: Duration = Duration::from_millis(250);
 
-/// Sends it, hands the body of the answer to `sink`, and returns its head. Once `go_on` says no, the
-/// connection is closed.
+/// Sends it, hands the body of the answer to `sink`, and returns its head.
 pub fn send(
     outgoing: Outgoing,
-    go_on: &mut Watch<'_>,
     sink: &mut Sink<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Head, Reason> {
     let Outgoing { method, url, mut headers, body, timeouts } = outgoing;
     let body = body.unwrap_or_default();
@@ -47,7 +46,8 @@ pub fn send(
 
     let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
     let written = write(request_body, &body);
-    wait(&pending.subscribe(), go_on)?;
+    let started = Instant::now();
+    wait(&pending.subscribe(), started, watch)?;
     let response = pending
         .get()
         .expect("it was waited for")
@@ -58,18 +58,24 @@ pub fn send(
     drop(written);
 
     let head = (response.status(), response.headers().entries());
-    read(&response, go_on, sink)?;
+    read(&response, sink, started, watch)?;
     Ok(head)
 }
 
-fn wait(what: &Pollable, go_on: &mut Watch<'_>) -> Result<(), Reason> {
-    let step = u64::try_from(STEP.as_nanos()).expect("a tenth of a second");
-    while !poll(&[what, &subscribe_duration(step)]).contains(&0) {
-        if !go_on() {
-            return Err(Reason::Stopped);
+/// Waits until there is something to go on with.
+fn wait(ready: &Pollable, started: Instant, watch: &mut Watch<'_>) -> Result<(), Reason> {
+    while !ready.ready() {
+        let round = subscribe_duration(nanoseconds(ROUND));
+        poll(&[ready, &round]);
+        if !ready.ready() && !watch(started.elapsed()) {
+            return Err(Reason::GivenUp);
         }
     }
     Ok(())
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
@@ -99,7 +105,6 @@ fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     let Timeouts { connect, first_byte, between_bytes } = timeouts;
     // Without limits, no options.
     connect.or(first_byte).or(between_bytes)?;
-    let nanoseconds = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let options = RequestOptions::new();
     // A host that does not know one of these keeps its own limit.
     let _ = options.set_connect_timeout(connect.map(nanoseconds));
@@ -120,13 +125,14 @@ fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
 
 fn read(
     response: &IncomingResponse,
-    go_on: &mut Watch<'_>,
     sink: &mut Sink<'_>,
+    started: Instant,
+    watch: &mut Watch<'_>,
 ) -> Result<(), Reason> {
     let body = response.consume().expect("it is taken once");
     let stream = body.stream().expect("it is taken once");
     loop {
-        wait(&stream.subscribe(), go_on)?;
+        wait(&stream.subscribe(), started, watch)?;
         match stream.read(READ_BYTES) {
             Ok(piece) => sink(&piece)?,
             Err(StreamError::Closed) => return Ok(()),

@@ -265,7 +265,7 @@ pub mod http {
 
     use super::World;
     use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url, Watch};
-    use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
+    use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, time::Duration};
 
     /// A request as it would have gone out.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,23 +278,27 @@ pub mod http {
         pub headers: Vec<(String, String)>,
         /// Empty when there was none.
         pub body: Vec<u8>,
+        /// How long the first byte of the answer is waited for, where that is limited.
+        pub patience: Option<Duration>,
     }
 
     /// An answer as it comes in.
-    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[derive(Clone, Debug)]
     pub struct Page {
         /// Such as 200.
         pub status: u16,
         /// In order.
         pub headers: Vec<(String, String)>,
-        /// All of it.
-        pub body: Vec<u8>,
+        /// In the pieces in which it arrives.
+        pub body: Vec<Vec<u8>>,
+        /// What cuts the body off, where it does not end as it should.
+        pub broken: Option<Reason>,
     }
 
     impl Page {
         /// An answer without headers.
         pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-            Self { status, headers: Vec::new(), body: body.into() }
+            Self { status, headers: Vec::new(), body: vec![body.into()], broken: None }
         }
 
         /// Adds a header.
@@ -305,7 +309,7 @@ pub mod http {
     }
 
     /// What a request leads to.
-    pub type Answer = Rc<dyn Fn(&Sent) -> Result<Page, ErrorCode>>;
+    pub type Answer = Rc<dyn Fn(&Sent) -> Result<Page, Reason>>;
 
     /// What answers, by URL, and what it was asked.
     #[derive(Default)]
@@ -333,21 +337,27 @@ pub mod http {
 
     pub fn send(
         outgoing: Outgoing,
-        go_on: &mut Watch<'_>,
         sink: &mut Sink<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<Head, Reason> {
-        let Outgoing { method, url, headers, body, .. } = outgoing;
+        let Outgoing { method, url, headers, body, timeouts } = outgoing;
         let url = url.to_string();
         let world = super::here();
         let answer = world.web.answers.borrow().get(&url).cloned();
-        let sent = Sent { method, url, headers, body: body.unwrap_or_default() };
+        let body = body.unwrap_or_default();
+        let sent = Sent { method, url, headers, body, patience: timeouts.first_byte };
         world.web.sent.borrow_mut().push(sent.clone());
-        let answer = answer.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?;
-        let Page { status, headers, body } = answer(&sent).map_err(Reason::Code)?;
-        if !go_on() {
-            return Err(Reason::Stopped);
+        let answer = answer.ok_or(Reason::Code(ErrorCode::HttpRequestDenied))?(&sent);
+        if !watch(Duration::ZERO) {
+            return Err(Reason::GivenUp);
         }
-        sink(&body)?;
+        let Page { status, headers, body, broken } = answer?;
+        for piece in body {
+            sink(&piece)?;
+        }
+        if let Some(reason) = broken {
+            return Err(reason);
+        }
         Ok((status, headers.into_iter().map(|(name, value)| (name, value.into())).collect()))
     }
 }

@@ -70,7 +70,7 @@ fn right(service: Service, text: &str) -> Value {
 fn asked(
     service: Service,
     house: Rehearsal,
-    answer: impl Fn(&Sent) -> Result<Page, http::ErrorCode> + 'static,
+    answer: impl Fn(&Sent) -> Result<Page, http::Reason> + 'static,
 ) -> (Result<Said, Error>, Vec<Sent>, Duration) {
     let house = house.server(&url(service), answer);
     let request = house.request();
@@ -82,7 +82,7 @@ fn asked(
 }
 
 /// Answers one after the other, and then the last again.
-fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::ErrorCode> {
+fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::Reason> {
     let next = Rc::new(Cell::new(0));
     move |_| {
         let index = next.get();
@@ -388,8 +388,9 @@ fn what_is_not_reached_is_told() {
     ];
     for (failed, code, times) in table {
         let said = format!("{failed:?}");
-        let (answer, sent, _) =
-            asked(Service::Chat, Rehearsal::new(), move |_| Err(failed.clone()));
+        let (answer, sent, _) = asked(Service::Chat, Rehearsal::new(), move |_| {
+            Err(http::Reason::Code(failed.clone()))
+        });
         assert_eq!((answer.expect_err("it went wrong").code, sent.len()), (code, times), "{said}");
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use portcullis_plugin::{
     catalog::Entry,
-    http::ErrorCode,
+    http::Reason,
     prelude::*,
     rehearsal::{Page, Rehearsal, Sent},
     serde_json::{self, Value},
@@ -39,7 +39,7 @@ fn with_model(says: &[&str]) -> Rehearsal {
     })
 }
 
-fn with_server(answer: impl Fn(&Sent) -> Result<Page, ErrorCode> + 'static) -> Rehearsal {
+fn with_server(answer: impl Fn(&Sent) -> Result<Page, Reason> + 'static) -> Rehearsal {
     house()
         .setting("provider", "chat")
         .setting("model", "fine")

@@ -1,0 +1,276 @@
+//! The tool `execute_console_command`, and which commands may be run.
+
+use crate::{
+    answer::{SourceKind, failed, shown},
+    live::{Fault, Kind, value},
+    source::to_change,
+};
+use portcullis_plugin::prelude::*;
+
+/// Words that are in no command, wherever they stand: they run code, run files, or end the editor.
+const REFUSED: &[&str] = &[
+    "py",
+    "python",
+    "pyexec",
+    "exec",
+    "execfile",
+    "quit",
+    "exit",
+    "quit_editor",
+    "crash",
+    "gpf",
+    "debug",
+    "restart",
+];
+
+/// Statistics that are merely shown.
+const STATISTICS: &[&str] = &[
+    "none",
+    "fps",
+    "unit",
+    "unitgraph",
+    "game",
+    "gpu",
+    "rhi",
+    "memory",
+    "memoryplatform",
+    "engine",
+    "levels",
+    "streaming",
+    "scenerendering",
+    "initviews",
+    "lightrendering",
+    "shadowrendering",
+    "particles",
+    "niagara",
+    "anim",
+    "ai",
+    "navigation",
+    "physics",
+    "collision",
+    "slate",
+    "ui",
+    "sound",
+    "audio",
+    "threading",
+    "threads",
+    "tickables",
+    "uobjects",
+    "gc",
+    "net",
+    "texturegroup",
+    "hitches",
+    "component",
+    "d3d12rhi",
+    "vulkanrhi",
+];
+
+/// Variables that are told when they are named without a value.
+const VARIABLES: &[&str] = &[
+    "r.screenpercentage",
+    "r.vsync",
+    "r.antialiasingmethod",
+    "r.raytracing",
+    "r.nanite",
+    "r.dynamicglobalilluminationmethod",
+    "r.reflectionmethod",
+    "r.shadow.virtual.enable",
+    "r.streaming.poolsize",
+    "r.maxanisotropy",
+    "r.viewdistancescale",
+    "r.lumen.diffuseindirect.allow",
+    "r.hdr.enablehdroutput",
+    "r.detailmode",
+    "r.mobile.antialiasing",
+    "t.maxfps",
+    "t.idlewhennotforeground",
+    "gc.timebetweenpurgingpendingkillobjects",
+    "foliage.densityscale",
+    "grass.densityscale",
+    "au.maxchannels",
+];
+
+/// Whole commands that only list.
+const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
+
+/// Run a console command in the editor. You are asked first, unless it is a harmless query. What it prints goes to the editor's log, not into the answer: see get_log_file_path.
+#[arguments]
+pub struct ConsoleCommand {
+    /// One command, such as `stat fps`. No scripts, no chains, nothing that ends the editor.
+    #[schemars(length(min = 1, max = 1024))]
+    command: String,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// What came of a command.
+#[data]
+pub struct Executed {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    command: String,
+    /// What the editor said of running it
+    output: String,
+    error: String,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+impl Tool for ConsoleCommand {
+    const NAME: &'static str = "execute_console_command";
+    const TITLE: Option<&'static str> = Some("Console command");
+    const HINTS: Hints =
+        Hints::new().read_only(false).destructive(true).idempotent(false).open_world(true);
+    const NEEDS: &'static [&'static str] = &["editor-console"];
+    type Output = Json<Executed>;
+
+    fn call(self, request: &Request) -> Result<Json<Executed>, Failure> {
+        let command = self.command.trim();
+        let verdict = Verdict::of(command);
+        if let Verdict::Refused(why) = verdict {
+            return Err(Failure::new(format!("`{}` is not run: {why}", shown(command))));
+        }
+        let editor = to_change(request, self.project_dir.as_deref())?;
+        if editor.seen.kind == Kind::Epic {
+            return Err(Failure::new(
+                "Epic's server runs no console commands: the editor needs the plugin \
+                 UnrealMCPServer",
+            ));
+        }
+        if verdict == Verdict::Asked {
+            // The command is the subject, word by word: that is what may be allowed beforehand.
+            request.ask(consent(
+                "console",
+                "run a console command in the Unreal editor",
+                command,
+            ))?;
+        }
+        let done = editor.write("execute_console_command", &json!({ "command": command }));
+        let mut answer = Executed {
+            success: false,
+            command: shown(command),
+            output: String::new(),
+            error: String::new(),
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings: Vec::new(),
+        };
+        match done {
+            Ok(result) => {
+                answer.success = result["bSuccess"] == true;
+                answer.output = value::text(&result, "output");
+                answer.error = value::text(&result, "error");
+                answer.warnings.push(
+                    "what the command printed is in the editor's log: see get_log_file_path"
+                        .to_owned(),
+                );
+                Ok(Json(answer))
+            }
+            Err(Fault::Failed(said)) => {
+                answer.error = value::why(&said);
+                Err(failed(&answer))
+            }
+            Err(fault) => Err(Failure::from(fault)),
+        }
+    }
+}
+
+/// What becomes of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It shows something, and changes nothing that is kept.
+    Harmless,
+    /// Only if somebody agrees.
+    Asked,
+    /// Never.
+    Refused(&'static str),
+}
+
+impl Verdict {
+    fn of(command: &str) -> Self {
+        if command.is_empty() {
+            return Self::Refused("it is empty");
+        }
+        if command.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+            return Self::Refused("it has several lines, or control characters");
+        }
+        if command.contains(['|', ';', '`']) || command.contains("&&") {
+            return Self::Refused("it is a chain of commands: run them one by one");
+        }
+        let lower = command.to_lowercase();
+        let mut words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')));
+        if words.any(|word| REFUSED.contains(&word)) {
+            return Self::Refused("scripts are not run, and the editor is not ended");
+        }
+        if is_harmless(&lower) { Self::Harmless } else { Self::Asked }
+    }
+}
+
+/// Whether a command, in lower case, is one that only shows something.
+fn is_harmless(command: &str) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let plain = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
+    match words.as_slice() {
+        ["stat", what] => STATISTICS.contains(what),
+        ["obj", "list", class] => class.strip_prefix("class=").is_some_and(plain),
+        // Named alone, a variable is told. Of these every one is a variable.
+        [name] if name.starts_with("showflag.") || name.starts_with("sg.") => plain(name),
+        [name] if VARIABLES.contains(name) => true,
+        words => LISTS.contains(&words.join(" ").as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused() {
+        for command in [
+            "",
+            "py import os",
+            "Python x",
+            "exec file.txt",
+            "QUIT",
+            "stat fps\nquit",
+            "stat fps | quit",
+            "stat fps; stat unit",
+            "stat fps && x",
+            "foo \"py\" bar",
+            "debug crash",
+            "stat\u{2028}fps",
+            "a `b`",
+        ] {
+            let verdict = Verdict::of(command);
+            assert!(matches!(verdict, Verdict::Refused(_)), "{command}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_harmless() {
+        for command in [
+            "stat fps",
+            "STAT Unit",
+            "r.ScreenPercentage",
+            "ShowFlag.Bloom",
+            "obj list class=Actor",
+        ] {
+            assert_eq!(Verdict::of(command), Verdict::Harmless, "{command}");
+        }
+        for command in [
+            "stat startfile",
+            "r.ScreenPercentage 50",
+            "ShowFlag.Bloom 0",
+            "r.RecompileShaders",
+            "obj list class=Actor extra",
+            "open Town",
+            "memreport",
+            "stat fps unit",
+            "r.Nanite=0",
+        ] {
+            assert_eq!(Verdict::of(command), Verdict::Asked, "{command}");
+        }
+    }
+}

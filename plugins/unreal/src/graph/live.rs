@@ -1,0 +1,69 @@
+//! What Epic's server reads of a Blueprint's graphs.
+
+use super::*;
+use crate::live::{Kind, value};
+use std::fmt::Write;
+use unreal_project::object_path;
+
+/// How many graphs are read of one Blueprint.
+const MAX_GRAPHS: usize = 60;
+
+/// The graphs in the engine's own notation, each as a block of Markdown.
+pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fault> {
+    if editor.seen.kind == Kind::UnrealMcpServer || asked.format == Format::Json {
+        return Err(Fault::Unsupported(
+            "the editor tells no pins: the files answer, without what is not saved",
+        ));
+    }
+    let (package, _) = object_path(&asked.asset_path)
+        .ok_or(Fault::Unsupported("this is no path of a Blueprint: the files answer"))?;
+    let name = package.rsplit('/').next().unwrap_or_default();
+    let blueprint = json!({ "blueprint": { "refPath": format!("{package}.{name}") } });
+    let all = value::texts(&editor.epic("BlueprintTools", "list_graphs", &blueprint)?);
+    let called = |path: &str| path.rsplit([':', '.']).next().unwrap_or_default().to_owned();
+    let is_wanted = |path: &&String| {
+        let wanted = asked.graph_name.as_ref();
+        wanted.is_none_or(|wanted| called(path).eq_ignore_ascii_case(wanted))
+    };
+    let mut markdown = format!("# {}\n", shown(name));
+    let mut graphs = Vec::new();
+    for path in all.iter().filter(is_wanted).take(MAX_GRAPHS) {
+        let graph = json!({ "graph": { "refPath": path } });
+        let told = editor.epic("BlueprintTools", "read_graph_dsl", &graph)?;
+        let told = told.as_str().unwrap_or_default();
+        let told = unreal_package::visible(told, MAX_MARKDOWN, true);
+        let name = called(path);
+        write!(markdown, "\n## {name}\n\n```text\n{}\n```\n", told.replace("```", "'''"))
+            .map_err(Failure::from)?;
+        graphs.push(GraphInfo {
+            name,
+            role: String::new(),
+            class: String::new(),
+            node_count: 0,
+            nodes: Vec::new(),
+        });
+    }
+    if graphs.is_empty() {
+        let names: Vec<String> = all.iter().map(|path| called(path)).collect();
+        return Err(Fault::Failed(format!(
+            "{} has no such graph; it has: {}",
+            shown(package),
+            names.join(", ")
+        )));
+    }
+    let caveat = "the editor's notation leaves out what follows on events of Enhanced Input; \
+        with format json the files tell all pins"
+        .to_owned();
+    Ok(Graphs {
+        asset_path: shown(package),
+        blueprints: Vec::new(),
+        graphs,
+        markdown: Some(unreal_package::visible(&markdown, MAX_MARKDOWN, true).into_owned()),
+        total_count: 0,
+        offset: 0,
+        has_more: false,
+        source: SourceKind::Live,
+        as_of: editor.as_of(),
+        warnings: editor.warnings([caveat]),
+    })
+}

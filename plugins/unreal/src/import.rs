@@ -1,0 +1,340 @@
+//! The tool `import_asset`: has the editor make or replace an asset from a file.
+
+use crate::{
+    answer::{SourceKind, failed, shown},
+    live::{Editor, Fault, Kind, value},
+    source::to_change,
+};
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::{Component, Path},
+};
+use unreal_project::Mount;
+
+/// The largest file that is imported, in bytes.
+const MAX_FILE: u64 = 2 << 30;
+/// How texts begin that this plugin made of files: the engine would take them for its own.
+const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
+
+/// Have the editor import a file, as a new asset or in place of one that is there. You are asked first. The asset is changed in the editor and not saved.
+#[arguments]
+pub struct ImportAsset {
+    /// Absolute path of the file to import, such as a picture or a mesh.
+    #[path(file, read)]
+    file_path: Option<String>,
+    /// Absolute path of a T3D file with the settings of the asset, or all of it. Not one that was reconstructed offline.
+    #[path(file, read)]
+    t3d_file_path: Option<String>,
+    /// Path of the asset to make, such as /Game/Doors/T_Door or /Game/Doors/T_Door.T_Door.
+    #[schemars(length(min = 1, max = 1024))]
+    package_path: String,
+    /// Path of its class, such as /Script/Engine.Texture2D.
+    #[schemars(length(min = 1, max = 1024))]
+    class_path: String,
+    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
+    project_dir: Option<String>,
+}
+
+/// What was imported.
+#[data]
+pub struct Imported {
+    #[serde(rename = "bSuccess")]
+    success: bool,
+    count: usize,
+    file_path: String,
+    package_path: String,
+    factory_class: String,
+    imported_objects: Vec<String>,
+    error: String,
+    source: SourceKind,
+    as_of: String,
+    warnings: Vec<String>,
+}
+
+impl Tool for ImportAsset {
+    const NAME: &'static str = "import_asset";
+    const TITLE: Option<&'static str> = Some("Import asset");
+    const HINTS: Hints =
+        Hints::new().read_only(false).destructive(true).idempotent(false).open_world(false);
+    const NEEDS: &'static [&'static str] = &["editor-write"];
+    type Output = Json<Imported>;
+
+    fn call(self, request: &Request) -> Result<Json<Imported>, Failure> {
+        let named = |path: &Option<String>| path.clone().filter(|path| !path.trim().is_empty());
+        let (file, t3d) = (named(&self.file_path), named(&self.t3d_file_path));
+        if file.is_none() && t3d.is_none() {
+            return Err(Failure::new("At least one of filePath or t3dFilePath must be specified."));
+        }
+        let editor = to_change(request, self.project_dir.as_deref())?;
+        for path in file.iter().chain(&t3d) {
+            check_file(path)?;
+        }
+        if let Some(path) = &t3d {
+            check_origin(path)?;
+        }
+        let project = editor.project.as_ref().or_fail("no project is open")?;
+        let target = Target::parse(&self.package_path, &project.mounts().0)?;
+        let class = class(&self.class_path)?;
+        let how = How::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
+        let there = already_there(&editor, &target)?;
+        let files: Vec<&str> = file.iter().chain(&t3d).map(String::as_str).collect();
+        let subject = format!(
+            "{} as {class} to {} in the project {}, by the editor at {}",
+            files.join(" and "),
+            target.object,
+            project.dir.display(),
+            editor.url
+        );
+        let mut question = consent("import", "import a file into the Unreal project", subject);
+        if let Some(there) = there {
+            question = question.overwriting(there);
+        }
+        request.ask(question)?;
+        request.background()?;
+        let done = how.import(&editor, file.as_deref(), t3d.as_deref(), &target, class);
+        let mut answer = Imported {
+            success: false,
+            count: 0,
+            file_path: shown(files.first().copied().unwrap_or_default()),
+            package_path: target.object.clone(),
+            factory_class: String::new(),
+            imported_objects: Vec::new(),
+            error: String::new(),
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings: Vec::new(),
+        };
+        match done {
+            Ok(objects) => {
+                answer.success = true;
+                answer.count = objects.len();
+                answer.imported_objects = objects;
+                answer.warnings.push("it is not saved: save it in the editor".to_owned());
+                Ok(Json(answer))
+            }
+            Err(Fault::Failed(said)) => {
+                answer.error = value::why(&said);
+                Err(failed(&answer))
+            }
+            Err(fault) => Err(Failure::from(fault)),
+        }
+    }
+}
+
+/// Refuses what the editor would find elsewhere than this plugin does, or cannot find.
+fn check_file(path: &str) -> Result<(), Failure> {
+    let refused = |why: &str| Failure::new(format!("{} is not imported: {why}", shown(path)));
+    check_path(path).map_err(&refused)?;
+    let found = fs::metadata(path).or_fail(format!("cannot look at {}", shown(path)))?;
+    if !found.is_file() {
+        return Err(refused("it is no file"));
+    }
+    if found.len() > MAX_FILE {
+        return Err(refused("it has more than 2 GiB"));
+    }
+    Ok(())
+}
+
+/// Whether a path means the same to the editor as to this plugin: whole, and without detours.
+pub fn check_path(path: &str) -> Result<(), &'static str> {
+    let is_hidden = path.chars().any(char::is_control);
+    let network = path.starts_with("//") || path.starts_with("\\\\");
+    if is_hidden || network {
+        return Err("its path is of a network, or has control characters");
+    }
+    let has_drive = path.as_bytes().get(1) == Some(&b':');
+    if !has_drive && !Path::new(path).is_absolute() {
+        return Err("its path is not absolute");
+    }
+    let detours = Path::new(path).components().any(|part| part == Component::ParentDir);
+    if detours || path.split(['/', '\\']).any(|part| part == "..") {
+        return Err("its path has `..` in it");
+    }
+    Ok(())
+}
+
+fn check_origin(path: &str) -> Result<(), Failure> {
+    let mut start = Vec::new();
+    let file = File::open(path).or_fail(format!("cannot open {}", shown(path)))?;
+    file.take(RECONSTRUCTED.len() as u64 + 3).read_to_end(&mut start)?;
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&start);
+    if start.starts_with(RECONSTRUCTED) {
+        return Err(Failure::new(format!(
+            "{} was reconstructed from a package and not exported by the engine: it is not for \
+             import",
+            shown(path)
+        )));
+    }
+    Ok(())
+}
+
+/// The asset that is made.
+struct Target {
+    folder: String,
+    name: String,
+    /// `/Game/Doors/T_Door.T_Door`
+    object: String,
+}
+
+impl Target {
+    /// `mounts` are those of the project.
+    fn parse(path: &str, mounts: &[Mount]) -> Result<Self, Failure> {
+        let wrong = |why: &str| {
+            let path = shown(path);
+            Failure::new(format!(
+                "`{path}` is no path to import to: {why}. Write it like /Game/Folder/Asset"
+            ))
+        };
+        let (package, object) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
+        let (folder, name) = package.rsplit_once('/').ok_or_else(|| wrong("it has no folder"))?;
+        let object = if object.is_empty() { name } else { object };
+        let fits = |part: &str| {
+            !part.is_empty()
+                && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '+'))
+        };
+        let mut parts = package.split('/');
+        let is_rooted = parts.next() == Some("");
+        if !is_rooted || !parts.all(fits) || !fits(object) {
+            return Err(wrong("it does not begin with a slash, or has characters of no name"));
+        }
+        let is_within = |mount: &str| {
+            folder.eq_ignore_ascii_case(mount)
+                || folder.get(..mount.len()).is_some_and(|start| start.eq_ignore_ascii_case(mount))
+                    && folder[mount.len()..].starts_with('/')
+        };
+        if !mounts.iter().any(|mount| is_within(&mount.name)) {
+            return Err(wrong("it is neither in /Game nor in a plugin of this project"));
+        }
+        let object = format!("{package}.{object}");
+        Ok(Self { folder: folder.to_owned(), name: name.to_owned(), object })
+    }
+}
+
+fn class(path: &str) -> Result<&str, Failure> {
+    let path = path.trim();
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    let is_path = path.starts_with('/') && path.contains('.') && path.chars().all(fits);
+    is_path.then_some(path).or_fail(format!(
+        "`{}` is no path of a class: write it like /Script/Engine.Texture2D",
+        shown(path)
+    ))
+}
+
+/// What is there already, in words.
+fn already_there(editor: &Editor<'_>, target: &Target) -> Result<Option<String>, Failure> {
+    let is_there = match editor.seen.kind {
+        Kind::UnrealMcpServer => {
+            let asset = json!({ "assetPath": target.object, "bIncludeTags": false });
+            let found = editor.read("query_asset", &asset)?;
+            (found["bExists"] == true).then(|| value::text(&found, "classPath"))
+        }
+        Kind::Epic => {
+            let package = target.object.split('.').next().unwrap_or_default();
+            let there = editor.epic("AssetTools", "exists", &json!({ "path": package }))?;
+            (there == true).then(|| "an asset".to_owned())
+        }
+    };
+    Ok(is_there.map(|class| format!("{} ({class}), as it is in the editor", target.object)))
+}
+
+/// Which tool imports it.
+enum How {
+    /// That of the plugin, for everything.
+    Plugin,
+    /// One of Epic's, for one kind of asset.
+    Epic(&'static str),
+}
+
+impl How {
+    fn choose(
+        editor: &Editor<'_>,
+        file: Option<&str>,
+        t3d: Option<&str>,
+        class: &str,
+    ) -> Result<Self, Failure> {
+        if editor.seen.kind == Kind::UnrealMcpServer {
+            return Ok(Self::Plugin);
+        }
+        let set = match class.rsplit('.').next().unwrap_or_default() {
+            "Texture2D" => Some("TextureTools"),
+            "StaticMesh" => Some("StaticMeshTools"),
+            "StringTable" => Some("StringTableTools"),
+            _ => None,
+        };
+        match (set, file, t3d) {
+            (Some(set), Some(_), None) => Ok(Self::Epic(set)),
+            _ => Err(Failure::new(
+                "Epic's server imports files as Texture2D, StaticMesh and StringTable alone, and no \
+                 T3D: for anything else the editor needs the plugin UnrealMCPServer",
+            )),
+        }
+    }
+
+    fn import(
+        &self,
+        editor: &Editor<'_>,
+        file: Option<&str>,
+        t3d: Option<&str>,
+        target: &Target,
+        class: &str,
+    ) -> Result<Vec<String>, Fault> {
+        match self {
+            Self::Plugin => {
+                let arguments = json!({
+                    "filePath": file.unwrap_or_default(),
+                    "t3dFilePath": t3d.unwrap_or_default(),
+                    "packagePath": target.object,
+                    "classPath": class,
+                });
+                let result = editor.write("import_asset", &arguments)?;
+                Ok(value::texts(&result["importedObjects"]))
+            }
+            Self::Epic(set) => {
+                let arguments = json!({
+                    "folder_path": target.folder,
+                    "asset_name": target.name,
+                    "source_file": file.unwrap_or_default(),
+                });
+                let returned = editor.write_epic(set, "import_file", &arguments)?;
+                let path = returned["refPath"].as_str().or(returned.as_str()).map(shown);
+                if matches!(returned, Value::Null | Value::Bool(false)) {
+                    return Err(Fault::Failed(
+                        "the editor says that it imported nothing".to_owned(),
+                    ));
+                }
+                Ok(vec![path.unwrap_or_else(|| target.object.clone())])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let mounts = [Mount { name: "/Game".to_owned(), folder: "Content".to_owned() }];
+        for path in ["Doors/T", "/Engine/T", "/Game/../Engine/T", "/Game/T T", "/GameX/T", "/Game/"]
+        {
+            assert!(Target::parse(path, &mounts).is_err(), "{path}");
+        }
+        let target = Target::parse("/Game/Doors/T_Door", &mounts).expect("it is one");
+        assert_eq!((target.folder.as_str(), target.name.as_str()), ("/Game/Doors", "T_Door"));
+        assert_eq!(target.object, "/Game/Doors/T_Door.T_Door");
+    }
+
+    #[test]
+    fn paths() {
+        for path in
+            ["a/b.png", "/a/../b.png", "//server/b.png", "\\\\server\\b", "/a\n/b", "C:\\a\\..\\b"]
+        {
+            assert!(check_path(path).is_err(), "{path}");
+        }
+        assert!(check_path("/a/b c.png").is_ok());
+    }
+}

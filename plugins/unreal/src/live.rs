@@ -1,0 +1,289 @@
+//! A running editor as the source of an answer, and as what changes a project.
+
+pub mod epic;
+mod fault;
+mod place;
+mod reader;
+mod seen;
+pub mod value;
+mod wire;
+
+pub use fault::Fault;
+pub use seen::{Kind, Seen};
+
+use portcullis_plugin::prelude::*;
+use seen::{forget, look, look_anew};
+use serde_json::Value;
+use std::{
+    cell::Cell,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use unreal_project::Project;
+use wire::{Message, Wire};
+
+/// How long what only reads may take.
+const READING: Duration = Duration::from_secs(30);
+/// How long what changes something may take: an import, an export to files, a command.
+const WRITING: Duration = Duration::from_secs(300);
+/// For how long the answer to a read is given again.
+const KEPT: Duration = Duration::from_secs(2);
+/// The largest answer that is kept, in bytes.
+const MAX_KEPT: usize = 1 << 20;
+
+/// An editor that has the project open that is asked about.
+pub struct Editor<'r> {
+    pub request: &'r Request<'r>,
+    /// Where it listens.
+    pub url: String,
+    /// How it introduced itself.
+    pub seen: Seen,
+    /// The project on this disk; none where none is open in the session.
+    pub project: Option<Project>,
+    messages: Cell<u32>,
+}
+
+/// What the operator set as the address of an editor, as a whole URL.
+pub fn address(kind: Kind) -> Option<String> {
+    let set = settings::get(kind.setting()).filter(|url| !url.trim().is_empty())?;
+    let set = set.trim().trim_end_matches('/');
+    let has_path = set.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+    Some(if has_path { set.to_owned() } else { format!("{set}/mcp") })
+}
+
+/// Every address that is set, and who listens there.
+pub fn looked_at<'r>(
+    request: &'r Request<'r>,
+    project: Option<&Project>,
+) -> Vec<(Kind, String, Result<Editor<'r>, Fault>)> {
+    let kinds = [Kind::UnrealMcpServer, Kind::Epic];
+    let set = kinds.into_iter().filter_map(|kind| Some((kind, address(kind)?)));
+    set.map(|(kind, url)| {
+        let found = Editor::at(request, kind, &url, project);
+        (kind, url, found)
+    })
+    .collect()
+}
+
+/// The first editor that has this project open.
+pub fn editor<'r>(
+    request: &'r Request<'r>,
+    project: Option<&Project>,
+) -> Result<Editor<'r>, Fault> {
+    let mut worst = Fault::NotSet;
+    for kind in [Kind::UnrealMcpServer, Kind::Epic] {
+        let Some(url) = address(kind) else { continue };
+        match Editor::at(request, kind, &url, project) {
+            Ok(editor) => return Ok(editor),
+            // Of several faults the one that somebody has to know of.
+            Err(fault) if worst.is_usual() => worst = fault,
+            Err(_) => {}
+        }
+    }
+    Err(worst)
+}
+
+impl<'r> Editor<'r> {
+    fn at(
+        request: &'r Request<'r>,
+        kind: Kind,
+        url: &str,
+        project: Option<&Project>,
+    ) -> Result<Self, Fault> {
+        let seen = look(Wire { request, url }, kind)?;
+        let editor = Self {
+            request,
+            url: url.to_owned(),
+            seen,
+            project: project.cloned(),
+            messages: Cell::new(100),
+        };
+        if let Some(project) = project {
+            editor.check(project)?;
+        }
+        Ok(editor)
+    }
+
+    /// Fails unless it has that project open.
+    fn check(&self, project: &Project) -> Result<(), Fault> {
+        let (is_same, theirs) = match self.seen.kind {
+            Kind::UnrealMcpServer => {
+                let theirs = self.seen.project.as_deref().unwrap_or_default();
+                (place::is_same(theirs, &project.dir), theirs.to_owned())
+            }
+            Kind::Epic => {
+                let file = project.file.as_deref();
+                let read = |name: &str| {
+                    self.epic("AssetTools", "read_file", &json!({ "file_path": name }))
+                };
+                let same = file.map_or(Ok(false), |file| epic::has_project(file, read))?;
+                (same, "its project file is another, or cannot be read there".to_owned())
+            }
+        };
+        let url = self.url.clone();
+        if is_same { Ok(()) } else { Err(Fault::OtherProject { url, theirs }) }
+    }
+
+    /// Whether it offers a tool, and with this argument where one is named.
+    pub fn offers(&self, tool: &str, argument: Option<&str>) -> bool {
+        let arguments = self.seen.tools.get(tool);
+        arguments.is_some_and(|all| argument.is_none_or(|one| all.iter().any(|name| name == one)))
+    }
+
+    /// The answer of a tool of the plugin's server that only reads.
+    pub fn read(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        value::of_tool(&self.ask_to_read("tools/call", &params, tool)?)
+    }
+
+    /// What a tool of Epic's server returns that only reads.
+    pub fn epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+        let params = epic::call(&self.seen, set, tool, arguments)?;
+        epic::returned(&self.ask_to_read("tools/call", &params, tool)?)
+    }
+
+    /// The text of a resource, without the empty bytes that come beside it.
+    pub fn resource(&self, uri: &str) -> Result<String, Fault> {
+        let result = self.ask_to_read("resources/read", &json!({ "uri": uri }), "a resource")?;
+        let text = result["contents"][0]["text"].as_str().filter(|text| !text.is_empty());
+        text.map(str::to_owned)
+            .ok_or_else(|| Fault::Garbled(self.url.clone(), "the resource has no text".to_owned()))
+    }
+
+    /// Asks, unless the same was answered a moment ago.
+    fn ask_to_read(&self, method: &str, params: &Value, what: &str) -> Result<Value, Fault> {
+        let key = format!("read from {} {} {method} {params}", self.url, self.generation());
+        let kept = || serde_json::from_slice(&cache::get(&key)?).ok();
+        if let Some(kept) = kept() {
+            return Ok(kept);
+        }
+        // A change may take minutes: who only wants to read does not wait for it.
+        if cache::get(&work_key(&self.url)).is_some_and(|at_work| at_work == b"yes") {
+            return Err(Fault::AtWork(self.url.clone()));
+        }
+        let _turn = self.wire().turn();
+        if let Some(kept) = kept() {
+            return Ok(kept);
+        }
+        let result = self.ask(method, params, READING, what)?;
+        if let Ok(bytes) = serde_json::to_vec(&result)
+            && bytes.len() <= MAX_KEPT
+        {
+            cache::set(&key, bytes, KEPT);
+        }
+        Ok(result)
+    }
+
+    /// Has the editor change something: once, after it was looked again who listens there and which
+    /// project is open.
+    pub fn write(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        value::of_tool(&self.change(&params, tool)?)
+    }
+
+    /// As [`write`](Self::write), with Epic's server.
+    pub fn write_epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+        let params = epic::call(&self.seen, set, tool, arguments)?;
+        epic::returned(&self.change(&params, tool)?)
+    }
+
+    fn change(&self, params: &Value, what: &str) -> Result<Value, Fault> {
+        let _turn = self.wire().turn();
+        let seen = look_anew(self.wire(), self.seen.kind)?;
+        let project = self.project.clone();
+        let now = Self { seen, project, url: self.url.clone(), messages: Cell::new(200), ..*self };
+        // Epic's server is asked for a file: the turn is ours already.
+        match &now.project {
+            Some(project) if now.seen.kind == Kind::UnrealMcpServer => now.check(project)?,
+            Some(project) => {
+                let read = |name: &str| {
+                    let arguments = json!({ "file_path": name });
+                    let params = epic::call(&now.seen, "AssetTools", "read_file", &arguments)?;
+                    epic::returned(&now.ask("tools/call", &params, READING, what)?)
+                };
+                let file = project.file.as_deref();
+                if !file.map_or(Ok(false), |file| epic::has_project(file, read))? {
+                    let theirs = "its project file is another".to_owned();
+                    return Err(Fault::OtherProject { url: now.url, theirs });
+                }
+            }
+            None => return Err(Fault::NotSet),
+        }
+        cache::set(&work_key(&now.url), b"yes", WRITING);
+        let done = now.ask("tools/call", params, WRITING, what);
+        cache::set(&work_key(&now.url), b"no", WRITING);
+        // Whatever came of it, what was read before may be so no longer.
+        now.count_change();
+        done.map_err(|fault| match fault {
+            fault if fault.may_have_run() => Fault::Unknown(Box::new(fault)),
+            fault => fault,
+        })
+    }
+
+    /// Sends one message. The turn is the caller's.
+    fn ask(
+        &self,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+        what: &str,
+    ) -> Result<Value, Fault> {
+        let wire = self.wire();
+        let number = self.messages.get();
+        self.messages.set(number + 1);
+        let mut headers = self.seen.headers();
+        let mut params = params.clone();
+        if self.seen.kind == Kind::Epic && method == "tools/call" {
+            params["_meta"] = json!({ "progressToken": wire.id(number) });
+        }
+        let send = |headers: &[(&'static str, String)]| {
+            let params = params.clone();
+            wire.ask(&Message { method, params, headers, limit, what, number })
+        };
+        let mut answered = send(&headers);
+        if matches!(answered, Err(Fault::NoSession)) {
+            // Without its session nothing was done: it is begun anew, once.
+            headers = look_anew(wire, self.seen.kind)?.headers();
+            answered = send(&headers);
+        }
+        match &answered {
+            Err(Fault::Cancelled | Fault::Busy(..)) if self.seen.kind == Kind::Epic => {
+                let reason = "nobody waits for it any longer";
+                let params = json!({ "requestId": wire.id(number), "reason": reason });
+                wire.tell("notifications/cancelled", &params, &headers);
+            }
+            Err(Fault::NotRunning(_) | Fault::NoSession | Fault::WrongServer(..)) => {
+                forget(&self.url);
+            }
+            Ok(_) | Err(_) => {}
+        }
+        Ok(answered?.result)
+    }
+
+    fn wire(&self) -> Wire<'_> {
+        Wire { request: self.request, url: &self.url }
+    }
+
+    /// What a read is kept under changes with every change.
+    fn generation(&self) -> String {
+        let kept = cache::get(&changes_key(&self.url)).unwrap_or_default();
+        String::from_utf8(kept).unwrap_or_default()
+    }
+
+    fn count_change(&self) {
+        cache::set(&changes_key(&self.url), now().to_string(), None);
+    }
+}
+
+fn changes_key(url: &str) -> String {
+    format!("last change at {url}")
+}
+
+fn work_key(url: &str) -> String {
+    format!("at work at {url}")
+}
+
+/// Now, in nanoseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,223 @@
+//! Who listens at an address: which server, with which tools, with which project open.
+
+use super::{
+    epic,
+    fault::Fault,
+    wire::{Message, Wire},
+};
+use crate::answer::shown;
+use portcullis_plugin::{ListKind, prelude::*};
+use serde_json::Value;
+use std::{collections::BTreeMap, time::Duration};
+
+/// The revision that is asked for.
+const PROTOCOL: &str = "2025-06-18";
+/// How long somebody who listens may take to say who it is.
+const INTRODUCTION: Duration = Duration::from_secs(4);
+/// For how long it is believed to be the same.
+const BELIEVED: Duration = Duration::from_secs(5);
+/// For how long nobody is believed to be there.
+const MISSED: Duration = Duration::from_secs(2);
+/// How many pages of tools are asked for.
+const MAX_PAGES: u32 = 20;
+
+/// Which server it is.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The plugin `UnrealMCPServer`
+    UnrealMcpServer,
+    /// The engine's own server, `ModelContextProtocol`, since 5.8
+    Epic,
+}
+
+impl Kind {
+    /// The setting with its address.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::UnrealMcpServer => "editor-url",
+            Self::Epic => "epic-url",
+        }
+    }
+
+    /// What such a server calls itself.
+    fn name(self) -> &'static str {
+        match self {
+            Self::UnrealMcpServer => "UnrealMCPServer",
+            Self::Epic => "unreal-mcp",
+        }
+    }
+}
+
+/// An editor, as it introduced itself.
+#[data]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    pub kind: Kind,
+    pub name: String,
+    pub version: String,
+    pub protocol: String,
+    /// Of Epic's server
+    pub session: Option<String>,
+    /// Its tools, each with the names of its arguments
+    pub tools: BTreeMap<String, Vec<String>>,
+    /// Sets of tools behind its meta-tools
+    pub toolsets: Vec<String>,
+    /// The folder of its project, in its own words; none where it cannot be asked
+    pub project: Option<String>,
+}
+
+impl Seen {
+    /// What each message has to say of the session.
+    pub fn headers(&self) -> Vec<(&'static str, String)> {
+        let Some(session) = &self.session else { return Vec::new() };
+        vec![("mcp-session-id", session.clone()), ("mcp-protocol-version", self.protocol.clone())]
+    }
+}
+
+fn key(url: &str) -> String {
+    format!("editor at {url}")
+}
+
+/// Who listens there: as it was found moments ago, or asked now.
+pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
+    if let Some(known) = known(wire.url, kind) {
+        return known;
+    }
+    let _turn = wire.turn();
+    known(wire.url, kind).unwrap_or_else(|| look_anew(wire, kind))
+}
+
+/// What was found moments ago.
+fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
+    let kept = cache::get(&key(url))?;
+    match kept.as_slice() {
+        b"nobody" => Some(Err(Fault::NotRunning(url.to_owned()))),
+        b"busy" => Some(Err(Fault::Busy(url.to_owned(), INTRODUCTION))),
+        json => {
+            let seen: Seen = serde_json::from_slice(json).ok()?;
+            (seen.kind == kind).then_some(Ok(seen))
+        }
+    }
+}
+
+/// Who listens there now. The turn is the caller's.
+pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
+    let seen = introduce(wire, kind);
+    let kept: Option<(Vec<u8>, Duration)> = match &seen {
+        Ok(seen) => serde_json::to_vec(seen).ok().map(|bytes| (bytes, BELIEVED)),
+        Err(Fault::NotRunning(_)) => Some((b"nobody".to_vec(), MISSED)),
+        Err(Fault::Busy(..)) => Some((b"busy".to_vec(), MISSED)),
+        Err(_) => None,
+    };
+    match kept {
+        Some((bytes, time)) => cache::set(&key(wire.url), bytes, time),
+        None => forget(wire.url),
+    }
+    notice(wire, seen.is_ok(), matches!(seen, Err(Fault::Busy(..) | Fault::Cancelled)));
+    seen
+}
+
+/// What was believed of an address is believed no longer.
+pub fn forget(url: &str) {
+    cache::set(&key(url), b"", Duration::from_millis(1));
+}
+
+/// Tells clients when an editor comes or goes: what resources hold depends on it. One that is merely
+/// busy has not gone.
+fn notice(wire: Wire<'_>, is_there: bool, is_busy: bool) {
+    if is_busy {
+        return;
+    }
+    let key = format!("editor at {} was there", wire.url);
+    let now: &[u8] = if is_there { b"yes" } else { b"no" };
+    let before = cache::get(&key);
+    if before.as_deref() == Some(now) {
+        return;
+    }
+    cache::set(&key, now, None);
+    if is_there || before.is_some() {
+        wire.request.list_changed(ListKind::Resources);
+    }
+}
+
+fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
+    let hello = json!({
+        "protocolVersion": PROTOCOL,
+        "capabilities": {},
+        "clientInfo": { "name": "portcullis-unreal", "version": env!("CARGO_PKG_VERSION") },
+    });
+    let answered = wire.ask(&message("initialize", hello, &[], 0)).map_err(|fault| {
+        if matches!(fault, Fault::Garbled(..) | Fault::Refused(..)) {
+            return Fault::WrongServer(wire.url.to_owned(), fault.to_string());
+        }
+        fault
+    })?;
+    let server = &answered.result["serverInfo"];
+    let name = shown(server["name"].as_str().unwrap_or("a server without a name"));
+    if name != kind.name() {
+        return Err(Fault::WrongServer(
+            wire.url.to_owned(),
+            format!("it calls itself `{name}`, not `{}`", kind.name()),
+        ));
+    }
+    let mut seen = Seen {
+        kind,
+        name,
+        version: shown(server["version"].as_str().unwrap_or_default()),
+        protocol: shown(answered.result["protocolVersion"].as_str().unwrap_or(PROTOCOL)),
+        session: answered.session.filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic())),
+        tools: BTreeMap::new(),
+        toolsets: Vec::new(),
+        project: None,
+    };
+    let headers = seen.headers();
+    if kind == Kind::Epic {
+        wire.tell("notifications/initialized", &json!({}), &headers);
+    }
+    seen.tools = tools(wire, &headers)?;
+    match kind {
+        Kind::UnrealMcpServer => {
+            let call = json!({ "name": "get_project_config", "arguments": {} });
+            let result = wire.ask(&message("tools/call", call, &headers, 90))?.result;
+            let config = super::value::of_tool(&result)?;
+            seen.project = config["paths"]["projectDir"].as_str().map(shown);
+        }
+        Kind::Epic => seen.toolsets = epic::toolsets(wire, &seen)?,
+    }
+    Ok(seen)
+}
+
+fn message<'m>(
+    method: &'m str,
+    params: Value,
+    headers: &'m [(&'static str, String)],
+    number: u32,
+) -> Message<'m> {
+    let what = "looking for the editor";
+    Message { method, params, headers, limit: INTRODUCTION, what, number }
+}
+
+/// What it offers, over all pages. An empty cursor is none.
+fn tools(
+    wire: Wire<'_>,
+    headers: &[(&'static str, String)],
+) -> Result<BTreeMap<String, Vec<String>>, Fault> {
+    let mut tools = BTreeMap::new();
+    let mut params = json!({});
+    for page in 1..=MAX_PAGES {
+        let result = wire.ask(&message("tools/list", params, headers, page))?.result;
+        for tool in result["tools"].as_array().into_iter().flatten() {
+            let properties = tool["inputSchema"]["properties"].as_object();
+            let names = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+            if let Some(name) = tool["name"].as_str() {
+                tools.insert(name.to_owned(), names);
+            }
+        }
+        match result["nextCursor"].as_str().filter(|cursor| !cursor.is_empty()) {
+            Some(cursor) => params = json!({ "cursor": cursor }),
+            None => break,
+        }
+    }
+    Ok(tools)
+}

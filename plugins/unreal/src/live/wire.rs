@@ -1,0 +1,197 @@
+//! One message to an editor, and its answer: JSON-RPC in a POST.
+
+use super::{fault::Fault, reader::Reader};
+use crate::answer::shown;
+use portcullis_plugin::{
+    http::{ErrorCode, Reason},
+    prelude::*,
+};
+use serde_json::Value;
+use std::{io, time::Duration};
+
+/// The longest answer that is read, in bytes.
+const MAX_BYTES: u64 = 32 << 20;
+/// How long a connection is waited for. Loopback needs no more.
+const CONNECTING: Duration = Duration::from_secs(2);
+/// What is left of the time of a call to tell its answer.
+const RESERVE: Duration = Duration::from_millis(750);
+/// How often it is said that the editor is waited for.
+const REPORTED: Duration = Duration::from_secs(2);
+
+/// Where an editor listens, and on whose behalf it is asked.
+#[derive(Clone, Copy)]
+pub struct Wire<'r> {
+    pub request: &'r Request<'r>,
+    pub url: &'r str,
+}
+
+/// A message to be answered.
+pub struct Message<'m> {
+    pub method: &'m str,
+    pub params: Value,
+    /// Session and protocol, where it has those.
+    pub headers: &'m [(&'static str, String)],
+    /// How long the answer is waited for.
+    pub limit: Duration,
+    /// What is reported while it is waited for.
+    pub what: &'m str,
+    /// Tells this message from others of the same request.
+    pub number: u32,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answered {
+    pub result: Value,
+    /// The session it belongs to from now on.
+    pub session: Option<String>,
+}
+
+impl Wire<'_> {
+    /// One message at a time for each editor: all it does, it does in one thread. How many calls wait
+    /// here is bounded by how many of a plugin the host runs at once (`calls`).
+    pub fn turn(self) -> Option<cache::Claim> {
+        cache::claim(&format!("turn at {}", self.url))
+    }
+
+    /// The id of a message: a string, as numbers pass through a floating-point number there.
+    pub fn id(self, number: u32) -> String {
+        format!("{}-{number}", self.request.id())
+    }
+
+    /// Sends a message, once, and waits for its answer.
+    pub fn ask(self, message: &Message<'_>) -> Result<Answered, Fault> {
+        let limit = self.limit(message.limit)?;
+        let id = self.id(message.number);
+        let Message { method, params, .. } = message;
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let mut reader = Reader::new(&id);
+        let (mut late, mut told) = (false, Duration::ZERO);
+        let sent = self.post(&body, message.headers, limit)?.send_watched(
+            |piece| {
+                reader.take(piece);
+                for report in reader.reported() {
+                    self.request.progress(report.done, report.total, &report.message);
+                }
+                // A stream need not end with the answer.
+                if reader.is_answered() { Err(io::Error::other("answered")) } else { Ok(()) }
+            },
+            |elapsed| {
+                late = elapsed >= limit;
+                if elapsed >= told + REPORTED {
+                    told = elapsed;
+                    let seconds = elapsed.as_secs();
+                    let words = format!("{}: waiting for the editor for {seconds} s", message.what);
+                    self.request.progress(elapsed.as_secs_f64(), None, &words);
+                }
+                !late && !self.request.cancelled()
+            },
+        );
+        let response = match sent {
+            Ok(response) => Some(response),
+            Err(_) if reader.is_answered() => None,
+            Err(error) => return Err(self.fault(&error.reason, limit, late)),
+        };
+        let session = response.as_ref().and_then(|response| response.header("mcp-session-id"));
+        let session = session.map(str::to_owned);
+        if let Some(status) = response.map(|response| response.status).filter(|code| *code != 200) {
+            return Err(match status {
+                404 if !message.headers.is_empty() => Fault::NoSession,
+                _ => self.garbled(format!("status {status}")),
+            });
+        }
+        let mut answer = reader.finish().map_err(|why| self.garbled(why))?;
+        match answer.get("error") {
+            Some(error) => Err(Fault::Refused(
+                error["code"].as_i64().unwrap_or_default(),
+                shown(error["message"].as_str().unwrap_or("it does not say why")),
+            )),
+            None => Ok(Answered { result: answer["result"].take(), session }),
+        }
+    }
+
+    /// Tells something that needs no answer. Whatever is answered all the same means nothing.
+    pub fn tell(self, method: &str, params: &Value, headers: &[(&'static str, String)]) {
+        let body = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        if let Ok(post) = self.post(&body, headers, CONNECTING) {
+            let _ignored = post.send_watched(|_| Ok(()), |elapsed| elapsed < CONNECTING);
+        }
+    }
+
+    /// As long as may be waited for at most, and as the call has time left.
+    fn limit(self, most: Duration) -> Result<Duration, Fault> {
+        let left = self.request.remaining().map_or(most, |left| left.saturating_sub(RESERVE));
+        if left.is_zero() { Err(Fault::NoTime) } else { Ok(left.min(most)) }
+    }
+
+    /// The server of the engine takes no body without its length.
+    fn post(
+        self,
+        body: &Value,
+        headers: &[(&'static str, String)],
+        limit: Duration,
+    ) -> Result<http::Request, Fault> {
+        let body = serde_json::to_vec(body).map_err(|error| Fault::from(Failure::from(error)))?;
+        let mut post = http::Request::post(self.url)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-length", body.len().to_string());
+        for (name, value) in headers {
+            post = post.header(*name, value);
+        }
+        Ok(post
+            .body(body)
+            .connect_timeout(CONNECTING.min(limit))
+            .first_byte_timeout(limit)
+            .between_bytes_timeout(limit)
+            .max_bytes(MAX_BYTES))
+    }
+
+    fn garbled(self, why: String) -> Fault {
+        Fault::Garbled(self.url.to_owned(), why)
+    }
+
+    fn fault(self, reason: &Reason, limit: Duration, late: bool) -> Fault {
+        let url = || self.url.to_owned();
+        match reason {
+            Reason::Code(code) => self.of_code(code, limit),
+            Reason::GivenUp if late => Fault::Busy(url(), limit),
+            Reason::GivenUp => match self.request.remaining() {
+                // What is near its end says that it is cancelled.
+                Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
+                Some(_) | None => Fault::Cancelled,
+            },
+            Reason::TooLarge(bytes) => self.garbled(format!("it has more than {bytes} bytes")),
+            Reason::InvalidUrl => {
+                Fault::WrongServer(url(), "the setting is not an http address".to_owned())
+            }
+            Reason::Interrupted(why) => self.garbled(format!("the connection broke: {why}")),
+            Reason::Invalid(_)
+            | Reason::Sink(_)
+            | Reason::Status(_)
+            | Reason::NotText
+            | Reason::Json(_) => self.garbled(shown(&reason.to_string())),
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours")]
+    fn of_code(self, code: &ErrorCode, limit: Duration) -> Fault {
+        let url = self.url.to_owned();
+        match code {
+            ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited => {
+                Fault::NotGranted(url)
+            }
+            ErrorCode::ConnectionRefused
+            | ErrorCode::ConnectionTimeout
+            | ErrorCode::DestinationNotFound
+            | ErrorCode::DestinationUnavailable
+            | ErrorCode::DestinationIpUnroutable
+            | ErrorCode::DnsTimeout
+            | ErrorCode::DnsError(_) => Fault::NotRunning(url),
+            ErrorCode::ConnectionReadTimeout
+            | ErrorCode::ConnectionWriteTimeout
+            | ErrorCode::HttpResponseTimeout => Fault::Busy(url, limit),
+            other => self.garbled(shown(&format!("{other:?}"))),
+        }
+    }
+}

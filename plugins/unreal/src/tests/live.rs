@@ -1,0 +1,562 @@
+//! The bridge, against editors that do everything they do in the field.
+
+use super::{
+    editor::{Asset, Editor, Server, Trap},
+    *,
+};
+
+#[path = "wire.rs"]
+mod wire;
+
+impl Game {
+    /// An editor that has this game open.
+    fn editor(&self, server: Server) -> Editor {
+        let dir = format!("{}/", self.0.display());
+        let file = fs::read_to_string(self.0.join("MyGame.uproject")).expect("it is there");
+        Editor::start(server, &dir, ("MyGame.uproject", &file), wire::assets(self))
+    }
+}
+
+/// A host that may reach the editor.
+fn host(editor: &Editor, server: Server) -> Rehearsal {
+    let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
+    Rehearsal::new().setting(setting, &editor.url()).server(&editor.url(), wire::send)
+}
+
+/// A host that may reach the editor, and does not wait for long.
+fn hasty(editor: &Editor, server: Server) -> Rehearsal {
+    let soon = std::time::Duration::from_secs(1);
+    host(editor, server).server(&editor.url(), move |sent| wire::send_within(sent, soon))
+}
+
+/// What a tool answers, held against its schema.
+fn ask<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+    let answer = checked::<T>(host, game, arguments);
+    assert!(["live", "offline"].iter().any(|source| answer["source"] == *source), "{answer}");
+    answer
+}
+
+fn live<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+    let answer = ask::<T>(host, game, arguments);
+    assert_eq!(answer["source"], "live", "{answer}");
+    answer
+}
+
+fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String {
+    reply::<T>(host, game, arguments).expect_err("it fails").to_string()
+}
+
+/// Without what tells one source from the other.
+fn alike(mut answer: Value) -> Value {
+    let object = answer.as_object_mut().expect("it is an object");
+    for key in ["source", "asOf", "warnings", "file", "told", "content"] {
+        object.remove(key);
+    }
+    answer
+}
+
+const DOOR: &str = "/Game/Doors/BP_Door";
+
+#[test]
+fn the_editor_answers_as_the_files_do() {
+    let game = Game::new("live-alike");
+    for server in [Server::Plugin, Server::NewerPlugin] {
+        let editor = game.editor(server);
+        let (near, far) = (host(&editor, server), Rehearsal::new());
+        fn same<T: Tool>(near: &Rehearsal, far: &Rehearsal, game: &Game, arguments: Value) {
+            // Settings are those of the rehearsal that was made last: both are of one thread.
+            let live = {
+                near.enter();
+                live::<T>(near, game, arguments.clone())
+            };
+            far.enter();
+            let offline = call::<T>(far, game, arguments);
+            near.enter();
+            assert_eq!(alike(live), alike(offline), "{}", T::NAME);
+        }
+        near.enter();
+        let tags =
+            json!({ "packagePaths": ["/Game/Doors"], "bIncludeTags": true, "maxResults": 2 });
+        same::<SearchAssets>(&near, &far, &game, tags);
+        let named = json!({ "packageNames": [DOOR] });
+        same::<SearchAssets>(&near, &far, &game, named);
+        let class = json!({ "packagePaths": ["/Game"], "classPaths": ["/Script/Engine.World"] });
+        same::<SearchAssets>(&near, &far, &game, class);
+        for kind in ["name", "parent_class", "all"] {
+            let term = json!({ "searchType": kind, "searchTerm": "BP_Base", "offset": 0 });
+            same::<SearchBlueprints>(&near, &far, &game, term);
+        }
+        for path in [DOOR, "/Game/Doors/BP_Door.BP_Door", "/Game/None"] {
+            same::<QueryAsset>(&near, &far, &game, json!({ "assetPath": path }));
+        }
+        let export = json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door" });
+        same::<ExportAsset>(&near, &far, &game, export);
+        if server == Server::NewerPlugin {
+            let soft = json!({ "assetPath": "/Game/Maps/Town" });
+            same::<DependencyTree>(&near, &far, &game, soft);
+        }
+        let arrived = editor.arrived();
+        assert!(!arrived.is_empty());
+        for one in arrived {
+            assert!(one.headers.contains_key("content-length"), "{one:?}");
+            assert!(one.body["id"].is_string(), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn dependencies_come_from_the_editor_where_it_knows_them() {
+    let game = Game::new("live-links");
+    let editor = game.editor(Server::NewerPlugin);
+    let near = host(&editor, Server::NewerPlugin);
+    let both = json!({ "assetPath": DOOR, "bIncludeSoftDependencies": true });
+    let found = live::<AssetDependencies>(&near, &game, both.clone());
+    assert_eq!(found["dependencies"], json!(["/Game/Doors/BP_Base", "/Game/Lonely"]));
+    assert_eq!(texts(&found["details"], "strength"), ["hard", "soft"]);
+    let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
+    let found = live::<AssetReferences>(&near, &game, base);
+    assert_eq!(found["references"], json!([DOOR]));
+    let fault = fails::<AssetDependencies>(&near, &game, json!({ "assetPath": "/Game/None" }));
+    assert_eq!(fault, "Asset not found: /Game/None");
+    let older = game.editor(Server::Plugin);
+    let near = host(&older, Server::Plugin);
+    assert_eq!(ask::<AssetDependencies>(&near, &game, both)["source"], "offline");
+}
+
+#[test]
+fn what_only_one_source_knows() {
+    let game = Game::new("live-only");
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin);
+    let config = live::<ProjectConfig>(&near, &game, json!({}));
+    assert_eq!(config["engineVersion"]["changelist"], 44_394_996);
+    assert_eq!(config["paths"]["engineDir"], "../../../Engine/");
+    assert_eq!(config["project"]["enabledPlugins"], json!(["Tools"]));
+    let default = json!({ "classPath": "/Game/Doors/BP_Door.BP_Door_C" });
+    let text = live::<ExportClassDefault>(&near, &game, default.clone());
+    assert!(
+        text["content"].as_str().is_some_and(|text| text.starts_with("Begin Object")),
+        "{text}"
+    );
+    // Nothing that hides or rings comes through.
+    assert!(!text["content"].as_str().is_some_and(|text| text.contains(['\u{7}', '\u{202E}'])));
+    let log = live::<LogFilePath>(&near, &game, json!({}));
+    assert!(log["logFilePath"].as_str().is_some_and(|path| path.ends_with("MyGame.log")), "{log}");
+    // All of /Game without a class is too much for the older plugin, and ancestors for any.
+    let all = ask::<SearchAssets>(&near, &game, json!({ "packagePaths": ["/Game"] }));
+    assert_eq!(all["source"], "offline");
+    let inherits = json!({ "searchType": "inherits", "searchTerm": "Pawn" });
+    assert_eq!(ask::<SearchBlueprints>(&near, &game, inherits)["source"], "offline");
+    let fault = fails::<ExportAsset>(&near, &game, json!({ "objectPath": "/Game/None.None" }));
+    let fault: Value = serde_json::from_str(&fault).expect("it is JSON");
+    assert_eq!(fault["error"], "Failed to load Object: /Game/None.None");
+    assert_eq!((&fault["bSuccess"], &fault["source"]), (&json!(false), &json!("live")));
+    let near = host(&editor, Server::Plugin).setting("mode", "offline");
+    let offline = ask::<LogFilePath>(&near, &game, json!({}));
+    assert!(offline["warnings"].to_string().contains("has not run"), "{offline}");
+    let offline = ask::<ExportClassDefault>(&near, &game, default);
+    assert!(
+        offline["content"].as_str().is_some_and(|t| t.contains("Default__BP_Door_C")),
+        "{offline}"
+    );
+    let native = json!({ "classPath": "/Script/Engine.Actor" });
+    assert!(fails::<ExportClassDefault>(&near, &game, native).contains("class in C++"));
+}
+
+#[test]
+fn epic_s_server_answers_through_its_meta_tools() {
+    let game = Game::new("live-epic");
+    let editor = game.editor(Server::Epic);
+    let near = host(&editor, Server::Epic);
+    let class = json!({ "packagePaths": ["/Game"], "classPaths": ["/Script/Engine.World"] });
+    let found = live::<SearchAssets>(&near, &game, class);
+    assert_eq!(texts(&found["assets"], "objectPath"), ["/Game/Maps/Town.Town"]);
+    let found = live::<SearchAssets>(&near, &game, json!({ "packagePaths": ["/Game/Maps"] }));
+    assert_eq!(found["assets"][0]["classPath"], "/Script/Engine.World");
+    let door = json!({ "assetPath": DOOR, "bIncludeTags": true });
+    let found = live::<QueryAsset>(&near, &game, door);
+    assert_eq!(found["classPath"], "/Script/Engine.Blueprint");
+    assert_eq!(found["tags"]["BlueprintType"], "BPTYPE_Normal");
+    let found = live::<AssetDependencies>(&near, &game, json!({ "assetPath": DOOR }));
+    assert_eq!(found["dependencies"], json!(["/Game/Doors/BP_Base", "/Game/Lonely"]));
+    assert_eq!(found["details"][0]["strength"], "unknown");
+    let found = live::<AssetReferences>(&near, &game, json!({ "assetPath": "/Game/Maps/Town" }));
+    assert_eq!(found["count"], 0);
+    let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
+    let text = graph["markdown"].as_str().expect("it is text");
+    assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
+    // What it does not offer, the files answer.
+    let export = json!({ "objectPath": "/Game/Doors/BP_Door" });
+    assert_eq!(ask::<ExportAsset>(&near, &game, export)["source"], "offline");
+    assert!(near.progress_made().iter().any(|report| report.total == Some(2.0)));
+    // The session is named from its beginning on, and begun anew where it was lost.
+    editor.set_trap("exists", Trap::SessionLost);
+    assert_eq!(
+        live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely" }))["bExists"],
+        true
+    );
+    let begun = editor.arrived().iter().filter(|one| one.body["method"] == "initialize").count();
+    assert_eq!(begun, 2);
+    let named = |one: &editor::Arrived| {
+        one.body["method"] == "initialize" || one.headers.contains_key("mcp-session-id")
+    };
+    assert!(editor.arrived().iter().all(named));
+}
+
+#[test]
+fn what_goes_wrong_is_told_and_the_files_answer() {
+    let game = Game::new("live-traps");
+    let door = || json!({ "assetPath": DOOR });
+    for server in [Server::Plugin, Server::Epic] {
+        let tool = if server == Server::Epic { "exists" } else { "query_asset" };
+        for (name, trap, why) in [
+            (tool, Trap::Stall, "did not answer within"),
+            (tool, Trap::Half, "is no answer"),
+            (tool, Trap::Html, "is no answer"),
+            ("initialize", Trap::OtherMcp, "calls itself `SomethingElse`"),
+            ("initialize", Trap::Html, "something else than an editor"),
+            ("initialize", Trap::Half, "something else than an editor"),
+            ("initialize", Trap::Stall, "did not answer within"),
+        ] {
+            let editor = game.editor(server);
+            editor.set_trap(name, trap);
+            // Only for what does not come at all: on a busy machine the rest may take its time.
+            let host = if trap == Trap::Stall { hasty } else { host };
+            let near = host(&editor, server);
+            let answer = ask::<QueryAsset>(&near, &game, door());
+            assert_eq!((&answer["source"], &answer["bExists"]), (&json!("offline"), &json!(true)));
+            let warning = answer["warnings"][0].as_str().unwrap_or_default();
+            assert!(warning.contains(why), "{server:?} {trap:?}: {answer}");
+            let near = host(&editor, server).setting("mode", "live");
+            let fault = fails::<QueryAsset>(&near, &game, door());
+            assert!(fault.contains(why), "{server:?} {trap:?}: {fault}");
+        }
+    }
+    let editor = game.editor(Server::Epic);
+    editor.set_trap("list_toolsets", Trap::Starting);
+    let answer = ask::<QueryAsset>(&host(&editor, Server::Epic), &game, door());
+    assert!(answer["warnings"][0].as_str().is_some_and(|w| w.contains("just started")), "{answer}");
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_is_called_off() {
+    let game = Game::new("live-cancel");
+    let editor = game.editor(Server::Epic);
+    editor.set_trap("exists", Trap::Stall);
+    let near = hasty(&editor, Server::Epic);
+    ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    let arrived = editor.arrived();
+    let asked = arrived.iter().find(|one| one.body["params"]["arguments"]["tool_name"] == "exists");
+    let off = arrived.iter().find(|one| one.body["method"] == "notifications/cancelled");
+    assert_eq!(asked.map(|one| &one.body["id"]), off.map(|one| &one.body["params"]["requestId"]));
+    assert!(off.is_some());
+    let near = host(&editor, Server::Epic).cancelled();
+    let fault = fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(fault.contains("it may still finish"), "{fault}");
+}
+
+#[test]
+fn answers_arrive_in_any_pieces_and_may_be_long() {
+    let game = Game::new("live-pieces");
+    for (server, size) in [(Server::Plugin, 1), (Server::Plugin, 7), (Server::Epic, 1)] {
+        let editor = game.editor(server);
+        editor.set_trap("", Trap::Pieces(size));
+        live::<QueryAsset>(&host(&editor, server), &game, json!({ "assetPath": DOOR }));
+    }
+    let editor = game.editor(Server::Plugin);
+    editor.set_trap("export_asset", Trap::Large(5 << 20));
+    let near = host(&editor, Server::Plugin);
+    let long = json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door", "maxChars": 2_000 });
+    let answer = live::<ExportAsset>(&near, &game, long);
+    assert!(answer["content"].as_str().is_some_and(|text| text.len() <= 2_100), "it is cut");
+    assert!(
+        answer["warnings"].to_string().contains("cut after 2000 of 524"),
+        "{}",
+        answer["warnings"]
+    );
+}
+
+#[test]
+fn only_an_editor_with_this_project_answers() {
+    let game = Game::new("live-other");
+    let editor = game.editor(Server::Plugin);
+    editor.open("../../../../elsewhere/MyGame/");
+    let near = host(&editor, Server::Plugin);
+    let answer = ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(
+        answer["warnings"][0].as_str().is_some_and(|w| w.contains("another project")),
+        "{answer}"
+    );
+    let import = import_of(&game);
+    let fault = fails::<ImportAsset>(&near, &game, import);
+    assert!(fault.contains("another project open: ../../../../elsewhere"), "{fault}");
+    let status = ask::<UnrealStatus>(&near, &game, json!({}));
+    assert_eq!(status["editors"][0]["state"], "other_project");
+    assert!(editor.done().is_empty());
+    let epic = Editor::start(Server::Epic, "", ("MyGame.uproject", "{\"Other\": 1}"), Vec::new());
+    let answer = ask::<QueryAsset>(&host(&epic, Server::Epic), &game, json!({ "assetPath": DOOR }));
+    assert!(
+        answer["warnings"][0].as_str().is_some_and(|w| w.contains("another project")),
+        "{answer}"
+    );
+}
+
+#[test]
+fn nobody_there_is_no_matter() {
+    let game = Game::new("live-nobody");
+    let gone = {
+        let editor = game.editor(Server::Plugin);
+        editor.url()
+    };
+    let near = Rehearsal::new().setting("editor-url", &gone).server(&gone, wire::send);
+    let answer = ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(!answer["warnings"].to_string().contains("no editor"), "{answer}");
+    assert_eq!(ask::<UnrealStatus>(&near, &game, json!({}))["editors"][0]["state"], "not_running");
+    let near = Rehearsal::new().setting("editor-url", &gone).setting("mode", "live");
+    let fault = fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(fault.contains("not granted"), "{fault}");
+    let near = Rehearsal::new().setting("mode", "live");
+    let fault = fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(fault.contains("`editor-url`"), "{fault}");
+    let near = Rehearsal::new().setting("mode", "sometimes");
+    assert!(fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR })).contains("sometimes"));
+}
+
+fn import_of(game: &Game) -> Value {
+    game.put("Source/door.png", PNG);
+    json!({
+        "filePath": game.0.join("Source/door.png"),
+        "packagePath": "/Game/Doors/T_Door",
+        "classPath": "/Script/Engine.Texture2D",
+    })
+}
+
+fn subject_of_import(game: &Game, editor: &Editor) -> String {
+    let dir = game.0.display();
+    format!(
+        "{dir}/Source/door.png as /Script/Engine.Texture2D to /Game/Doors/T_Door.T_Door in the \
+         project {dir}, by the editor at {}",
+        editor.url()
+    )
+}
+
+#[test]
+fn nothing_is_imported_that_nobody_agreed_to() {
+    let game = Game::new("live-import");
+    for server in [Server::Plugin, Server::Epic] {
+        let editor = game.editor(server);
+        let subject = subject_of_import(&game, &editor);
+        let asked = reply::<ImportAsset>(&host(&editor, server), &game, import_of(&game));
+        let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+        assert!(format!("{asks:?}").contains(&subject), "{asks:?}");
+        let near = host(&editor, server).refused("import", &subject);
+        let fault = fails::<ImportAsset>(&near, &game, import_of(&game));
+        assert!(fault.starts_with("nothing was done"), "{fault}");
+        assert!(editor.done().is_empty());
+        let near = host(&editor, server).agreed("import", &subject);
+        let answer = live::<ImportAsset>(&near, &game, import_of(&game));
+        assert_eq!((&answer["bSuccess"], &answer["count"]), (&json!(true), &json!(1)));
+        assert!(answer["warnings"].to_string().contains("not saved"), "{answer}");
+        assert_eq!(editor.done().len(), 1);
+    }
+}
+
+#[test]
+fn what_is_overwritten_is_said() {
+    let game = Game::new("live-overwrite");
+    let editor = game.editor(Server::Plugin);
+    let mut over = import_of(&game);
+    over["packagePath"] = json!("/Game/Doors/BP_Door.BP_Door");
+    let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, over);
+    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor";
+    assert!(format!("{asks:?}").contains(words), "{asks:?}");
+    game.put("Out/BP_Door.T3D", "old");
+    let out = game.0.join("Out");
+    let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
+    let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export.clone());
+    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+    assert!(format!("{asks:?}").contains("Out/BP_Door.T3D"), "{asks:?}");
+    let subject = format!(
+        "/Game/Doors/BP_Door.BP_Door as T3D to {}, by the editor at {}",
+        out.display(),
+        editor.url()
+    );
+    let near = host(&editor, Server::Plugin).agreed("export", &subject);
+    let answer = live::<BatchExportAssets>(&near, &game, export.clone());
+    assert_eq!(answer["exportedPaths"], json!([format!("{}/BP_Door.T3D", out.display())]));
+    #[cfg(unix)]
+    {
+        fs::remove_file(out.join("BP_Door.T3D")).expect("it is there");
+        std::os::unix::fs::symlink("/tmp/elsewhere", out.join("BP_Door.T3D")).expect("it is made");
+        let near = host(&editor, Server::Plugin).agreed("export", &subject);
+        assert!(fails::<BatchExportAssets>(&near, &game, export).contains("is a link"));
+    }
+    assert_eq!(editor.done().len(), 1);
+}
+
+#[test]
+fn a_change_is_asked_for_once_whatever_comes_of_it() {
+    let game = Game::new("live-unknown");
+    for trap in [Trap::DoneAndSilent, Trap::Half] {
+        let editor = game.editor(Server::Plugin);
+        editor.set_trap("import_asset", trap);
+        let subject = subject_of_import(&game, &editor);
+        let host = if trap == Trap::DoneAndSilent { hasty } else { host };
+        let near = host(&editor, Server::Plugin).agreed("import", &subject);
+        let fault = fails::<ImportAsset>(&near, &game, import_of(&game));
+        assert!(fault.starts_with("the outcome is not known"), "{trap:?}: {fault}");
+        assert_eq!(editor.done().len(), 1);
+    }
+    // What the editor says that it did not do is no riddle.
+    let editor = game.editor(Server::Plugin);
+    let mut wrong = import_of(&game);
+    wrong["packagePath"] = json!(DOOR);
+    let dir = game.0.display();
+    let subject = format!(
+        "{dir}/Source/door.png as /Script/Engine.Texture2D to {DOOR}.BP_Door in the project {dir}, \
+         by the editor at {}",
+        editor.url()
+    );
+    let near = host(&editor, Server::Plugin).agreed("import", &subject);
+    let fault = fails::<ImportAsset>(&near, &game, wrong);
+    assert!(fault.contains("Asset already exists") && editor.done().is_empty(), "{fault}");
+}
+
+#[test]
+fn what_is_not_fit_for_import_is_refused() {
+    let game = Game::new("live-unfit");
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin);
+    let dir = game.0.display().to_string();
+    game.put("Source/fake.t3d", "; Reconstructed from the file of /Game/X\nBegin Object\n");
+    for (key, value, why) in [
+        ("filePath", json!(format!("{dir}/Source/../Source/door.png")), "`..`"),
+        ("filePath", json!("//server/share/door.png"), "network"),
+        ("filePath", json!(format!("{dir}/Source/none.png")), "No such file"),
+        ("filePath", json!(format!("{dir}/Source")), "no file"),
+        ("t3dFilePath", json!(format!("{dir}/Source/fake.t3d")), "not for import"),
+        ("packagePath", json!("/Engine/T_Door"), "neither in /Game"),
+        ("packagePath", json!("/Game/Doors/T Door"), "characters"),
+        ("classPath", json!("Texture2D"), "no path of a class"),
+    ] {
+        let mut arguments = import_of(&game);
+        arguments[key] = value;
+        let fault = fails::<ImportAsset>(&near, &game, arguments);
+        assert!(fault.contains(why), "{key}: {fault}");
+    }
+    assert!(editor.done().is_empty());
+}
+
+#[test]
+fn commands_are_run_shown_or_refused() {
+    let game = Game::new("live-console");
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin);
+    let command = |text: &str| json!({ "command": text });
+    let answer = live::<ConsoleCommand>(&near, &game, command("stat fps"));
+    assert!(answer["warnings"].to_string().contains("get_log_file_path"), "{answer}");
+    let asked = reply::<ConsoleCommand>(&near, &game, command("open Town"));
+    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+    assert!(format!("{asks:?}").contains("open Town"), "{asks:?}");
+    assert!(fails::<ConsoleCommand>(&near, &game, command("py import os")).contains("not run"));
+    assert_eq!(editor.done().len(), 1);
+    let near = host(&editor, Server::Plugin).agreed("console", "nonsense");
+    let fault = fails::<ConsoleCommand>(&near, &game, command("nonsense"));
+    assert!(fault.contains("Command execution failed"), "{fault}");
+    let near = host(&editor, Server::Plugin).setting("mode", "offline");
+    assert!(fails::<ConsoleCommand>(&near, &game, command("stat fps")).contains("`offline`"));
+    let epic = game.editor(Server::Epic);
+    let fault = fails::<ConsoleCommand>(&host(&epic, Server::Epic), &game, command("stat fps"));
+    assert!(fault.contains("runs no console commands"), "{fault}");
+}
+
+#[test]
+fn a_read_is_asked_once_until_something_changes() {
+    let game = Game::new("live-kept");
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin);
+    let query = || live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely.Lonely" }));
+    let asked = || {
+        let arrived = editor.arrived();
+        arrived.iter().filter(|one| one.body["params"]["name"] == "query_asset").count()
+    };
+    query();
+    query();
+    assert_eq!(asked(), 1);
+    live::<ConsoleCommand>(&near, &game, json!({ "command": "stat unit" }));
+    query();
+    assert_eq!(asked(), 2);
+    let changes = near.changed();
+    assert_eq!(
+        changes,
+        [portcullis_plugin::ListKind::Resources],
+        "it came, and that was told once"
+    );
+}
+
+#[test]
+fn resources_and_prompts() {
+    let game = Game::new("live-resources");
+    session::FOLDERS.set(vec![game.0.clone()]);
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin);
+    let read = |uri: &str| ProjectResources::read(&near.request(), uri);
+    let first = |contents: Contents| format!("{:?}", contents.all[0]);
+    let door = first(read("unreal+t3d:///Game/Doors/BP_Door").expect("it is there"));
+    assert!(door.contains("vnd.unreal.t3d") && door.contains("Begin Object"), "{door}");
+    // The editor's own resource knows Blueprints alone.
+    let town = first(read("unreal+t3d:///Game/Maps/Town").expect("it is there"));
+    assert!(town.contains("vnd.unreal.t3d") && town.contains("Town"), "{town}");
+    assert!(read("unreal+t3d:///Game/None").is_err() && read("file:///x").is_err());
+    let _far = Rehearsal::new();
+    let door = first(read("unreal+t3d://%2FGame/Doors/BP_Door").expect("it is there"));
+    assert!(door.contains("t3d-like") && door.contains("; Reconstructed"), "{door}");
+    let door = first(read("unreal+md:///Game/Doors/BP_Door").expect("it is there"));
+    assert!(door.contains("text/markdown") && door.contains("# BP_Door"), "{door}");
+    assert!(read("unreal+md:///Game/Maps/Town").is_err());
+    let listing = ProjectResources::list(&near.request(), None).expect("it lists");
+    let uris: Vec<&str> = listing.resources.iter().map(|one| one.0.uri.as_str()).collect();
+    assert_eq!(
+        uris,
+        [
+            "unreal+md:///Game/Doors/BP_Base",
+            "unreal+md:///Game/Doors/BP_Door",
+            "unreal+md:///Game/Lonely",
+            "unreal+t3d:///Game/Maps/Town",
+        ]
+    );
+    let version = || {
+        let version = ProjectResources::version(&near.request(), "unreal+md:///Game/Lonely");
+        version.expect("it is known").expect("it is told")
+    };
+    let before = version();
+    assert_eq!(version(), before);
+    game.put("Content/Lonely.uasset", "another");
+    assert_ne!(version(), before);
+    let complete = |value: &str| {
+        ProjectResources::complete(
+            &near.request(),
+            "unreal+md://{+filepath}",
+            "filepath",
+            value,
+            &[],
+        )
+    };
+    assert_eq!(complete("/Game/Doors/BP_D"), [DOOR]);
+    assert_eq!(complete("door"), ["/Game/Doors/BP_Base", DOOR]);
+    let maps = AnalyzePerformance::complete(&near.request(), "mapPath", "", &[]);
+    assert_eq!(maps, ["/Game/Maps/Town"]);
+    let prompt = near.prompt::<AnalyzeBlueprint>(json!({ "assetPath": DOOR, "focus": "memory" }));
+    let text = prompt.expect("it is there").as_text();
+    assert!(text.contains(DOOR) && text.contains("memory"), "{text}");
+    for prompt in [
+        near.prompt::<RefactorBlueprint>(json!({ "assetPath": DOOR })),
+        near.prompt::<CreateBlueprint>(json!({ "name": "BP_X", "purpose": "to lift" })),
+        near.prompt::<AuditAssets>(json!({ "packagePath": "/Game/Doors" })),
+        near.prompt::<AnalyzePerformance>(json!({})),
+    ] {
+        assert!(prompt.expect("it is there").as_text().contains("`asOf`"));
+    }
+    session::FOLDERS.set(Vec::new());
+}

@@ -1,0 +1,384 @@
+//! A stand-in for a running Unreal Editor: its MCP servers as they are on the wire, oddities included.
+//!
+//! Plain TCP and JSON, so that whoever tests against it needs nothing else. What it knows of a project
+//! is what the test says: the same as is in the packages that it made.
+
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+#[path = "editor/epic.rs"]
+mod epic;
+#[path = "editor/plugin.rs"]
+mod plugin;
+
+/// When a connection that says nothing is given up: longer than anything that must happen takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest body that is taken.
+const MAX_BODY: usize = 8 << 20;
+
+/// Which server it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// `UnrealMCPServer` as of December 2025, with ten tools.
+    Plugin,
+    /// A newer one: pages, dependencies.
+    NewerPlugin,
+    /// That of the engine, since 5.8: sessions, events, meta-tools.
+    Epic,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// Nothing is answered, until the connection is closed: a dialogue waits for somebody. What was
+    /// asked is not done.
+    Stall,
+    /// As `Stall`, but what was asked is done.
+    DoneAndSilent,
+    /// Half of the answer, and the connection is closed. What was asked is done.
+    Half,
+    /// The answer in pieces of this many bytes.
+    Pieces(usize),
+    /// The server of something else, which speaks MCP too.
+    OtherMcp,
+    /// The server of something else, which does not.
+    Html,
+    /// The texts of exports have this many bytes.
+    Large(usize),
+    /// The session is no longer known: once.
+    SessionLost,
+    /// The sets of tools are not registered yet.
+    Starting,
+}
+
+/// An asset that the editor knows.
+#[derive(Clone, Debug, Default)]
+pub struct Asset {
+    /// `/Game/Doors/BP_Door`
+    pub package: String,
+    /// `BP_Door`
+    pub name: String,
+    /// `/Script/Engine.Blueprint`
+    pub class: String,
+    /// Its tags, `ParentClass` among them.
+    pub tags: BTreeMap<String, String>,
+    /// Packages that are loaded with it.
+    pub hard: Vec<String>,
+    /// Packages that may be loaded later.
+    pub soft: Vec<String>,
+}
+
+impl Asset {
+    /// `/Game/Doors/BP_Door.BP_Door`
+    pub fn object(&self) -> String {
+        format!("{}.{}", self.package, self.name)
+    }
+
+    /// `/Game/Doors`
+    pub fn folder(&self) -> &str {
+        self.package.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+}
+
+/// A request as it arrived.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The message.
+    pub body: Value,
+}
+
+/// What the editor has done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// The tool.
+    pub tool: String,
+    /// What it was called with.
+    pub arguments: Value,
+}
+
+/// A running editor, which ends with the test.
+pub struct Editor {
+    /// Where it listens.
+    pub address: SocketAddr,
+    state: Arc<State>,
+}
+
+struct State {
+    server: Server,
+    /// Of the project, as the editor says it.
+    project: Mutex<String>,
+    /// The text of the project's file.
+    project_file: (String, String),
+    assets: Mutex<Vec<Asset>>,
+    /// By tool or method; "" for all.
+    traps: Mutex<BTreeMap<String, Trap>>,
+    arrived: Mutex<Vec<Arrived>>,
+    done: Mutex<Vec<Done>>,
+    stopped: Mutex<bool>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Editor {
+    /// Starts one that has the project in this folder open. `project_file` is the name and the text of
+    /// its `.uproject`.
+    pub fn start(
+        server: Server,
+        project: &str,
+        project_file: (&str, &str),
+        assets: Vec<Asset>,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
+        let address = listener.local_addr().expect("a loopback address");
+        let (name, text) = project_file;
+        let state = Arc::new(State {
+            server,
+            project: Mutex::new(project.to_owned()),
+            project_file: (name.to_owned(), text.to_owned()),
+            assets: Mutex::new(assets),
+            traps: Mutex::default(),
+            arrived: Mutex::default(),
+            done: Mutex::default(),
+            stopped: Mutex::new(false),
+        });
+        let serving = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if *lock(&serving.stopped) {
+                    return;
+                }
+                let (Ok(stream), serving) = (stream, Arc::clone(&serving)) else { continue };
+                std::thread::spawn(move || serving.serve(stream));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// From now on this goes wrong with a tool or a method; with "" for its name, with all.
+    pub fn set_trap(&self, name: &str, trap: Trap) {
+        lock(&self.state.traps).insert(name.to_owned(), trap);
+    }
+
+    /// Another project is opened.
+    pub fn open(&self, project: &str) {
+        project.clone_into(&mut lock(&self.state.project));
+    }
+
+    /// Every request so far.
+    pub fn arrived(&self) -> Vec<Arrived> {
+        lock(&self.state.arrived).clone()
+    }
+
+    /// Everything that was changed so far, or written.
+    pub fn done(&self) -> Vec<Done> {
+        lock(&self.state.done).clone()
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        *lock(&self.state.stopped) = true;
+        // Wakes the thread that waits for connections.
+        let _woken = TcpStream::connect(self.address);
+    }
+}
+
+/// An answer of HTTP.
+struct Answer {
+    status: &'static str,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// As the engine's server says what is wrong.
+    fn fault(status: &'static str, code: &str) -> Self {
+        let code = format!("errors.com.epicgames.httpserver.{code}");
+        let body = json!({ "errorCode": code, "errorMessage": "" }).to_string().into_bytes();
+        Self { status, headers: vec![("content-type", "application/json".to_owned())], body }
+    }
+}
+
+impl State {
+    fn serve(&self, stream: TcpStream) {
+        let patience = stream.set_read_timeout(Some(PATIENCE));
+        let (Ok(()), Ok(reading)) = (patience, stream.try_clone()) else { return };
+        let (mut reader, mut writer) = (BufReader::new(reading), stream);
+        while let Some((line, headers)) = read_head(&mut reader) {
+            let is_last = headers.get("connection").is_some_and(|value| value == "close");
+            let went_on = self.answer(&line, headers, &mut reader, &mut writer);
+            if went_on.is_none() || is_last {
+                return;
+            }
+        }
+    }
+
+    /// `None`: the connection is of no more use.
+    fn answer(
+        &self,
+        line: &str,
+        headers: BTreeMap<String, String>,
+        reader: &mut impl Read,
+        writer: &mut impl Write,
+    ) -> Option<()> {
+        let Some(length) = headers.get("content-length").and_then(|text| text.parse().ok()) else {
+            if line.starts_with("POST") {
+                // The engine knows no chunks.
+                let fault = Answer::fault("411 Length Required", "missing_content_length_header");
+                write(writer, &fault, None)?;
+                return None;
+            }
+            let fault = match self.server {
+                Server::Epic => Answer::fault("405 Method Not Allowed", "method_not_allowed"),
+                Server::Plugin | Server::NewerPlugin => {
+                    Answer::fault("404 Not Found", "route_handler_not_found")
+                }
+            };
+            return write(writer, &fault, None);
+        };
+        let mut body = vec![0; usize::min(length, MAX_BODY)];
+        reader.read_exact(&mut body).ok()?;
+        if !line.starts_with("POST /mcp ") {
+            let fault = Answer::fault("404 Not Found", "route_handler_not_found");
+            return write(writer, &fault, None);
+        }
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        lock(&self.arrived).push(Arrived { headers: headers.clone(), body: body.clone() });
+        let trap = self.trap(&body);
+        match trap {
+            Some(Trap::Html) => {
+                let html = "<!doctype html><title>It works</title>".as_bytes().to_vec();
+                let headers = vec![("content-type", "text/html".to_owned())];
+                return write(writer, &Answer { status: "200 OK", headers, body: html }, None);
+            }
+            Some(Trap::Stall) => {
+                wait_for_the_end(reader);
+                return None;
+            }
+            _ => {}
+        }
+        let mut answer = match self.server {
+            Server::Epic => epic::answer(self, &headers, &body, trap),
+            Server::Plugin | Server::NewerPlugin => plugin::answer(self, &body, trap),
+        };
+        match trap {
+            Some(Trap::DoneAndSilent) => {
+                wait_for_the_end(reader);
+                None
+            }
+            Some(Trap::Half) => {
+                let whole = answer.body.len();
+                answer.body.truncate(whole / 2);
+                write(writer, &answer, Some(whole));
+                None
+            }
+            Some(Trap::Pieces(size)) => {
+                let head = Answer { body: Vec::new(), ..answer };
+                write(writer, &head, Some(answer.body.len()))?;
+                for piece in answer.body.chunks(size.max(1)) {
+                    writer.write_all(piece).and_then(|()| writer.flush()).ok()?;
+                }
+                Some(())
+            }
+            _ => write(writer, &answer, None),
+        }
+    }
+
+    fn trap(&self, body: &Value) -> Option<Trap> {
+        let mut traps = lock(&self.traps);
+        let params = &body["params"];
+        let tool = params["arguments"]["tool_name"].as_str().or(params["name"].as_str());
+        let names = [tool, body["method"].as_str(), Some("")];
+        let name = names.into_iter().flatten().find(|name| traps.contains_key(*name))?;
+        let trap = traps.get(name).copied();
+        // A session is lost once, and then there is a new one.
+        if trap == Some(Trap::SessionLost) {
+            traps.remove(name);
+        }
+        trap
+    }
+
+    fn do_it(&self, tool: &str, arguments: &Value) {
+        let done = Done { tool: tool.to_owned(), arguments: arguments.clone() };
+        lock(&self.done).push(done);
+    }
+
+    fn assets(&self) -> Vec<Asset> {
+        lock(&self.assets).clone()
+    }
+
+    fn find(&self, package: &str) -> Option<Asset> {
+        self.assets().into_iter().find(|asset| asset.package.eq_ignore_ascii_case(package))
+    }
+}
+
+/// Until whoever asked gives up.
+fn wait_for_the_end(reader: &mut impl Read) {
+    let mut rest = [0; 64];
+    while reader.read(&mut rest).is_ok_and(|read| read > 0) {}
+}
+
+/// The first line of a request, and its headers.
+fn read_head(reader: &mut impl BufRead) -> Option<(String, BTreeMap<String, String>)> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.take(16 << 10).read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end().to_owned();
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line);
+    }
+    let headers = lines.iter().skip(1).filter_map(|line| line.split_once(':'));
+    let headers =
+        headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+    Some((lines.first()?.clone(), headers))
+}
+
+/// Writes an answer; `None` where nobody takes it any more.
+fn write(writer: &mut impl Write, answer: &Answer, length: Option<usize>) -> Option<()> {
+    let length = length.unwrap_or(answer.body.len());
+    let mut head = format!("HTTP/1.1 {}\r\ncontent-length: {length}\r\n", answer.status);
+    for (name, value) in &answer.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("keep-alive: timeout=15\r\n\r\n");
+    writer.write_all(head.as_bytes()).ok()?;
+    writer.write_all(&answer.body).ok()?;
+    writer.flush().ok()
+}
+
+/// An object of texts.
+fn texts(all: &BTreeMap<String, String>) -> Value {
+    Value::Object(all.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>())
+}
+
+/// What the engine writes of an object, more or less.
+fn t3d(asset: &Asset, trap: Option<Trap>) -> String {
+    let mut text = format!("Begin Object Class={} Name=\"{}\"\n", asset.class, asset.name);
+    text.push_str("   Note=\"T\u{FC}r \u{202E}and a bell \u{7}\"\n");
+    if let Some(Trap::Large(bytes)) = trap {
+        while text.len() < bytes {
+            text.push_str("   Property=(X=1.000000,Y=2.000000,Z=3.000000)\n");
+        }
+    }
+    text + "End Object\n"
+}

@@ -1,0 +1,355 @@
+//! The server of the plugin `UnrealMCPServer`.
+
+use super::{Answer, Asset, Server, State, Trap, lock, t3d, texts};
+use serde_json::{Value, json};
+
+/// Answers a message: always with 200, in JSON with tabs.
+pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
+    let headers = vec![("content-type", "application/json;charset=utf-8".to_owned())];
+    let mut message = json!({ "jsonrpc": "2.0", "id": body["id"] });
+    let (key, value) = match message_of(state, body, trap) {
+        Ok(result) => ("result", result),
+        Err((code, why)) => ("error", json!({ "code": code, "message": why })),
+    };
+    message[key] = value;
+    // Only at the beginning of a line are spaces there to indent.
+    let mut text = String::new();
+    for line in pretty(&message).lines() {
+        let rest = line.trim_start_matches(' ');
+        text.push_str(&"\t".repeat((line.len() - rest.len()) / 2));
+        text.push_str(rest);
+        text.push_str("\r\n");
+    }
+    Answer { status: "200 OK", headers, body: text.into_bytes() }
+}
+
+type Said = Result<Value, (i64, &'static str)>;
+
+fn message_of(state: &State, body: &Value, trap: Option<Trap>) -> Said {
+    let (Some("2.0"), Some(method)) = (body["jsonrpc"].as_str(), body["method"].as_str()) else {
+        return Err((-32700, "Failed to parse MCP request JSON"));
+    };
+    let params = &body["params"];
+    match method {
+        "initialize" => {
+            let name =
+                if trap == Some(Trap::OtherMcp) { "SomethingElse" } else { "UnrealMCPServer" };
+            Ok(json!({
+                "protocolVersion": "2024-11-05",
+                "serverInfo": { "name": name, "version": "0.1.0 (5.6.1)" },
+                "capabilities": { "tools": { "listChanged": false } },
+            }))
+        }
+        "ping" | "notifications/initialized" => Ok(json!({})),
+        "tools/list" => Ok(json!({ "nextCursor": "", "tools": tools(state) })),
+        "resources/list" => Ok(json!({ "nextCursor": "", "resources": [] })),
+        "resources/read" => resource(state, params, trap),
+        "tools/call" => {
+            let name = params["name"].as_str().unwrap_or_default();
+            call(state, name, &params["arguments"], trap).ok_or((-32602, "Unknown tool name"))
+        }
+        _ => Err((-32601, "Method not found")),
+    }
+}
+
+fn tools(state: &State) -> Value {
+    let tool = |name: &str, properties: &[&str], required: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            properties.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        json!({ "name": name, "description": "", "inputSchema": schema })
+    };
+    let newer = state.server == Server::NewerPlugin;
+    let page: &[&str] = if newer { &["maxResults", "offset"] } else { &[] };
+    let of = |properties: &[&'static str]| [properties, page].concat();
+    let all = ["packagePaths", "packageNames", "classPaths", "bRecursive", "bIncludeTags"];
+    let mut tools = vec![
+        tool(
+            "search_blueprints",
+            &of(&["searchType", "searchTerm", "packagePath", "bRecursive"]),
+            &["searchType", "searchTerm"],
+        ),
+        // It says that every one is required, and takes less.
+        tool("search_assets", &of(&all), &all),
+        tool("query_asset", &["assetPath", "bIncludeTags"], &["assetPath"]),
+        tool("export_asset", &["objectPath", "format"], &["objectPath"]),
+        tool("export_class_default", &["classPath", "format"], &["classPath"]),
+        tool("import_asset", &["filePath", "t3dFilePath", "packagePath", "classPath"], &[]),
+        tool("batch_export_assets", &["objectPaths", "outputFolder", "format"], &[]),
+        tool("get_project_config", &[], &[]),
+        tool("get_log_file_path", &[], &[]),
+        tool("execute_console_command", &["command"], &["command"]),
+    ];
+    if newer {
+        tools.push(tool("get_asset_dependencies", &["assetPath"], &["assetPath"]));
+        tools.push(tool("get_asset_references", &["assetPath"], &["assetPath"]));
+        tools.push(tool("get_asset_dependency_tree", &["assetPath"], &["assetPath"]));
+    }
+    Value::Array(tools)
+}
+
+/// One item with all four keys, as the plugin has it.
+fn said(text: String, is_error: bool) -> Value {
+    let structured: Option<Value> = serde_json::from_str(&text).ok().filter(Value::is_object);
+    let content = json!([{ "data": "", "text": text, "mimetype": "", "type": "text" }]);
+    let mut result = json!({ "content": content, "isError": is_error });
+    if let Some(structured) = structured.filter(|_| !is_error) {
+        result["structuredContent"] = structured;
+    }
+    result
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).expect("a value is JSON")
+}
+
+fn done(value: &Value) -> Value {
+    said(pretty(value), false)
+}
+
+fn failed(mut value: Value, why: String) -> Value {
+    (value["bSuccess"], value["error"]) = (json!(false), json!(why));
+    said(pretty(&value), true)
+}
+
+fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Option<Value> {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
+    Some(match name {
+        "search_blueprints" => search_blueprints(state, arguments),
+        "search_assets" => search_assets(state, arguments),
+        "query_asset" => {
+            // By the path of the object: of a package alone nothing is known.
+            let path = text("assetPath");
+            let asset = state.assets().into_iter().find(|asset| asset.object() == path);
+            let mut found = json!({ "bExists": asset.is_some(), "assetPath": path });
+            let asset_told = asset.as_ref().map(|asset| told(asset, arguments));
+            for key in ["assetName", "packagePath", "classPath", "objectPath", "tags"] {
+                found[key] = asset_told.as_ref().map_or(json!(""), |told| told[key].clone());
+            }
+            if !found["tags"].is_object() {
+                found["tags"] = json!({});
+            }
+            done(&found)
+        }
+        "export_asset" | "export_class_default" => {
+            let (key, what) = if name == "export_asset" {
+                ("objectPath", "Object")
+            } else {
+                ("classPath", "Class")
+            };
+            let path = text(key);
+            let mut answer =
+                json!({ "bSuccess": true, "format": text("format"), "content": "", "error": "" });
+            answer[key] = json!(path);
+            let package = path.split('.').next().unwrap_or_default();
+            match state.find(package) {
+                Some(asset) => {
+                    answer["content"] = json!(t3d(&asset, trap));
+                    done(&answer)
+                }
+                None => failed(answer, format!("Failed to load {what}: {path}")),
+            }
+        }
+        "import_asset" => import(state, arguments),
+        "batch_export_assets" => {
+            state.do_it(name, arguments);
+            let paths = arguments["objectPaths"].as_array().cloned().unwrap_or_default();
+            let files = paths.iter().filter_map(Value::as_str).map(|path| {
+                let name = path.rsplit('.').next().unwrap_or_default();
+                format!("{}/{name}.{}", text("outputFolder"), text("format"))
+            });
+            let files: Vec<String> = files.collect();
+            done(&json!({
+                "bSuccess": true, "exportedCount": files.len(), "failedCount": 0,
+                "exportedPaths": files, "failedPaths": [], "error": "",
+            }))
+        }
+        "get_project_config" => done(&json!({
+            "engineVersion": {
+                "full": "5.6.1-44394996+++UE5+Release-5.6",
+                "major": 5, "minor": 6, "patch": 1, "changelist": 44_394_996,
+            },
+            "paths": {
+                "engineDir": "../../../Engine/", "projectDir": *lock(&state.project),
+                "engineContentDir": "../../../Engine/Content/",
+                "enginePluginsDir": "../../../Engine/Plugins/",
+            },
+        })),
+        "get_log_file_path" => done(
+            &json!({ "logFilePath": format!("{}Saved/Logs/MyGame.log", lock(&state.project)) }),
+        ),
+        "execute_console_command" => {
+            state.do_it(name, arguments);
+            let command = text("command");
+            let answer = json!({
+                "bSuccess": true, "command": command, "error": "",
+                "output": "Command executed successfully. Check the log.",
+            });
+            if command == "nonsense" {
+                return Some(failed(answer, format!("Command execution failed: {command}")));
+            }
+            done(&answer)
+        }
+        _ if state.server == Server::Plugin => return None,
+        "get_asset_dependencies" | "get_asset_references" => relations(state, name, arguments),
+        "get_asset_dependency_tree" => tree(state, &text("assetPath")),
+        _ => return None,
+    })
+}
+
+fn told(asset: &Asset, arguments: &Value) -> Value {
+    let mut told = json!({
+        "exists": true, "assetPath": asset.object(), "assetName": asset.name,
+        "packagePath": asset.folder(), "classPath": asset.class, "objectPath": asset.object(),
+    });
+    if arguments["bIncludeTags"] == true {
+        told["tags"] = texts(&asset.tags);
+    }
+    told
+}
+
+fn is_in(asset: &Asset, folder: &str, arguments: &Value) -> bool {
+    let folder = folder.trim_end_matches('/');
+    let below = || asset.folder().strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    folder.is_empty() || asset.folder() == folder || (arguments["bRecursive"] != false && below())
+}
+
+/// The newer server hands out pages.
+fn page(state: &State, list: &str, count: &str, mut all: Vec<Value>, arguments: &Value) -> Value {
+    if state.server == Server::Plugin {
+        return json!({ list: all, count: all.len() });
+    }
+    let number = |key: &str| usize::try_from(arguments[key].as_u64().unwrap_or(0)).unwrap_or(0);
+    let (total, offset, most) = (all.len(), number("offset"), number("maxResults"));
+    all.drain(..offset.min(total));
+    all.truncate(if most == 0 { total } else { most });
+    let has_more = offset + all.len() < total;
+    json!({
+        list: all, count: all.len(), "totalCount": total, "offset": offset, "hasMore": has_more,
+    })
+}
+
+fn search_assets(state: &State, arguments: &Value) -> Value {
+    let list = |key: &str| -> Vec<String> {
+        let items = arguments[key].as_array().into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let (paths, names, classes) = (list("packagePaths"), list("packageNames"), list("classPaths"));
+    let all_of_it = paths.len() == 1 && paths[0].trim_end_matches('/') == "/Game";
+    if all_of_it && names.is_empty() && classes.is_empty() && state.server == Server::Plugin {
+        let why = "Error: Searching /Game/ directory without class filters is not allowed.";
+        return said(why.to_owned(), true);
+    }
+    let found = state.assets().into_iter().filter(|asset| {
+        (paths.is_empty() || paths.iter().any(|path| is_in(asset, path, arguments)))
+            && (names.is_empty() || names.contains(&asset.package))
+            && (classes.is_empty() || classes.contains(&asset.class))
+    });
+    let found = found.map(|asset| told(&asset, arguments)).collect();
+    done(&page(state, "assets", "count", found, arguments))
+}
+
+fn search_blueprints(state: &State, arguments: &Value) -> Value {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default();
+    let term = text("searchTerm").to_lowercase();
+    let mut found = Vec::new();
+    for asset in state.assets().iter().filter(|asset| asset.class.ends_with("Blueprint")) {
+        let parent = asset.tags.get("ParentClass").cloned().unwrap_or_default();
+        let kinds = [
+            ("asset_name", "name", "Blueprint name", &asset.name),
+            ("parent_class", "parent_class", "Parent class", &parent),
+        ];
+        let matches: Vec<Value> = kinds
+            .iter()
+            .filter(|(_, kind, ..)| [*kind, "all"].contains(&text("searchType")))
+            .filter(|(.., value)| value.to_lowercase().contains(&term))
+            .map(|(kind, _, what, value)| {
+                let context = format!("{what} '{value}' contains '{}'", text("searchTerm"));
+                json!({ "type": kind, "location": "Blueprint Asset", "context": context })
+            })
+            .collect();
+        if !matches.is_empty() && is_in(asset, text("packagePath"), arguments) {
+            found.push(json!({
+                "assetPath": asset.object(), "assetName": asset.name,
+                "packagePath": asset.folder(), "parentClass": parent, "matches": matches,
+            }));
+        }
+    }
+    done(&page(state, "results", "totalResults", found, arguments))
+}
+
+fn import(state: &State, arguments: &Value) -> Value {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default();
+    let path = text("packagePath");
+    let answer = json!({
+        "bSuccess": true, "count": 1, "filePath": text("filePath"), "packagePath": path,
+        "factoryClass": "", "importedObjects": [path], "error": "",
+    });
+    let package = path.split('.').next().unwrap_or_default();
+    if let Some(asset) = state.find(package).filter(|asset| asset.class != text("classPath")) {
+        let class = asset.class;
+        return failed(answer, format!("Asset already exists at '{path}' with class '{class}'"));
+    }
+    state.do_it("import_asset", arguments);
+    done(&answer)
+}
+
+fn relations(state: &State, tool: &str, arguments: &Value) -> Value {
+    let (list, which) = match tool {
+        "get_asset_dependencies" => ("dependencies", "Dependencies"),
+        _ => ("references", "References"),
+    };
+    let is_asked = |kind: &str| arguments[format!("bInclude{kind}{which}")] == true;
+    let path = arguments["assetPath"].as_str().unwrap_or_default();
+    let package = path.split('.').next().unwrap_or_default();
+    let linked = |asset: &Asset| {
+        let hard = asset.hard.iter().filter(|_| is_asked("Hard"));
+        let soft = asset.soft.iter().filter(|_| is_asked("Soft"));
+        hard.chain(soft).cloned().collect::<Vec<_>>()
+    };
+    let found: Vec<String> = match (list, state.find(package)) {
+        ("dependencies", Some(asset)) => linked(&asset),
+        ("dependencies", None) => {
+            return failed(json!({ "assetPath": path }), format!("Asset not found: {path}"));
+        }
+        _ => {
+            let all = state.assets().into_iter();
+            all.filter(|asset| linked(asset).iter().any(|other| other == package))
+                .map(|asset| asset.package)
+                .collect()
+        }
+    };
+    done(&json!({
+        "bSuccess": true, "assetPath": path, list: found, "count": found.len(), "error": "",
+    }))
+}
+
+fn tree(state: &State, path: &str) -> Value {
+    let mut nodes: Vec<(String, usize)> = vec![(path.to_owned(), 0)];
+    let mut tree = Vec::new();
+    let mut next = 0;
+    while let Some((package, depth)) = nodes.get(next).cloned() {
+        next += 1;
+        let dependencies = state.find(&package).map(|asset| asset.hard).unwrap_or_default();
+        for one in &dependencies {
+            if !nodes.iter().any(|(known, _)| known == one) {
+                nodes.push((one.clone(), depth + 1));
+            }
+        }
+        tree.push(json!({ "assetPath": package, "depth": depth, "dependencies": dependencies }));
+    }
+    done(&json!({ "tree": tree, "totalNodes": tree.len(), "maxDepthReached": 0 }))
+}
+
+fn resource(state: &State, params: &Value, trap: Option<Trap>) -> Said {
+    let uri = params["uri"].as_str().ok_or((-32602, "Failed to parse read resource params"))?;
+    let path = uri.strip_prefix("unreal+t3d://").filter(|path| !path.contains([',', '=']));
+    let path = path.ok_or((-32002, "Resource not found"))?;
+    let package = path.split('.').next().unwrap_or_default();
+    let asset = state.find(package).filter(|asset| asset.class.ends_with("Blueprint"));
+    let asset = asset.ok_or((-32603, "Failed to load resource contents"))?;
+    // The empty bytes beside the text are as the plugin has it.
+    Ok(json!({ "contents": [{
+        "uri": uri, "text": t3d(&asset, trap), "blob": "", "mimeType": "application/vnd.unreal.t3d",
+    }] }))
+}
