@@ -36,6 +36,16 @@ export class Failure extends Error {
  * @returns its result; throws a `Failure`, or what `signal` was aborted with
  */
 export async function request(method, params = {}, more = {}) {
+	try {
+		return await rounds(method, params, more);
+	} catch (error) {
+		// Whoever aborts a request says why; the network only that it was aborted.
+		more.signal?.throwIfAborted();
+		throw error;
+	}
+}
+
+async function rounds(method, params, more) {
 	let rest = {};
 	for (let round = 0; round < MAX_ROUNDS; round++) {
 		const result = await once(method, { ...params, ...rest }, more);
@@ -138,7 +148,6 @@ async function post(message, headers, signal) {
 			body: JSON.stringify(message)
 		});
 	} catch (error) {
-		signal?.throwIfAborted();
 		throw new Failure(`the server cannot be reached (${error.message})`);
 	}
 }
@@ -228,8 +237,7 @@ async function* pieces(response) {
 			yield next.value;
 		}
 	} catch (error) {
-		// Whoever aborts a request says why; all else is the network's.
-		throw error instanceof TypeError ? new Failure(`the connection broke (${error.message})`) : error;
+		throw new Failure(`the connection broke (${error.message})`);
 	} finally {
 		await reader?.cancel().catch(() => {});
 	}

@@ -8,6 +8,7 @@ export function showTools(place, count, tools, chosen, wanted, select) {
 	const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
 	const text = (tool) => [tool.name, tool.title, tool.description].join(" ").toLowerCase();
 	const found = tools.filter((tool) => words.every((word) => text(tool).includes(word)));
+	const label = (tool) => cut(tool.title ?? tool.annotations?.title ?? tool.name, 100);
 	const button = (tool) =>
 		h(
 			"button",
@@ -17,8 +18,8 @@ export function showTools(place, count, tools, chosen, wanted, select) {
 				"aria-current": tool.name === chosen && "true",
 				"onclick": () => select(tool.name)
 			},
-			h("span", { class: "label" }, cut(tool.title ?? tool.annotations?.title ?? tool.name, 100)),
-			h("code", {}, tool.name),
+			h("span", { class: "label" }, label(tool)),
+			label(tool) !== tool.name && h("code", {}, tool.name),
 			h("span", { class: "marks" }, ...marksOf(tool))
 		);
 	place.replaceChildren(...found.map((tool) => h("li", {}, button(tool))));

@@ -181,7 +181,8 @@ export class Stage {
 			always: new Set()
 		};
 		const { id } = this.#call ?? {};
-		this.place.append(figure);
+		// A frame that is moved begins anew; so the lighter one is put where it belongs.
+		this.place.insertBefore(figure, theme === "light" ? this.place.firstChild : null);
 		this.#dress(one);
 		const host = {
 			request: (method, params, more) => this.#request(one, method, params, more ?? {}),

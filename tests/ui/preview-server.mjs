@@ -35,7 +35,8 @@ const escaped = (text) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt
  *   `meta` and, if it is no view, `mimeType`; `answers`, by the name of the tool `(args, {inputs, progress, closed})`
  * @param tool what the page shows first
  * @returns `url`, `origin`; `calls`, what tools were called with; `wrong`, requests that are not as MCP has them;
- *   `news(method, params)`, told to who listens; `stop()` and `start()` of the server
+ *   `news(method, params)`, told to who listens; `heard(uri)`, once someone listens for it; `closed(count)`, once so
+ *   many calls are over; `stop()` and `start()` of the server
  */
 export async function startPreview(t, world, tool = "") {
 	const listening = new Set();
@@ -74,12 +75,32 @@ export async function startPreview(t, world, tool = "") {
 	return Object.assign(state, {
 		url: `http://127.0.0.1:${port}/`,
 		sandbox,
+		heard: (uri) => until(() => [...listening].some(({ resources }) => resources?.includes(uri))),
+		closed: (count) => until(() => state.cancelled >= count),
 		news: (method, params = {}) => listening.forEach((stream) => stream.send({ jsonrpc: "2.0", method, params })),
 		stop: () => close(server),
 		start: async () => {
 			server = await open(answer, port);
 		}
 	});
+}
+
+/** A server that nothing should reach: `hits` is what did. */
+export async function startTrap(t) {
+	const hits = [];
+	const server = await open((request, response) => {
+		hits.push(request.url);
+		response.end();
+	});
+	t.after(() => close(server));
+	return { hits, url: `http://127.0.0.1:${server.address().port}` };
+}
+
+/** Waits until something is so; the test's own time is the limit. */
+async function until(is) {
+	while (!is()) {
+		await new Promise((resolve) => setImmediate(resolve));
+	}
 }
 
 async function body(request) {
