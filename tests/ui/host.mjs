@@ -73,6 +73,11 @@ export async function startHosts(t) {
 			? { body: "<!doctype html>", headers: { "content-security-policy": searchParams.get("csp") } }
 			: { body: proxy }
 	);
+	return { browser: await startBrowser(t), hosts, sandboxes };
+}
+
+/** Chromium, for as long as the tests run. */
+export async function startBrowser(t) {
 	const browser = await chromium.launch({
 		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
 		args: [
@@ -86,7 +91,7 @@ export async function startHosts(t) {
 		]
 	});
 	t.after(() => browser.close());
-	return { browser, hosts, sandboxes };
+	return browser;
 }
 
 const validate = await (async () => {
@@ -188,9 +193,12 @@ export async function behaved({ violations, requests, log }) {
 
 const axe = await read("node_modules/axe-core/axe.min.js");
 
-/** No finding of axe that is serious. */
-export async function accessible({ host }) {
-	const frame = host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame());
+/** No finding of axe that is serious, in the frame of the view. */
+export const accessible = ({ host }) =>
+	readable(host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame()));
+
+/** No finding of axe that is serious, in a frame. */
+export async function readable(frame) {
 	await frame.evaluate(axe);
 	const findings = await frame.evaluate(async () =>
 		(await globalThis.axe.run(document, { resultTypes: ["violations"] })).violations

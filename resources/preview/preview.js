@@ -1,0 +1,293 @@
+// The page: a small host for the views of one server, for those who write and those who review them.
+
+import { answer } from "./dialogs.js";
+import { example, showAnswer, showFacts, showTools } from "./panels.js";
+import { Failure, list, listen, request } from "./mcp.js";
+import { load, Stage } from "./stage.js";
+import { cut, h, isObject } from "./text.js";
+import { viewOf } from "./calls.js";
+
+const at = (id) => document.getElementById(id);
+const sandbox = document.body.dataset.sandbox;
+
+/** The wait before the server is asked again, at first and at most, in milliseconds. */
+const RETRY = [300, 5000];
+
+/** What the person chose; kept in the address, so that a reload shows the same. */
+const chosen = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+chosen.tool ??= document.body.dataset.tool;
+chosen.theme = ["light", "dark", "both"].includes(chosen.theme)
+	? chosen.theme
+	: matchMedia("(prefers-color-scheme: dark)").matches
+		? "dark"
+		: "light";
+chosen.width = ["360", "600", "wide"].includes(chosen.width) ? chosen.width : "wide";
+
+let tools = [];
+let listed = false;
+/** What is known of each tool by its name: `text` of the arguments, the last `call`. */
+const known = new Map();
+const stage = new Stage({ sandbox, tools: () => tools, answered: (result) => showAnswer(at("answer"), result) });
+
+const selected = () => tools.find(({ name }) => name === chosen.tool);
+
+function remember() {
+	history.replaceState(null, "", `#${new URLSearchParams(chosen)}`);
+	document.title = chosen.tool ? `${chosen.tool} – Portcullis preview` : "Portcullis preview";
+}
+
+function knownOf(tool) {
+	if (!known.has(tool.name)) {
+		known.set(tool.name, { text: JSON.stringify(example(tool.inputSchema), null, 2) });
+	}
+	return known.get(tool.name);
+}
+
+function say(text) {
+	at("note").hidden = text === undefined;
+	at("note").textContent = text === undefined ? "" : cut(text, 2000);
+}
+
+function select(name) {
+	if (name !== chosen.tool) {
+		chosen.tool = name;
+		remember();
+	}
+	watchOther();
+	at("tools").querySelector("[aria-current]")?.removeAttribute("aria-current");
+	at("tools").querySelector(`[data-name="${CSS.escape(name)}"]`)?.setAttribute("aria-current", "true");
+	const tool = selected();
+	at("name").textContent = tool ? cut(tool.title ?? tool.annotations?.title ?? tool.name, 200) : cut(name, 200);
+	at("description").textContent = tool ? cut(tool.description ?? "", 2000) : "";
+	at("call").disabled = !tool;
+	at("reload").disabled = !tool;
+	at("arguments-error").textContent = "";
+	if (tool) {
+		const { text, call } = knownOf(tool);
+		at("arguments").value = text;
+		showRunning(call);
+		showAnswer(at("answer"), call?.result, call?.failure);
+	}
+	at("effect").textContent = !tool
+		? ""
+		: tool.annotations?.readOnlyHint === true
+			? "It only reads, says the tool."
+			: "This is no rehearsal: what the tool changes is changed.";
+	return show();
+}
+
+/** Shows the view of the tool that is chosen, as it is now. */
+async function show() {
+	const tool = selected();
+	say(undefined);
+	at("size").textContent = "";
+	if (!tool) {
+		await stage.show(undefined);
+		showFacts(at("facts"), undefined);
+		if (listed) {
+			say(chosen.tool ? `The server lists no tool \`${chosen.tool}\`.` : "The server has no tools.");
+		}
+		return;
+	}
+	showFacts(at("facts"), tool);
+	if (viewOf(tool) === undefined) {
+		await stage.show(undefined);
+		if (selected() === tool) {
+			say("This tool has no view: its definition names none. What it answers stands beside.");
+		}
+		return;
+	}
+	try {
+		const page = await load(viewOf(tool), answer);
+		if (selected() === tool) {
+			at("size").textContent = page.words;
+			showFacts(at("facts"), tool, page);
+			await stage.show(tool, page, knownOf(tool).call);
+		}
+	} catch (error) {
+		if (selected() === tool) {
+			await stage.show(undefined);
+			say(`Its view is not shown: ${error.message}`);
+		}
+	}
+}
+
+/** Calls the tool that is chosen with what stands in the box. */
+async function run() {
+	const tool = selected();
+	let args;
+	try {
+		args = JSON.parse(at("arguments").value);
+		if (!isObject(args)) {
+			throw new Error("arguments are a JSON object: { … }");
+		}
+	} catch (error) {
+		at("arguments-error").textContent = `This cannot be sent: ${error.message}`;
+		at("arguments").focus();
+		return;
+	}
+	at("arguments-error").textContent = "";
+	const stop = new AbortController();
+	const call = { args, stop, id: crypto.randomUUID() };
+	knownOf(tool).call?.stop.abort(new Failure("another call was made"));
+	knownOf(tool).call = call;
+	const current = () => selected()?.name === tool.name && known.get(tool.name).call === call;
+	showRunning(call);
+	showAnswer(at("answer"), undefined, undefined, "Called; there is no answer yet.");
+	stage.called(tool, call);
+	const progress = (how) => {
+		call.progress = how;
+		if (current()) {
+			showRunning(call);
+		}
+	};
+	try {
+		const params = { name: tool.name, arguments: args };
+		const more = { signal: stop.signal, progress, ask: answer, schema: tool.inputSchema };
+		call.result = await request("tools/call", params, more);
+	} catch (error) {
+		call.failure = error.message;
+	}
+	stage.answered(call);
+	if (current()) {
+		showRunning(call);
+		showAnswer(at("answer"), call.result, call.failure);
+	}
+}
+
+function showRunning(call) {
+	const running = call !== undefined && call.result === undefined && call.failure === undefined;
+	at("cancel").hidden = !running;
+	const { progress = 0, total, message } = call?.progress ?? {};
+	const bar = h("progress", { "aria-label": "Progress", max: total, value: total === undefined ? undefined : progress });
+	at("progress").replaceChildren(...(running ? [bar, h("span", {}, cut(message ?? "Running", 500))] : []));
+}
+
+/** Asks for the tools again, and shows what has changed. */
+async function refresh() {
+	const before = JSON.stringify(tools);
+	const fresh = (await list("tools/list", "tools")).filter((tool) => isObject(tool) && typeof tool.name === "string");
+	const first = !listed;
+	const was = JSON.stringify(selected());
+	listed = true;
+	tools = fresh;
+	if (first || JSON.stringify(tools) !== before) {
+		showTools(at("tools"), at("count"), tools, chosen.tool, at("search").value, select);
+	}
+	if (first && !chosen.tool) {
+		chosen.tool = (tools.find(viewOf) ?? tools[0])?.name ?? "";
+		remember();
+	}
+	if (first || JSON.stringify(selected()) !== was) {
+		await select(chosen.tool ?? "");
+	} else if (selected() && viewOf(selected()) && (await stage.isStale((uri) => load(uri, answer)))) {
+		await show();
+	}
+}
+
+let refreshing;
+let again = false;
+
+/** One refresh at a time; what is asked for meanwhile is done once, after it. */
+function refreshed() {
+	again = true;
+	refreshing ??= (async () => {
+		try {
+			while (again) {
+				again = false;
+				await refresh();
+			}
+			connection("ok", "Connected");
+		} catch (error) {
+			connection("bad", `The tools cannot be listed: ${error.message}`);
+		} finally {
+			refreshing = undefined;
+		}
+	})();
+	return refreshing;
+}
+
+function connection(state, words) {
+	at("connection").dataset.state = state;
+	at("connection").textContent = cut(words, 300);
+}
+
+let watched = new AbortController();
+let watchedUri;
+
+/** Listens anew, if the view that is shown is another one. */
+function watchOther() {
+	if ((selected() && viewOf(selected())) !== watchedUri) {
+		watched.abort();
+	}
+}
+
+/** Hears the server's news, for as long as the page is there, and finds it again when it was away. */
+async function follow() {
+	let [wait] = RETRY;
+	for (;;) {
+		watched = new AbortController();
+		const { signal } = watched;
+		watchedUri = selected() && viewOf(selected());
+		const heard = ({ method }) => {
+			wait = RETRY[0];
+			if (method !== "notifications/progress" && !signal.aborted) {
+				refreshed();
+			}
+		};
+		try {
+			await listen(watchedUri === undefined ? [] : [watchedUri], heard, signal);
+			connection("wait", "The server closed the connection; asking again");
+		} catch (error) {
+			if (signal.aborted) {
+				continue;
+			}
+			connection("bad", `Not connected: ${error.message}`);
+		}
+		await new Promise((resolve) => setTimeout(resolve, wait));
+		wait = Math.min(wait * 2, RETRY[1]);
+		await renew();
+	}
+}
+
+/** A server that was started anew may be another: then the page is fetched anew as well. */
+async function renew() {
+	try {
+		const body = new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html").body;
+		if (body.dataset.sandbox !== undefined && body.dataset.sandbox !== sandbox) {
+			location.reload();
+		}
+	} catch {
+		// It is away; it will be asked again.
+	}
+}
+
+for (const [group, key] of [
+	["themes", "theme"],
+	["widths", "width"]
+]) {
+	at(group).querySelector(`[value="${chosen[key]}"]`).checked = true;
+	at(group).addEventListener("change", ({ target }) => {
+		chosen[key] = target.value;
+		remember();
+		stage.look(chosen.theme, chosen.width);
+	});
+}
+stage.look(chosen.theme, chosen.width);
+at("search").addEventListener("input", () =>
+	showTools(at("tools"), at("count"), tools, chosen.tool, at("search").value, select)
+);
+at("reload").addEventListener("click", show);
+at("call").addEventListener("click", run);
+at("cancel").addEventListener("click", () => known.get(chosen.tool)?.call?.stop.abort(new Failure("it was cancelled")));
+at("arguments").addEventListener("input", () => {
+	if (selected()) {
+		knownOf(selected()).text = at("arguments").value;
+	}
+});
+at("arguments").addEventListener("keydown", (event) => {
+	if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+		run();
+	}
+});
+follow();

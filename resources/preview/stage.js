@@ -1,0 +1,366 @@
+// The views of the tool that is shown, in one theme or both, and what is done for them.
+
+import { Allowance, called, needsConsent } from "./calls.js";
+import { isWeb, answer as answerQuestion, mayCall, mayOpen, openTab } from "./dialogs.js";
+import { list, request } from "./mcp.js";
+import { policyOf } from "./surroundings.js";
+import { block, bytes, clean, cut, h, isObject, pretty } from "./text.js";
+import { Refusal, View } from "./view.js";
+
+const MIME_TYPE = "text/html;profile=mcp-app";
+
+/** Beyond this, hosts have been seen to refuse a view; in bytes. */
+const USUAL_SIZE = 1 << 20;
+
+/** Entries that are kept of what a view did, and of what is wrong with it. */
+const KEPT = 200;
+
+/**
+ * Reads a view.
+ *
+ * @returns `html`, the `policy` it is under, `faults` known beforehand, `words` on its size, its `meta` and `uri`
+ */
+export async function load(uri, ask) {
+	if (!uri.startsWith("ui://")) {
+		throw new Error(`its address is \`${uri}\`, which does not begin with \`ui://\``);
+	}
+	const { contents } = await request("resources/read", { uri }, { ask });
+	const item = Array.isArray(contents) ? contents[0] : undefined;
+	if (!isObject(item) || contents.length !== 1) {
+		throw new Error("its resource is not one content item");
+	}
+	if (item.mimeType !== MIME_TYPE) {
+		throw new Error(`its type is \`${item.mimeType}\`; hosts show \`${MIME_TYPE}\` alone`);
+	}
+	const html = typeof item.text === "string" ? item.text : decoded(item.blob);
+	const size = new TextEncoder().encode(html).length;
+	const meta = item._meta?.ui ?? (await listedMeta(uri));
+	const { policy, refused } = policyOf(meta?.csp);
+	const permissions = Object.keys(isObject(meta?.permissions) ? meta.permissions : {});
+	const faults = [
+		...refused.map((one) => ["policy", `it declares what is no origin, which is left out: ${one}`]),
+		...permissions.map((one) => ["permission", `it declares \`${one}\`, which this page does not give`]),
+		...(size > USUAL_SIZE ? [["size", `it is ${bytes(size)}; some hosts show no more than ${bytes(USUAL_SIZE)}`]] : [])
+	];
+	return { uri, html, policy, meta, faults, words: `${bytes(size)} of HTML` };
+}
+
+const decoded = (blob) => new TextDecoder().decode(Uint8Array.from(atob(blob), (char) => char.charCodeAt(0)));
+
+/** What the list of resources says of a view that says nothing itself. */
+async function listedMeta(uri) {
+	try {
+		return (await list("resources/list", "resources")).find((one) => one.uri === uri)?._meta?.ui;
+	} catch {
+		// A server may have no such list; then nothing is declared.
+		return undefined;
+	}
+}
+
+export class Stage {
+	#page;
+	#tool;
+	#call;
+	#themes = [];
+	#width = "wide";
+	#shown = [];
+	#turn = 0;
+	#log = { items: document.getElementById("log"), none: document.getElementById("no-log"), count: 0 };
+	#findings = { items: document.getElementById("findings"), none: document.getElementById("no-findings"), count: 0 };
+
+	/** @param around `sandbox`, its address; `tools()`, those of the server; `answered(result)` hears of answers */
+	constructor(around) {
+		this.around = around;
+		this.place = document.getElementById("stage");
+		addEventListener("resize", () => this.#shown.forEach((one) => this.#surround(one)));
+		addEventListener("keydown", ({ key }) => {
+			const full = this.#shown.find(({ mode }) => mode === "fullscreen");
+			if (key === "Escape" && full) {
+				this.#mode(full, "inline");
+			}
+		});
+	}
+
+	/** Shows a view afresh, with the last call of its tool; nothing, without a tool. */
+	async show(tool, page, call) {
+		const turn = ++this.#turn;
+		await this.#clear(this.#shown);
+		if (turn !== this.#turn) {
+			return;
+		}
+		this.#tool = tool;
+		this.#page = page;
+		this.#call = call;
+		for (const [kind, words] of [
+			["log", this.#log],
+			["findings", this.#findings]
+		]) {
+			words.count = 0;
+			words.items.replaceChildren();
+			words.none.hidden = false;
+			document.getElementById(`${kind}-count`).textContent = "0";
+		}
+		page?.faults.forEach(([kind, text]) => this.#found(kind, text));
+		this.#fill();
+	}
+
+	/** How views are looked at: `theme` is light, dark or both; `width` in pixels or wide. */
+	async look(theme, width) {
+		const themes = theme === "both" ? ["light", "dark"] : [theme];
+		const before = this.#themes;
+		this.#themes = themes;
+		this.#width = width;
+		this.place.dataset.width = width;
+		if (before.length === 1 && themes.length === 1 && this.#shown.length === 1) {
+			this.#shown[0].theme = theme;
+		} else {
+			await this.#clear(this.#shown.filter((one) => !themes.includes(one.theme)));
+			this.#fill();
+		}
+		this.#shown.forEach((one) => this.#surround(one));
+	}
+
+	/** The person calls a tool: as in a chat, that is a view of its own. */
+	async called(tool, call) {
+		if (this.#tool?.name === tool.name && this.#page) {
+			await this.show(tool, this.#page, call);
+		}
+	}
+
+	/** A call by the person is over. */
+	answered(call) {
+		this.#shown.filter((one) => one.call === call).forEach((one) => this.#tellEnd(one));
+	}
+
+	/** Whether the view that is shown is no longer what `read` gives. */
+	async isStale(read) {
+		const before = this.#page;
+		if (!before) {
+			return true;
+		}
+		const now = await read(before.uri);
+		return this.#page === before && (now.html !== before.html || now.policy !== before.policy);
+	}
+
+	async #clear(some) {
+		this.#shown = this.#shown.filter((one) => !some.includes(one));
+		await Promise.all(
+			some.map(async (one) => {
+				await one.view.close();
+				one.figure.remove();
+			})
+		);
+	}
+
+	/** Makes the views that are not there yet. */
+	#fill() {
+		for (const theme of this.#themes) {
+			if (this.#page && !this.#shown.some((one) => one.theme === theme)) {
+				this.#shown.push(this.#make(theme));
+			}
+		}
+		this.#shown.sort((a, b) => this.#themes.indexOf(a.theme) - this.#themes.indexOf(b.theme));
+	}
+
+	#make(theme) {
+		const state = h("span", { class: "state", role: "status" });
+		const name = h("span", { class: "theme" });
+		const size = h("span", { class: "size" });
+		const leave = h("button", { type: "button", onclick: () => this.#mode(one, "inline") }, "Leave full screen");
+		const body = h("div", { class: "view" });
+		const figure = h("figure", {}, h("figcaption", {}, name, state, size, leave), body);
+		const one = {
+			theme,
+			mode: "inline",
+			figure,
+			name,
+			size,
+			call: this.#call,
+			allowance: new Allowance(),
+			consent: Promise.resolve(),
+			always: new Set()
+		};
+		const { id } = this.#call ?? {};
+		// A frame that is moved begins anew; so the lighter one is put where it belongs.
+		this.place.insertBefore(figure, theme === "light" ? this.place.firstChild : null);
+		this.#dress(one);
+		const host = {
+			request: (method, params, more) => this.#request(one, method, params, more ?? {}),
+			noted: (method, params) => this.#noted(one, method, params),
+			fault: (kind, text) => this.#found(kind, text, one.theme),
+			sized: (height, asked) => {
+				const cut = height < Math.ceil(asked) ? ` (it asks for ${Math.ceil(asked)})` : "";
+				size.textContent = `${body.clientWidth} × ${height}${cut}`;
+			},
+			state: (kind, words, why) => {
+				figure.dataset.state = kind;
+				state.textContent = words;
+				if (kind === "cut") {
+					body.replaceChildren(h("p", { class: "note" }, `The view was cut off. ${cut(why, 500)}`));
+				}
+			}
+		};
+		const setting = { tool: this.#tool, theme, mode: "inline", width: body.clientWidth, id };
+		one.view = new View(body, this.around.sandbox, this.#page, setting, host);
+		if (one.call) {
+			one.view.input(one.call.args);
+			this.#tellEnd(one);
+		}
+		return one;
+	}
+
+	#tellEnd({ view, call }) {
+		if (call.result !== undefined) {
+			view.result(call.result);
+		} else if (call.failure !== undefined) {
+			view.cancelled(call.failure);
+		}
+	}
+
+	#dress({ figure, theme, mode, name }) {
+		figure.className = mode === "fullscreen" ? `${theme} full` : theme;
+		name.textContent = theme === "light" ? "Light" : "Dark";
+	}
+
+	#surround(one) {
+		this.#dress(one);
+		const { width, height } = one.figure.querySelector(".view").getBoundingClientRect();
+		const full = one.mode === "fullscreen";
+		one.view.surround({ theme: one.theme, mode: one.mode, width: Math.floor(width), ...(full && { height }) });
+	}
+
+	#mode(one, mode) {
+		one.mode = mode;
+		this.#surround(one);
+		if (mode === "inline") {
+			one.figure.querySelector("iframe")?.focus();
+		}
+	}
+
+	#request(one, method, params, more) {
+		switch (method) {
+			case "tools/call":
+				return this.#calls(one, params, more);
+			case "resources/read":
+			case "resources/list":
+				return this.#logged(one, method, params, () => request(method, params, { ...more, ask: answerQuestion }));
+			case "ui/open-link":
+				return this.#logged(one, method, params, () => this.#opens(one, params, more));
+			case "ui/message":
+			case "ui/update-model-context":
+				return this.#logged(one, method, params, () => ({}));
+			case "ui/request-display-mode":
+				this.#mode(one, params.mode);
+				return this.#logged(one, method, params, () => ({ mode: params.mode }));
+			default:
+				return undefined;
+		}
+	}
+
+	#calls(one, params, more) {
+		const { name, arguments: args = {} } = params;
+		return this.#logged(one, `tools/call ${cut(name ?? "", 200)}`, args, () =>
+			one.allowance.spend(async () => {
+				const tool = called(this.around.tools(), this.#tool, typeof name === "string" ? name : "");
+				if (!isObject(args)) {
+					throw new Refusal("`arguments` are an object");
+				}
+				if (needsConsent(tool, this.#tool, one.view.pressed)) {
+					await this.#consent(one, tool, args, more.signal);
+				}
+				const about = { ...more, ask: answerQuestion, schema: tool.inputSchema };
+				const result = await request("tools/call", { name: tool.name, arguments: args }, about);
+				this.around.answered(result);
+				return result;
+			})
+		);
+	}
+
+	/** Asks the person, one question after the other; who is refused once is not asked about again. */
+	#consent(one, tool, args, signal) {
+		const asked = one.consent.then(async () => {
+			const said = one.always.has(tool.name)
+				? "always"
+				: one.refused || signal.aborted
+					? "no"
+					: await mayCall(tool, args, this.#tool.name, signal);
+			if (said === "always") {
+				one.always.add(tool.name);
+			} else if (said === "no") {
+				one.refused = true;
+				throw new Refusal(`the person refused the call of \`${tool.name}\`, and further ones of this view`, 1);
+			}
+		});
+		one.consent = asked.catch(() => {});
+		return asked;
+	}
+
+	async #opens(one, { url }, { signal }) {
+		if (!isWeb(url) || url.length > 4000) {
+			throw new Refusal("only addresses of http and https, of at most 4000 characters, are opened");
+		}
+		if (one.unlinked || one.linking) {
+			return { isError: true };
+		}
+		one.linking = true;
+		const may = await mayOpen(url, this.#tool.name, signal);
+		one.linking = false;
+		one.unlinked = !may;
+		return may && openTab(url) ? {} : { isError: true };
+	}
+
+	#noted(one, method, params) {
+		this.#logged(one, method, params, () => ({}));
+		if (method === "ui/notifications/request-teardown") {
+			one.figure.dataset.state = "closed";
+			one.view.close().then(() => {
+				one.figure.querySelector(".state").textContent = "Closed by the view";
+			});
+		}
+	}
+
+	/** Runs what a view asked for, and shows it with what came of it. */
+	async #logged(one, what, given, run) {
+		const outcome = h("span", { class: "outcome" }, "…");
+		const body = h("div", {}, block(pretty(given)));
+		const details = h(
+			"details",
+			{},
+			h("summary", {}, h("code", {}, what), h("span", { class: "theme" }, one.theme), outcome),
+			body
+		);
+		this.#add("log", this.#log, h("li", {}, details));
+		const end = (kind, words, shown) => {
+			outcome.textContent = words;
+			outcome.dataset.kind = kind;
+			body.append(h("p", { class: "hint" }, "was answered with"), block(shown));
+		};
+		const began = performance.now();
+		try {
+			const result = await run();
+			const bad = result?.isError === true;
+			end(bad ? "bad" : "ok", `${bad ? "error" : "done"}, ${Math.round(performance.now() - began)} ms`, pretty(result));
+			return result;
+		} catch (error) {
+			end("bad", error instanceof Refusal ? "refused" : "failed", clean(error.message));
+			throw error;
+		}
+	}
+
+	#found(kind, text, theme) {
+		const words = h("span", {}, cut(text, 2000));
+		const where = theme && this.#themes.length > 1 ? h("span", { class: "theme" }, theme) : undefined;
+		this.#add("findings", this.#findings, h("li", {}, h("span", { class: "badge" }, kind), where, words));
+	}
+
+	/** Adds to a list; the oldest go where there are too many. */
+	#add(name, words, item) {
+		words.none.hidden = true;
+		words.count += 1;
+		words.items.append(item);
+		while (words.items.children.length > KEPT) {
+			words.items.firstChild.remove();
+		}
+		document.getElementById(`${name}-count`).textContent = String(words.count);
+	}
+}

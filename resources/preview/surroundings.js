@@ -1,0 +1,156 @@
+// What surrounds a view: the policy that it is under, and what the page says of itself as its host.
+
+import { isObject } from "./text.js";
+
+/** What this host does for views, as MCP Apps has it. */
+export const CAPABILITIES = {
+	openLinks: {},
+	serverTools: {},
+	serverResources: {},
+	logging: {},
+	updateModelContext: { text: {}, structuredContent: {} },
+	message: { text: {} }
+};
+
+export const MODES = ["inline", "fullscreen"];
+
+/** A source of a policy: nothing but an origin, perhaps of all names beneath one. */
+const SOURCE = /^(https?|wss?):\/\/(\*\.)?[a-z\d.-]+(:(\d+|\*))?\/?$/i;
+
+/**
+ * The policy for a view: what the specification has when nothing is declared, and else what it has for it.
+ *
+ * @param declared `_meta.ui.csp` of the resource
+ * @returns `policy`, as the header has it, and `refused`, what was declared and is no origin
+ */
+export function policyOf(declared) {
+	const refused = [];
+	const sources = (key) => {
+		const all = isObject(declared) && Array.isArray(declared[key]) ? declared[key] : [];
+		const good = all.filter((one) => typeof one === "string" && SOURCE.test(one));
+		refused.push(...all.filter((one) => !good.includes(one)).map((one) => `${key}: ${JSON.stringify(one)}`));
+		return good.map((one) => ` ${one}`).join("");
+	};
+	const from = sources("resourceDomains");
+	const [connect, frames, bases] = ["connectDomains", "frameDomains", "baseUriDomains"].map(sources);
+	const policy = [
+		"default-src 'none'",
+		`script-src 'self' 'unsafe-inline'${from}`,
+		`style-src 'self' 'unsafe-inline'${from}`,
+		`img-src 'self' data:${from}`,
+		`media-src 'self' data:${from}`,
+		`font-src ${from.trim() || "'none'"}`,
+		`connect-src ${connect.trim() || "'none'"}`,
+		`frame-src ${frames.trim() || "'none'"}`,
+		`base-uri ${bases.trim() || "'none'"}`,
+		"object-src 'none'",
+		"form-action 'none'"
+	].join("; ");
+	return { policy, refused };
+}
+
+/** What a view is told of its host: where it is, for whom, how it should look. */
+export const contextOf = ({ theme, width, mode, tool, id }) => ({
+	theme,
+	styles: { variables: VARIABLES[theme] },
+	displayMode: mode,
+	availableDisplayModes: MODES,
+	containerDimensions: { width, maxHeight: 4000 },
+	locale: navigator.language,
+	timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+	userAgent: "portcullis-preview/1",
+	platform: "web",
+	deviceCapabilities: { touch: navigator.maxTouchPoints > 0, hover: matchMedia("(hover: hover)").matches },
+	safeAreaInsets: { top: 0, right: 0, bottom: 0, left: 0 },
+	toolInfo: { ...(id !== undefined && { id }), tool }
+});
+
+/** In light, in dark. */
+const COLOURS = {
+	"background-primary": ["#ffffff", "#1b1d20"],
+	"background-secondary": ["#f5f6f7", "#25282c"],
+	"background-tertiary": ["#eceef0", "#2f3338"],
+	"background-inverse": ["#1b1d20", "#f5f6f7"],
+	"background-ghost": ["transparent", "transparent"],
+	"background-info": ["#e7f0fb", "#16304d"],
+	"background-danger": ["#fcebea", "#4a1d1b"],
+	"background-success": ["#e6f4ea", "#173a22"],
+	"background-warning": ["#fdf3dc", "#43330d"],
+	"background-disabled": ["#eceef0", "#2f3338"],
+	"text-primary": ["#1b1d20", "#eceef0"],
+	"text-secondary": ["#545b63", "#a9b0b8"],
+	"text-tertiary": ["#656c75", "#959da6"],
+	"text-inverse": ["#ffffff", "#1b1d20"],
+	"text-ghost": ["#545b63", "#a9b0b8"],
+	"text-info": ["#14539a", "#8dbdf3"],
+	"text-danger": ["#a5231c", "#f3a19c"],
+	"text-success": ["#1c6b35", "#8ad3a2"],
+	"text-warning": ["#7a5300", "#ecc76d"],
+	"text-disabled": ["#8b929a", "#6f767e"],
+	"border-primary": ["#868e96", "#7b838b"],
+	"border-secondary": ["#d5d9dd", "#3c4147"],
+	"border-tertiary": ["#e5e8ea", "#2f3338"],
+	"border-inverse": ["#545b63", "#a9b0b8"],
+	"border-ghost": ["transparent", "transparent"],
+	"border-info": ["#5b95d6", "#3a72b0"],
+	"border-danger": ["#d9746e", "#9c4640"],
+	"border-success": ["#5da877", "#3a7a50"],
+	"border-warning": ["#c79a3a", "#8d6c22"],
+	"border-disabled": ["#d5d9dd", "#3c4147"],
+	"ring-primary": ["#1f6f5c", "#6cc3ad"],
+	"ring-secondary": ["#868e96", "#7b838b"],
+	"ring-inverse": ["#ffffff", "#1b1d20"],
+	"ring-info": ["#14539a", "#8dbdf3"],
+	"ring-danger": ["#a5231c", "#f3a19c"],
+	"ring-success": ["#1c6b35", "#8ad3a2"],
+	"ring-warning": ["#7a5300", "#ecc76d"]
+};
+
+const SHARED = {
+	"--font-sans": "system-ui, sans-serif",
+	"--font-mono": "ui-monospace, monospace",
+	"--font-weight-normal": "400",
+	"--font-weight-medium": "500",
+	"--font-weight-semibold": "600",
+	"--font-weight-bold": "700",
+	"--font-text-xs-size": "0.75rem",
+	"--font-text-sm-size": "0.875rem",
+	"--font-text-md-size": "1rem",
+	"--font-text-lg-size": "1.125rem",
+	"--font-heading-xs-size": "0.875rem",
+	"--font-heading-sm-size": "1rem",
+	"--font-heading-md-size": "1.25rem",
+	"--font-heading-lg-size": "1.5rem",
+	"--font-heading-xl-size": "1.875rem",
+	"--font-heading-2xl-size": "2.25rem",
+	"--font-heading-3xl-size": "3rem",
+	"--font-text-xs-line-height": "1.4",
+	"--font-text-sm-line-height": "1.4",
+	"--font-text-md-line-height": "1.5",
+	"--font-text-lg-line-height": "1.5",
+	"--font-heading-xs-line-height": "1.4",
+	"--font-heading-sm-line-height": "1.4",
+	"--font-heading-md-line-height": "1.3",
+	"--font-heading-lg-line-height": "1.25",
+	"--font-heading-xl-line-height": "1.2",
+	"--font-heading-2xl-line-height": "1.15",
+	"--font-heading-3xl-line-height": "1.1",
+	"--border-radius-xs": "2px",
+	"--border-radius-sm": "4px",
+	"--border-radius-md": "6px",
+	"--border-radius-lg": "10px",
+	"--border-radius-xl": "14px",
+	"--border-radius-full": "9999px",
+	"--border-width-regular": "1px",
+	"--shadow-hairline": "0 0 0 1px rgb(0 0 0 / 8%)",
+	"--shadow-sm": "0 1px 2px rgb(0 0 0 / 12%)",
+	"--shadow-md": "0 2px 8px rgb(0 0 0 / 14%)",
+	"--shadow-lg": "0 8px 24px rgb(0 0 0 / 18%)"
+};
+
+const VARIABLES = Object.fromEntries(
+	["light", "dark"].map((theme, index) => [
+		theme,
+		{ ...Object.fromEntries(Object.entries(COLOURS).map(([name, both]) => [`--color-${name}`, both[index]])), ...SHARED }
+	])
+);
