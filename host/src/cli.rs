@@ -6,6 +6,7 @@ mod call;
 mod check;
 mod config;
 mod list;
+mod preview;
 mod serve;
 mod start;
 mod wrap;
@@ -57,6 +58,8 @@ enum Command {
     Serve(serve::Args),
     /// Serve another MCP server's tools, with views made for them
     Wrap(wrap::Args),
+    /// Show the tools' views in the browser, as a client would
+    Preview(preview::Args),
     /// Call one tool and print its answer
     Call(call::Args),
     /// List the tools

@@ -278,18 +278,7 @@ async fn load(
         .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))
         .collect();
     let mut tools = tools(&manifest).map_err(refuse)?;
-    for tool in &tools {
-        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
-        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
-            let (tool, action) = (&tool.definition.name, portcullis_text::line(action, 80));
-            return Err(refuse(format!(
-                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
-            )));
-        }
-    }
-    tools.retain(|tool| {
-        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
-    });
+    keep_granted(&mut tools, &grants, &wants).map_err(refuse)?;
     for off in &own.tools_off {
         match tools.iter_mut().find(|tool| tool.definition.name == *off) {
             Some(tool) => tool.on = false,
@@ -298,6 +287,27 @@ async fn load(
     }
     let plugin = plugin(Policy { grants, wants });
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
+}
+
+/// Takes away the tools whose actions are not granted.
+///
+/// # Errors
+///
+/// Where the plugin does not even want an action that a tool of it needs.
+fn keep_granted(tools: &mut Vec<Tool>, grants: &Grants, wants: &Grants) -> Result<(), String> {
+    for tool in tools.iter() {
+        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
+        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
+            let (tool, action) = (&tool.definition.name, portcullis_text::line(action, 80));
+            return Err(format!(
+                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
+            ));
+        }
+    }
+    tools.retain(|tool| {
+        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    });
+    Ok(())
 }
 
 fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {

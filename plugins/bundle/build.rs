@@ -8,6 +8,7 @@ use std::process::Command;
 
 /// The plugins that come with the binary: packages of this workspace, by name.
 const PLUGINS: &[&str] = &[
+    "ui",
     "ui5-create",
     "ui5-guidelines",
     "ui5-linter",

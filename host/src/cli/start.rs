@@ -100,6 +100,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
         match command {
             Command::Serve(args) => args.run(ready).await,
             Command::Wrap(args) => args.run(ready).await,
+            Command::Preview(args) => args.run(ready).await,
             Command::Call(args) => args.run(ready).await,
             Command::Tools { json } => super::list::tools(&ready, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,

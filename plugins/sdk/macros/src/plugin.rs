@@ -45,6 +45,44 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
                 ::portcullis_plugin::export::check_name(<#tool as ::portcullis_plugin::Tool>::NAME);
         }
     });
+    let about = about(&name, title, description, website, instructions, wants);
+    Ok(quote! {
+        const _: () = {
+            struct ThisPlugin;
+
+            impl ::portcullis_plugin::export::Plugin for ThisPlugin {
+                const TOOLS: &'static [::portcullis_plugin::export::Entry] =
+                    &[#(::portcullis_plugin::export::Entry::of::<#tools>()),*];
+                const PROMPTS: &'static [::portcullis_plugin::export::PromptEntry] =
+                    &[#(::portcullis_plugin::export::PromptEntry::of::<#prompts>()),*];
+                type Resources = #resources;
+                type Views = #views;
+                type Jobs = #jobs;
+
+                fn about() -> ::portcullis_plugin::export::About {
+                    #about
+                }
+            }
+
+            #(#checks)*
+            ::portcullis_plugin::export::check_distinct(
+                <ThisPlugin as ::portcullis_plugin::export::Plugin>::TOOLS,
+            );
+
+            #exports
+        };
+    })
+}
+
+/// What it says of itself, apart from what it offers.
+fn about(
+    name: &LitStr,
+    title: Option<Expr>,
+    description: Option<Expr>,
+    website: Option<Expr>,
+    instructions: Option<Expr>,
+    wants: Option<Expr>,
+) -> TokenStream {
     let optional = |value: Option<Expr>| match value {
         Some(value) => quote!(::core::option::Option::Some((#value).into())),
         None => quote!(::core::option::Option::None),
@@ -60,40 +98,17 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
         || quote!(::std::vec::Vec::new()),
         |wants| quote!(::std::vec::Vec::from(#wants)),
     );
-    Ok(quote! {
-        const _: () = {
-            struct ThisPlugin;
-
-            impl ::portcullis_plugin::export::Plugin for ThisPlugin {
-                const TOOLS: &'static [::portcullis_plugin::export::Entry] =
-                    &[#(::portcullis_plugin::export::Entry::of::<#tools>()),*];
-                const PROMPTS: &'static [::portcullis_plugin::export::PromptEntry] =
-                    &[#(::portcullis_plugin::export::PromptEntry::of::<#prompts>()),*];
-                type Resources = #resources;
-                type Views = #views;
-                type Jobs = #jobs;
-
-                fn about() -> ::portcullis_plugin::export::About {
-                    ::portcullis_plugin::export::About {
-                        name: #name,
-                        version: ::core::env!("CARGO_PKG_VERSION"),
-                        title: #title,
-                        description: #description,
-                        website: #website,
-                        instructions: #instructions,
-                        wants: #wants,
-                    }
-                }
-            }
-
-            #(#checks)*
-            ::portcullis_plugin::export::check_distinct(
-                <ThisPlugin as ::portcullis_plugin::export::Plugin>::TOOLS,
-            );
-
-            #exports
-        };
-    })
+    quote! {
+        ::portcullis_plugin::export::About {
+            name: #name,
+            version: ::core::env!("CARGO_PKG_VERSION"),
+            title: #title,
+            description: #description,
+            website: #website,
+            instructions: #instructions,
+            wants: #wants,
+        }
+    }
 }
 
 /// The component exports the interfaces whose features it has, and no others.

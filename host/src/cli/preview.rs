@@ -1,0 +1,147 @@
+//! `portcullis preview`: a page in the browser that shows the tools' views, as a client would.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use portcullis_front::{Config as Front, Page};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::start::Ready;
+use super::{End, serve};
+use crate::mcp::Host;
+use crate::transport::http;
+
+/// What `preview` takes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The tool to begin with
+    tool: Option<String>,
+    /// Listen at this port of 127.0.0.1, instead of any that is free
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+}
+
+/// How often the plugin folders are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+const INDEX: &str = include_str!("../../../resources/preview/index.html");
+const SANDBOX: &str = include_str!("../../../resources/preview/sandbox.html");
+const SCRIPT: &str = include_str!("../../../resources/preview/preview.js");
+const LOOKS: &str = include_str!("../../../resources/preview/preview.css");
+
+/// Of the page itself: nothing from elsewhere but the sandbox, which has an origin of its own.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data: blob:; connect-src 'self'; frame-src http://127.0.0.1:*; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+impl Args {
+    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+        let failed = |error: std::io::Error| format!("listening on 127.0.0.1: {error}");
+        let bind = async |port| {
+            let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+            Ok((listener.local_addr()?, listener.into_std()?))
+        };
+        let (address, page) = bind(self.port).await.map_err(failed)?;
+        let (sandbox, frame) = bind(0).await.map_err(failed)?;
+        let over = CancellationToken::new();
+        let ending = over.clone();
+        serve::on_signals(move || ending.cancel())?;
+        anstream::eprint!("{}", format!("previewing at http://{address}/\n"));
+        let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
+        let index = INDEX
+            .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
+            .replace("{{tool}}", &tool);
+        while !over.is_cancelled() {
+            let host = ready.host()?;
+            let mut settings = http::settings(&Front::default(), &host)?;
+            settings.pages.extend(pages(&index));
+            let listen = |listener: &std::net::TcpListener| {
+                listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
+            };
+            let served = http::serve(host.clone(), listen(&page)?, settings);
+            let framed = http::serve_pages(&host, listen(&frame)?, sandbox_page());
+            let ends = async {
+                tokio::select! {
+                    () = over.cancelled() => {}
+                    () = changed(&ready) => {
+                        anstream::eprint!("the plugins changed: loading them again\n");
+                    }
+                }
+                host.shutdown.cancel();
+            };
+            let (served, framed, ()) = tokio::join!(served, framed, ends);
+            host.upstreams.close().await;
+            served.and(framed).map_err(|error| format!("serving the preview: {error}"))?;
+        }
+        Ok(End::Done)
+    }
+}
+
+fn pages(index: &str) -> BTreeMap<String, Page> {
+    let page = |media_type: &'static str, text: String| {
+        Page::new(move || (media_type, text.clone().into())).under(POLICY)
+    };
+    BTreeMap::from([
+        ("/".to_owned(), page("text/html; charset=utf-8", index.to_owned())),
+        ("/preview.js".to_owned(), page("text/javascript; charset=utf-8", SCRIPT.to_owned())),
+        ("/preview.css".to_owned(), page("text/css; charset=utf-8", LOOKS.to_owned())),
+    ])
+}
+
+/// The page that views are shown in. Its policy stands in itself, next to why it is as it is.
+fn sandbox_page() -> BTreeMap<String, Page> {
+    let policy = SANDBOX.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: "));
+    let policy = policy.expect("the sandbox says its policy");
+    let page = Page::new(|| ("text/html; charset=utf-8", SANDBOX.into())).under(policy);
+    BTreeMap::from([("/sandbox.html".to_owned(), page)])
+}
+
+fn escaped(text: &str) -> String {
+    let reference = |char: char| match char {
+        '&' | '<' | '>' | '"' | '\'' => format!("&#{};", char as u32),
+        _ => char.to_string(),
+    };
+    text.chars().map(reference).collect()
+}
+
+/// Waits until a plugin's file is another.
+async fn changed(ready: &Ready) {
+    let before = stamps(ready);
+    while stamps(ready) == before {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// What the files of the plugin folders look like from outside.
+#[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
+fn stamps(ready: &Ready) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let default = vec![ready.folders.plugins.clone()];
+    let folders = ready.config.host.plugin_dirs.as_ref().unwrap_or(&default);
+    let mut stamps = Vec::new();
+    for entry in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten() {
+        let Ok(entry) = entry else { continue };
+        if let Ok(metadata) = entry.metadata() {
+            stamps.push((entry.path(), metadata.modified().ok(), metadata.len()));
+        }
+    }
+    stamps.sort();
+    stamps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_stays_text() {
+        assert_eq!(escaped("a\"><b>'&"), "a&#34;&#62;&#60;b&#62;&#39;&#38;");
+    }
+
+    #[test]
+    fn the_pages_have_their_places() {
+        assert!(INDEX.contains("{{sandbox}}") && INDEX.contains("{{tool}}"));
+        assert!(sandbox_page().contains_key("/sandbox.html"));
+    }
+}

@@ -1,0 +1,96 @@
+//! Questions, answered in rehearsals.
+
+use super::*;
+use crate::{prelude::data, rehearsal::Rehearsal};
+
+#[data]
+#[derive(Debug, PartialEq)]
+struct Person {
+    /// The whole name.
+    full_name: String,
+}
+
+fn person(name: &str) -> Person {
+    Person { full_name: name.to_owned() }
+}
+
+fn asked<T: std::fmt::Debug>(result: Result<T, Failure>) -> Vec<(String, Asked)> {
+    match result.expect_err("it has to be asked") {
+        Failure::NeedInput(asks) => asks,
+        other @ (Failure::Told(_) | Failure::Background | Failure::Protocol(_)) => {
+            panic!("{other}")
+        }
+    }
+}
+
+#[test]
+fn one_question() {
+    let question = || form::<Person>("who", "Who is it?");
+    let rehearsal = Rehearsal::new();
+    let asks = asked(rehearsal.request().ask(question()));
+    let [(key, Asked::Form(form))] = asks.as_slice() else { panic!("{asks:?}") };
+    assert_eq!((key.as_str(), form.message.as_str()), ("who", "Who is it?"));
+    assert!(form.schema.contains("The whole name."), "{}", form.schema);
+
+    let rehearsal = Rehearsal::new().form("who", json!({ "fullName": "Ada" }));
+    assert_eq!(rehearsal.request().ask(question()), Ok(person("Ada")));
+}
+
+#[test]
+fn what_is_missing_is_asked_in_one_round() {
+    let questions = || (form::<Person>("a", "A?"), roots("b"), sample("c", json!({})));
+    let rehearsal = Rehearsal::new().roots("b", ["file:///b"]);
+    let asks = asked(rehearsal.request().ask(questions()));
+    let keys: Vec<_> = asks.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["a", "c"]);
+
+    let rehearsal = rehearsal.form("a", json!({ "fullName": "Ada" })).sampled("c", json!(1));
+    let (name, roots, sampled) = rehearsal.request().ask(questions()).expect("all are there");
+    assert_eq!((name, roots[0].uri.as_str(), sampled), (person("Ada"), "file:///b", json!(1)));
+}
+
+#[test]
+fn a_list_of_questions() {
+    let questions = || vec![other("a", "x/y", json!({})), other("b", "x/y", json!({}))];
+    let rehearsal = Rehearsal::new().other("b", json!(2));
+    let asks = asked(rehearsal.request().ask(questions()));
+    let json = r#"{"method":"x/y","params":{}}"#.to_owned();
+    assert_eq!(asks, [("a".to_owned(), Asked::Other(json))]);
+    let rehearsal = rehearsal.other("a", json!(1));
+    assert_eq!(rehearsal.request().ask(questions()), Ok(vec![json!(1), json!(2)]));
+}
+
+#[test]
+fn no_is_an_answer() {
+    let rehearsal = Rehearsal::new().form_declined("who");
+    let question = || form::<Person>("who", "Who is it?");
+    let failure = rehearsal.request().ask(question()).expect_err("declined");
+    assert_eq!(failure.to_string(), "the user declined `who`");
+    let answer = rehearsal.request().ask(question().or_declined()).expect("it is an answer");
+    assert_eq!(answer.accepted(), None);
+}
+
+#[test]
+fn an_answer_that_does_not_fit() {
+    let rehearsal = Rehearsal::new().form("who", json!({ "name": 1 })).visited("page");
+    let wrong = rehearsal.request().ask(form::<Person>("who", "Who is it?"));
+    assert!(wrong.expect_err("it is wrong").to_string().contains("`who` does not fit"));
+    let wrong = rehearsal.request().ask(roots("page"));
+    assert!(wrong.expect_err("it is wrong").to_string().contains("two different"));
+    assert_eq!(rehearsal.request().ask(visit("page", "Sign in", "https://a.example")), Ok(()));
+}
+
+#[test]
+fn consent_is_given_to_one_deed() {
+    let deed = |subject: &str| consent("console", "run a console command", subject);
+    let rehearsal = Rehearsal::new().agreed("console", "stat fps").refused("console", "quit");
+    assert_eq!(rehearsal.request().ask(deed("stat fps")), Ok(()));
+    let refused = rehearsal.request().ask(deed("quit")).expect_err("it was refused");
+    assert!(refused.to_string().contains("run a console command (quit)"), "{refused}");
+    let asks = asked(rehearsal.request().ask(deed("r.X 1").overwriting("the value 0")));
+    let [(_, Asked::Consent(asked))] = asks.as_slice() else { panic!("{asks:?}") };
+    assert_eq!(
+        (asked.subject.as_str(), asked.overwrites.as_deref()),
+        ("r.X 1", Some("the value 0"))
+    );
+}
