@@ -164,6 +164,9 @@ pub struct PluginConfig {
     /// Tools of it that no client sees, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
+    /// Anything, where clients take no structured answers: its tools promise none then, and give none.
+    #[serde(default)]
+    pub no_structured_content: String,
     /// What it may do.
     #[serde(default)]
     pub grants: Grants,
@@ -333,8 +336,8 @@ pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<P
 }
 
 /// [`DEFAULT`] with the variables of the environment that it names filled in: `${NAME:-OTHERWISE}`
-/// in a string, and `${origin NAME:-OTHERWISE}` for the host of an address. An operator's own file has
-/// no such thing: what it grants stands in it.
+/// in a string, and `${origin NAME:-OTHERWISE}` for the host of an address; of `NAME|OTHER`, the first
+/// that is set counts. An operator's own file has no such thing: what it grants stands in it.
 #[expect(clippy::disallowed_methods, reason = "the variables that the UI5 MCP server has, too")]
 fn default() -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), DEFAULT);
@@ -345,13 +348,13 @@ fn default() -> Result<String, String> {
             Some(name) => (true, name),
             None => (false, name),
         };
-        let value = match std::env::var(name) {
-            Ok(value) if as_origin => {
+        let value = match name.split('|').find_map(|name| std::env::var(name).ok()) {
+            Some(value) if as_origin => {
                 let origin = value.parse().map(|origin: Origin| origin.to_string());
                 origin.map_err(|error| format!("the variable {name}: {error}"))?
             }
-            Ok(value) => value,
-            Err(_) => otherwise.to_owned(),
+            Some(value) => value,
+            None => otherwise.to_owned(),
         };
         let value = match value.starts_with("~/") {
             true => portcullis_confine::at_home(Path::new(&value)).display().to_string(),
