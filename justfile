@@ -44,6 +44,10 @@ ui5: build
     cd tests/ui5-guides && npm ci --ignore-scripts && npm test
     cd tests/ui5 && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
+# Compare what the UI5 tools say of the projects in a folder with what UI5's own engines say (needs npm)
+compare-ui5 folder: build
+    cd tests/ui5-compare && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm run compare -- {{folder}}
+
 # Show views in hosts of seven kinds, in Chromium (needs npm and chromium)
 views:
     cd tests/ui && npm ci --ignore-scripts && npm test

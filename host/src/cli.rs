@@ -9,6 +9,7 @@ mod list;
 mod preview;
 mod serve;
 mod start;
+mod ui5;
 mod wrap;
 
 use std::io::Write;
@@ -82,6 +83,9 @@ enum Command {
     /// Show the configuration, or where it is
     #[command(subcommand)]
     Config(config::Args),
+    /// Carry what the UI5 plugins fetch to machines without a network
+    #[command(subcommand)]
+    Ui5(ui5::Args),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -138,6 +142,7 @@ pub fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
         // It helps to mend a configuration with which nothing else runs.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
+        Command::Ui5(args) => args.run(cli.common.config.as_deref()),
         command @ (Command::Serve(_)
         | Command::Call(_)
         | Command::Tools { .. }

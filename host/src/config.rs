@@ -86,6 +86,9 @@ pub struct PluginConfig {
     /// Tools of it that no client sees, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
+    /// Anything, where clients take no structured answers: its tools promise none then, and give none.
+    #[serde(default)]
+    pub no_structured_content: String,
     /// What it may do.
     #[serde(default)]
     pub grants: Grants,

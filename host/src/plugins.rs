@@ -63,6 +63,8 @@ pub struct Tool {
     pub definition: Definition,
     /// Whether clients see it: the operator may switch it off.
     pub on: bool,
+    /// Whether its answers are texts alone: the operator's clients take no structured ones.
+    pub text_only: bool,
     input: OnceLock<Result<Schema, String>>,
     output: OnceLock<Option<Result<Schema, String>>>,
 }
@@ -285,6 +287,12 @@ async fn load(
             None => remarks.push(format!("`{name}` has no tool `{off}` that could be off")),
         }
     }
+    if !own.no_structured_content.is_empty() {
+        for tool in &mut tools {
+            tool.text_only = true;
+            tool.definition.output_schema = None;
+        }
+    }
     let plugin = plugin(Policy { grants, wants });
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
 }
@@ -381,6 +389,7 @@ fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
         tools.push(Tool {
             definition: definition.clone(),
             on: true,
+            text_only: false,
             input: OnceLock::new(),
             output: OnceLock::new(),
         });

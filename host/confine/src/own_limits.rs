@@ -59,7 +59,7 @@ impl OwnLimits {
     }
 }
 
-/// Each path once, and none beneath another: Node.js 20 ends with a failed assertion otherwise.
+/// Each path once, and none beneath another: told one twice, Node.js 20 ends with a failed assertion.
 fn outermost(paths: &[PathBuf]) -> Vec<&PathBuf> {
     let beneath_another =
         |path: &PathBuf| paths.iter().any(|other| path != other && path.starts_with(other));

@@ -22,7 +22,7 @@ pub(super) fn check(
     gate: &Gate,
     outcome: Outcome,
 ) -> Result<Answer, Failure> {
-    let answer = match outcome {
+    let mut answer = match outcome {
         Outcome::Tool(ToolOutcome::Done(result)) => Answer::Tool(result),
         Outcome::Resource(ReadOutcome::Done(result)) => Answer::Resource(result),
         Outcome::Prompt(PromptOutcome::Done(result)) => Answer::Prompt(result),
@@ -53,8 +53,13 @@ pub(super) fn check(
             "the answer of `{name}` has {size} bytes; `answer-bytes` allows {most}"
         )));
     }
-    match (&answer, tool) {
-        (Answer::Tool(result), Some(tool)) => check_result(tool, result)?,
+    match (&mut answer, tool) {
+        (Answer::Tool(result), Some(tool)) => {
+            check_result(tool, result)?;
+            if tool.text_only {
+                result.structured = None;
+            }
+        }
         (Answer::Resource(result), _) if result.contents.is_empty() => {
             return Err(Failure::BrokenPromise("it found a resource without contents".into()));
         }

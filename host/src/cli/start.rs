@@ -109,7 +109,9 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             }
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
-            Command::Config(_) | Command::Completions { .. } => unreachable!("it needs no host"),
+            Command::Config(_) | Command::Ui5(_) | Command::Completions { .. } => {
+                unreachable!("it needs no host")
+            }
         }
     });
     // A thread may be in the middle of a read that nobody waits for any more.
@@ -142,13 +144,23 @@ fn no_root(path: &Path, error: &std::io::Error) -> String {
 }
 
 /// Logs go to stderr: stdout carries answers and nothing else.
+/// `UI5_LOG_LVL`, which the UI5 MCP server reads, counts where neither `-v` nor `PORTCULLIS_LOG` says more.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
 pub(super) fn log(verbose: u8) {
+    const QUITE: &str = "info,rmcp=off,plugin=info";
+    const ALL: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
     let default = match verbose {
         // rmcp takes the end of an ordinary HTTP request for an error.
         0 => "warn,rmcp=off",
-        1 => "info,rmcp=off,plugin=info",
-        _ => "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info",
+        1 => QUITE,
+        _ => ALL,
+    };
+    let default = match std::env::var("UI5_LOG_LVL").as_deref() {
+        Ok("silent") if verbose == 0 => "off",
+        Ok("error") if verbose == 0 => "error,rmcp=off",
+        Ok("info") if verbose == 0 => QUITE,
+        Ok("perf" | "verbose" | "silly") if verbose < 2 => ALL,
+        Ok(_) | Err(_) => default,
     };
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))

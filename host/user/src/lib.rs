@@ -67,7 +67,8 @@ pub fn find(given: Option<&Path>, folders: &Folders) -> Result<(PathBuf, Option<
 
 /// A configuration that is part of this program, with the variables of the environment that it names
 /// filled in: `${NAME:-OTHERWISE}` in a string, and `${origin NAME:-OTHERWISE}` for the host of an
-/// address. An operator's own file has no such thing: what it grants stands in it.
+/// address; of `NAME|OTHER`, the first that is set counts. An operator's own file has no such thing: what it
+/// grants stands in it.
 ///
 /// # Errors
 ///
@@ -86,13 +87,13 @@ pub fn filled(text: &str) -> Result<String, String> {
             Some(name) => (true, name),
             None => (false, name),
         };
-        let value = match std::env::var(name) {
-            Ok(value) if as_origin => {
+        let value = match name.split('|').find_map(|name| std::env::var(name).ok()) {
+            Some(value) if as_origin => {
                 let origin = value.parse().map(|origin: Origin| origin.to_string());
                 origin.map_err(|error| format!("the variable {name}: {error}"))?
             }
-            Ok(value) => value,
-            Err(_) => otherwise.to_owned(),
+            Some(value) => value,
+            None => otherwise.to_owned(),
         };
         let value = match value.starts_with("~/") {
             true => portcullis_confine::at_home(Path::new(&value)).display().to_string(),

@@ -81,13 +81,17 @@ fn validate(
 ) -> Result<Report, String> {
     let mapping = pack.document("mapping").unwrap_or_default();
     let version = manifest::version(manifest, &mapping)?;
-    let found = schema::find(pack, version, |version| {
-        if manifest::is_plain(version) {
-            source(version)
-        } else {
-            Err(ui5::fetched::NO_SUCH_RESOURCE.into())
-        }
-    });
+    let found = if manifest::is_too_old(version) {
+        schema::find_for_older(pack, version)
+    } else {
+        schema::find(pack, version, |version| {
+            if manifest::is_plain(version) {
+                source(version)
+            } else {
+                Err(ui5::fetched::NO_SUCH_RESOURCE.into())
+            }
+        })
+    };
     let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;
     let (card, draft_07) = (OnceCell::new(), OnceCell::new());
     let packed = |name| pack.document(name).expect("it is in every pack");

@@ -11,7 +11,7 @@ use std::{
 /// No manifest is as large; what is would only cost time.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// Older manifests are refused.
+/// Older ones have no schema of their own that can be used.
 const OLDEST: Version = Version::new(1, 48, 1);
 
 /// Reads the file. Fails with what is wrong with it.
@@ -47,8 +47,7 @@ pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
     }
 }
 
-/// The version the manifest says it has, if manifests of that version are supported. Fails with
-/// what is wrong with it.
+/// The version the manifest says it has. Fails with what is wrong with it.
 pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, String> {
     let wrong = |message: &str| Err(with_hint(message, mapping));
     let text = match manifest.get("_version") {
@@ -56,13 +55,8 @@ pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, Stri
         Some(Value::String(text)) => text,
         Some(_) => return wrong("Manifest '_version' property is not a string."),
     };
-    let Some(version) = parse(text) else {
+    if parse(text).is_none() {
         return wrong("Manifest '_version' property is not a valid semantic version.");
-    };
-    if version < OLDEST {
-        return wrong(&format!(
-            "Manifest version '{text}' is not supported. Please upgrade to a newer one."
-        ));
     }
     Ok(text)
 }
@@ -74,6 +68,11 @@ fn parse(text: &str) -> Option<Version> {
     const MAX_SAFE: u64 = (1 << 53) - 1;
     let numbers = [version.major, version.minor, version.patch];
     (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
+}
+
+/// Whether manifests of that version are older than the oldest schema that can be used.
+pub fn is_too_old(version: &str) -> bool {
+    parse(version).is_some_and(|version| version < OLDEST)
 }
 
 /// Whether there can be a schema of that version: only plain ones are released.

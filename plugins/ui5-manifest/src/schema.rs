@@ -55,6 +55,18 @@ pub fn find(
     Schema::new(document, Some(StandIn { version: name.to_owned(), newer, why }))
 }
 
+/// Finds the schema for manifests that are too old for one of their own: the oldest packed one that
+/// knows the version. Fails where none does.
+pub fn find_for_older(pack: &Pack<'_>, version: &str) -> Result<Schema, String> {
+    let Some((name, document)) = stand_in(pack, version) else {
+        return Err(format!(
+            "Manifest version '{version}' is not supported. Please upgrade to a newer one."
+        ));
+    };
+    let why = "Manifests as old have none that could be used.".to_owned();
+    Schema::new(document, Some(StandIn { version: name.to_owned(), newer: true, why }))
+}
+
 impl Schema {
     fn new(mut document: Value, stand_in: Option<StandIn>) -> Result<Self, String> {
         let dialect = match document.get("$schema").and_then(Value::as_str) {

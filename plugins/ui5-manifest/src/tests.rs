@@ -156,8 +156,8 @@ fn versions_that_are_none() {
             "Manifest '_version' property is not a valid semantic version.",
         ),
         (
-            json!({"_version": "1.48.0"}),
-            "Manifest version '1.48.0' is not supported. Please upgrade to a newer one.",
+            json!({"_version": "1.0.0"}),
+            "Manifest version '1.0.0' is not supported. Please upgrade to a newer one.",
         ),
         (json!({"_version": "1.48.1-rc"}), "Manifest version '1.48.1-rc' is not supported."),
         (json!({"_version": "v1.89.0"}), "Failed to fetch schema for manifest version 'v1.89.0': "),
@@ -195,6 +195,27 @@ fn what_is_newer_than_the_pack_is_judged_by_the_newest_and_says_so() {
         assert_eq!(report.schema_version.as_deref(), Some("1.89.0"));
         let note = report.note.expect("it is noted");
         assert!(note.contains("the newest at hand") && note.contains("no network"), "{note}");
+    }
+}
+
+#[test]
+fn manifests_that_are_too_old_for_a_schema_are_judged_by_the_oldest() {
+    for version in ["1.1.0", "1.12.0", "1.21.0", "1.48.0"] {
+        let pack = Pack::open(MANIFESTS);
+        let report = |manifest: &Value| {
+            let nobody = |_: &str| panic!("nobody is asked");
+            validate(&pack, manifest, nobody).expect("it is judged")
+        };
+        let good = report(&app(version));
+        assert_eq!((good.is_valid, good.schema_version.as_deref()), (true, Some("1.49.2")));
+        let note = good.note.expect("it is labelled");
+        assert!(
+            note.contains(&format!("The schema of {version} itself could not be had. ")),
+            "{note}"
+        );
+        let mut bad = app(version);
+        bad["sap.app"]["id"] = 1.into();
+        assert!(report(&bad).errors.iter().any(|error| error.instance_path == "/sap.app/id"));
     }
 }
 

@@ -1,0 +1,205 @@
+// Compares what the UI5 tools say of real projects with what the engines say that the UI5 MCP server runs.
+//
+//   PORTCULLIS=target/debug/portcullis npm run compare -- FOLDER
+//
+// FOLDER      is searched for projects (ui5.yaml) and manifests (manifest.json with sap.app)
+// PORTCULLIS  the binary
+// CONFIG      its configuration; its own without it
+// ORIGINAL    the UI5 MCP server, as a command: `node node_modules/@ui5/mcp-server/bin/ui5mcp.js`. Where it is given,
+//             start, calls and memory are measured beside it, in turns
+// WITHOUT     parts to leave out, with commas: projects, manifests, findings, speed
+
+import assert from "node:assert/strict";
+import { readdirSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { errors, findings, json, project } from "./engines.mjs";
+import { Server } from "./server.mjs";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const { PORTCULLIS, CONFIG, ORIGINAL, WITHOUT = "" } = process.env;
+const folder = process.argv[2] && realpathSync(process.argv[2]);
+assert.ok(PORTCULLIS && folder, "PORTCULLIS must say where the binary is, and an argument where projects are");
+
+/** How often is measured what is measured. */
+const TIMES = 15;
+
+let differences = 0;
+
+function report(what, ours, theirs) {
+	differences += 1;
+	console.log(`DIFFERENT ${what}\n  ours:   ${JSON.stringify(ours)?.slice(0, 600)}\n  theirs: ${JSON.stringify(theirs)?.slice(0, 600)}`);
+}
+
+function* files(directory) {
+	for (const entry of readdirSync(directory, { withFileTypes: true })) {
+		const file = path.join(directory, entry.name);
+		if (entry.isDirectory() && entry.name !== "node_modules") {
+			yield* files(file);
+		} else if (entry.isFile()) {
+			yield file;
+		}
+	}
+}
+
+const env = { ...process.env, PATH: [path.join(here, "node_modules/.bin"), process.env.PATH].join(":") };
+
+function portcullis() {
+	const config = CONFIG ? ["--config", CONFIG] : [];
+	return Server.start(PORTCULLIS, ["serve", ...config, "--root", folder], { env });
+}
+
+function original() {
+	const [program, ...args] = ORIGINAL.split(" ");
+	return Server.start(program, args, { env });
+}
+
+const text = (result) => result.content.map(({ text }) => text).join("\n");
+const equal = (one, other) => {
+	try {
+		assert.deepEqual(one, other);
+		return true;
+	} catch {
+		return false;
+	}
+};
+
+async function compareProjects(server, roots) {
+	for (const root of roots) {
+		const theirs = await project(root);
+		const result = await server.call("get_project_info", { projectDir: root });
+		if (theirs.error) {
+			if (!result.isError || !text(result).includes(theirs.error)) {
+				report(`project ${root}`, text(result), theirs.error);
+			}
+			continue;
+		}
+		const { projectDir, versionInfo, note, ...ours } = result.structuredContent ?? { error: text(result) };
+		if (!equal(JSON.parse(JSON.stringify(theirs)), ours)) {
+			report(`project ${root}`, ours, theirs);
+		}
+	}
+	console.log(`${roots.length} projects compared`);
+}
+
+async function compareManifests(server, manifests) {
+	const shape = ({ keyword, instancePath, schemaPath, params, message }) =>
+		({ keyword, instancePath, schemaPath, params, message });
+	let [compared, refused, invalid] = [0, 0, 0];
+	for (const file of manifests) {
+		const manifest = json(file);
+		if (!manifest || manifest["sap.card"]?.type === "AdaptiveCard") {
+			continue;
+		}
+		const result = await server.call("run_manifest_validation", { manifestPath: file });
+		if (result.isError) {
+			refused += 1;
+			console.log(`refused ${file}: ${text(result).split("\n")[0]}`);
+			continue;
+		}
+		const ours = result.structuredContent;
+		// Where the schema of another version stands in, that the manifest has its own is no error.
+		const isItsVersion = ({ instancePath }) => ours.schemaVersion && instancePath === "/_version";
+		const theirs = errors(manifest, ours.schemaVersion ?? manifest._version)?.filter((error) => !isItsVersion(error));
+		if (!theirs) {
+			console.log(`left out ${file}: npm has no schema ${manifest._version}`);
+			continue;
+		}
+		compared += 1;
+		invalid += theirs.length > 0 ? 1 : 0;
+		if (!equal(theirs.map(shape), ours.errors.map(shape)) || ours.isValid !== (theirs.length === 0)) {
+			report(`manifest ${file}`, ours.errors.map(shape), theirs.map(shape));
+		}
+	}
+	console.log(`${compared} manifests compared, ${invalid} of them invalid; ${refused} refused`);
+}
+
+async function compareFindings(server, roots) {
+	const shape = ({ filePath, ruleId, severity, line, column, message }) =>
+		JSON.stringify({ filePath, ruleId, severity, line, column, message });
+	let count = 0;
+	for (const root of roots) {
+		const theirs = await findings(root);
+		const ours = [];
+		let failure;
+		for (;;) {
+			const args = { projectDir: root, provideContextInformation: false, offset: ours.length };
+			const result = await server.call("run_ui5_linter", args);
+			if (result.isError) {
+				failure = text(result);
+				break;
+			}
+			const before = ours.length;
+			for (const { filePath, messages } of result.structuredContent.results) {
+				ours.push(...messages.map((message) => ({ filePath, ...message })));
+			}
+			if (ours.length === before) {
+				break;
+			}
+		}
+		if (failure || theirs.error) {
+			if (!theirs.error || !failure?.includes(theirs.error)) {
+				report(`findings ${root}`, failure ?? ours.length, theirs.error ?? theirs.length);
+			}
+			continue;
+		}
+		count += theirs.length;
+		const [one, other] = [ours.map(shape).sort(), theirs.map(shape).sort()];
+		if (!equal(one, other)) {
+			report(`findings ${root}`, one.filter((x) => !other.includes(x)), other.filter((x) => !one.includes(x)));
+		}
+	}
+	console.log(`${roots.length} projects linted, ${count} findings compared`);
+}
+
+/** In turns, so that both see the same machine. */
+async function measure(roots, manifests) {
+	const servers = { portcullis, ...(ORIGINAL ? { original } : {}) };
+	const calls = [
+		["get_guidelines", {}],
+		["get_project_info", { projectDir: roots[0] }],
+		["run_manifest_validation", { manifestPath: manifests[0] }]
+	];
+	const times = {};
+	const note = (name, what, milliseconds) => ((times[what] ??= {})[name] ??= []).push(milliseconds);
+	for (let turn = 0; turn < TIMES; turn += 1) {
+		for (const [name, start] of Object.entries(servers)) {
+			const server = await start();
+			note(name, "start to initialize, ms", server.milliseconds);
+			for (const [tool, args] of calls) {
+				await server.call(tool, args);
+				for (let again = 0; again < TIMES; again += 1) {
+					note(name, `${tool}, repeated, ms`, (await server.call(tool, args)).milliseconds);
+				}
+			}
+			note(name, "memory, MiB", server.memory / 2 ** 20);
+			server.stop();
+		}
+	}
+	const median = (all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)].toFixed(2);
+	for (const [what, by] of Object.entries(times)) {
+		console.log(`${what}: ${Object.entries(by).map(([name, all]) => `${name} ${median(all)}`).join(", ")}`);
+	}
+}
+
+const all = [...files(folder)];
+const roots = all.filter((file) => path.basename(file) === "ui5.yaml").map(path.dirname).sort();
+const isManifest = (file) => path.basename(file) === "manifest.json" && json(file)?.["sap.app"];
+const manifests = all.filter(isManifest).sort();
+const parts = {
+	projects: (server) => compareProjects(server, roots),
+	manifests: (server) => compareManifests(server, manifests),
+	findings: (server) => compareFindings(server, roots)
+};
+const server = await portcullis();
+for (const [name, part] of Object.entries(parts)) {
+	if (!WITHOUT.split(",").includes(name)) {
+		await part(server);
+	}
+}
+server.stop();
+if (!WITHOUT.split(",").includes("speed")) {
+	await measure(roots, manifests);
+}
+console.log(`${differences} differences`);
+process.exitCode = differences > 0 ? 1 : 0;

@@ -1,0 +1,85 @@
+// What the engines say themselves that the UI5 MCP server runs: @ui5/project, @ui5/linter, and Ajv with the
+// schemas of @ui5/manifest.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { ui5lint } from "@ui5/linter";
+import { graphFromObject } from "@ui5/project/graph";
+import addFormats from "ajv-formats";
+import Ajv from "ajv";
+import Ajv2020 from "ajv/dist/2020.js";
+
+const require = createRequire(import.meta.url);
+const validators = new Map();
+
+/** Colours are for terminals. */
+const plain = (text) => text.replaceAll(/\u001b\[[0-9;]*m/g, "");
+
+/** What the project is, or why it is none. */
+export async function project(directory) {
+	try {
+		const graph = await graphFromObject({
+			dependencyTree: { id: "ui5-project", version: "0.0.0", path: directory, dependencies: [] },
+			cwd: directory,
+			rootConfigPath: path.join(directory, "ui5.yaml"),
+			resolveFrameworkDependencies: false
+		});
+		const root = graph.getRoot();
+		return {
+			projectName: root.getName(),
+			projectType: root.getType(),
+			frameworkName: root.getFrameworkName(),
+			frameworkVersion: root.getFrameworkVersion(),
+			frameworkLibraries: (root.getFrameworkDependencies() ?? []).map(({ name }) => name)
+		};
+	} catch (error) {
+		return { error: plain(error.message) };
+	}
+}
+
+/** The findings, or why there are none. */
+export async function findings(rootDir) {
+	try {
+		return (await ui5lint({ rootDir, details: true, noConfig: true })).flatMap(({ filePath, messages }) =>
+			messages.map((message) => ({ filePath, ...message })));
+	} catch (error) {
+		return { error: plain(error.message) };
+	}
+}
+
+/** Ajv's list of errors with the schema of that version; `undefined` if npm does not have it. */
+export function errors(manifest, version) {
+	let schema;
+	try {
+		schema = require(`manifest-${version}/schema.json`);
+	} catch {
+		return undefined;
+	}
+	if (!validators.has(version)) {
+		const options = { allErrors: true, strict: false, unicodeRegExp: false, logger: false };
+		const ajv = schema.$schema.includes("2020-12") ? new Ajv2020(options) : new Ajv(options);
+		addFormats(ajv);
+		if (ajv instanceof Ajv2020) {
+			ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-07.json"));
+		}
+		ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-06.json"));
+		// Cards of that kind are left out: see compare.mjs.
+		ajv.addSchema({
+			$id: "https://adaptivecards.io/schemas/adaptive-card.json",
+			definitions: { AdaptiveCard: {} }
+		});
+		validators.set(version, ajv.compile(schema));
+	}
+	const validate = validators.get(version);
+	return validate(manifest) ? [] : validate.errors;
+}
+
+/** A JSON file, or `undefined`. */
+export function json(file) {
+	try {
+		return JSON.parse(readFileSync(path.resolve(file), "utf8"));
+	} catch {
+		return undefined;
+	}
+}

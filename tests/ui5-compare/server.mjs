@@ -1,0 +1,87 @@
+// An MCP server as a child process: calls over stdio, and what it costs.
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import readline from "node:readline";
+
+/** How long one answer may take. */
+const PATIENCE = 180_000;
+
+export class Server {
+	#child;
+	#next = 1;
+	#waiting = new Map();
+
+	/** Starts it, and waits until it has answered `initialize`. */
+	static async start(program, args, options) {
+		const server = new Server();
+		const begin = performance.now();
+		server.#child = spawn(program, args, { ...options, stdio: ["pipe", "pipe", "ignore"] });
+		server.#child.on("exit", (code) => server.#fail(new Error(`${program} ended with ${code}`)));
+		server.#child.on("error", (error) => server.#fail(error));
+		readline.createInterface({ input: server.#child.stdout }).on("line", (line) => server.#take(JSON.parse(line)));
+		await server.request("initialize", {
+			protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "compare", version: "1" }
+		});
+		server.milliseconds = performance.now() - begin;
+		server.#send({ method: "notifications/initialized" });
+		return server;
+	}
+
+	request(method, params) {
+		const id = this.#next++;
+		return new Promise((resolve, reject) => {
+			const timer = setTimeout(() => reject(new Error(`${method} took too long`)), PATIENCE);
+			this.#waiting.set(id, { resolve, reject, timer });
+			this.#send({ id, method, params });
+		});
+	}
+
+	/** Calls a tool. A refusal is an answer too, with `isError`. */
+	async call(name, args) {
+		const begin = performance.now();
+		const result = await this.request("tools/call", { name, arguments: args });
+		return { ...result, milliseconds: performance.now() - begin };
+	}
+
+	/** Bytes of memory that the process itself uses; `undefined` where the system does not say. */
+	get memory() {
+		try {
+			const status = readFileSync(`/proc/${this.#child.pid}/status`, "utf8");
+			return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024;
+		} catch {
+			return undefined;
+		}
+	}
+
+	stop() {
+		this.#child.removeAllListeners("exit");
+		this.#child.kill();
+	}
+
+	#send(message) {
+		this.#child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+	}
+
+	#take(message) {
+		const waiting = this.#waiting.get(message.id);
+		if (!waiting || message.method) {
+			return;
+		}
+		this.#waiting.delete(message.id);
+		clearTimeout(waiting.timer);
+		if (message.error) {
+			waiting.reject(new Error(message.error.message));
+		} else {
+			waiting.resolve(message.result);
+		}
+	}
+
+	#fail(error) {
+		for (const { reject, timer } of this.#waiting.values()) {
+			clearTimeout(timer);
+			reject(error);
+		}
+		this.#waiting.clear();
+	}
+}
