@@ -5,9 +5,8 @@ import { bytes, isObject } from "./text.js";
 
 /** What a view may use up before it is cut off. Times are in milliseconds, sizes in characters. */
 const LIMITS = {
-	messages: 300,
-	size: 16_000_000,
-	per: 1000,
+	messages: { most: 300, perSecond: 100 },
+	size: { most: 8_000_000, perSecond: 2_000_000 },
 	start: 5000,
 	teardown: 500,
 	height: 4000
@@ -53,7 +52,7 @@ export class View {
 	#page;
 	#setting;
 	#began = performance.now();
-	#window = { since: 0, count: 0, size: 0 };
+	#spent = { at: performance.now(), messages: 0, size: 0 };
 	#state = "loading";
 	#told = new Set();
 	#pending = new Map();
@@ -200,15 +199,18 @@ export class View {
 			size = -1;
 		}
 		const now = performance.now();
-		if (now - this.#window.since > LIMITS.per) {
-			this.#window = { since: now, count: 0, size: 0 };
-		}
-		this.#window.count += 1;
-		this.#window.size += Math.max(size, 0);
-		if (this.#window.count > LIMITS.messages) {
-			this.#cutOff(`It sent more than ${LIMITS.messages} messages within a second.`);
-		} else if (this.#window.size > LIMITS.size) {
-			this.#cutOff(`It sent more than ${bytes(LIMITS.size)} within a second.`);
+		const seconds = (now - this.#spent.at) / 1000;
+		this.#spent.at = now;
+		for (const [kind, more] of [
+			["messages", 1],
+			["size", Math.max(size, 0)]
+		]) {
+			const { most, perSecond } = LIMITS[kind];
+			this.#spent[kind] = Math.max(this.#spent[kind] - seconds * perSecond, 0) + more;
+			if (this.#spent[kind] > most) {
+				const much = kind === "size" ? bytes(most) : `${most} messages`;
+				this.#cutOff(`It sent more than ${much} at once.`);
+			}
 		}
 		return size >= 0 && this.#state !== "gone";
 	}

@@ -356,15 +356,14 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 				answers: { hidden: () => text("never"), erase_all: () => text("erased") }
 			}
 		);
-		const { page, view: shown, dialog, log } = await visit(t, browser, server);
+		const { page, view: shown, dialog } = await visit(t, browser, server);
 		await dialog.getByText('"what": "everything"').waitFor();
 		await readable(page.mainFrame());
 		await shown().getByText(/plain: .*plain words/).waitFor();
 		assert.deepEqual(server.calls.map(({ name }) => name), ["plain"]);
 		await page.keyboard.press("Escape");
 		await shown().getByText(/erase_all: .*refused/).waitFor();
-		await page.waitForFunction(() => document.querySelectorAll("#log li").length === 5);
-		await log.getByText("failed").or(log.getByText("refused")).nth(3).waitFor();
+		await page.waitForFunction(() => document.querySelectorAll("#log li .outcome[data-kind]").length === 5);
 		assert.deepEqual(server.calls.map(({ name }) => name), ["plain"], "refused once is refused");
 		await shown().getByText(/hidden: .*views may not call/).waitFor();
 
@@ -423,7 +422,7 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		"loads itself anew": [view(`location.reload()`), /tried to leave its page/],
 		"floods its host": [view(always(`tell("ui/notifications/size-changed", { height: 1 })`, 1000)), /more than 300 messages/],
 		"floods the page": [view(always(`top.postMessage(1, "*")`, 1000)), /more than 300 messages/],
-		"floods with much": [view(always(`tell("m", { much: "x".repeat(9e6) })`, 1)), /more than 16\.0 MB/],
+		"sends too much": [view(`tell("m", { much: "x".repeat(9e6) })`), /more than 8\.0 MB/],
 		"pretends that its frame is new": [view(`tell("ui/notifications/sandbox-proxy-ready")`), /loaded anew/]
 	};
 	for (const [what, [html, why]] of Object.entries(HOSTILE)) {
@@ -463,7 +462,7 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 				top.postMessage({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "plain" } }, "*");
 				parent.parent.postMessage({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "plain" } }, "*");
 				const inner = document.createElement("iframe");
-				inner.srcdoc = "<script>top.postMessage({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'plain' } }, '*'); fetch('${away}')<" + "/script>";
+				inner.srcdoc = "<script>top.postMessage({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'plain' } }, '*'); fetch('${away}').catch(() => {})<" + "/script>";
 				document.body.append(inner);
 				const framed = document.createElement("iframe");
 				framed.src = "${away}";
