@@ -92,7 +92,7 @@ pub fn on_signals(end: impl FnOnce() + Send + 'static) -> Result<(), String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the last resort against what does not end")]
-fn end(host: Arc<Host>) {
+fn end(host: &Host) {
     host.shutdown.cancel();
     std::thread::spawn(|| {
         std::thread::sleep(std::time::Duration::from_secs(4));
