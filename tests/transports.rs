@@ -95,7 +95,10 @@ impl Session {
         session.call("test_error_handling", json!({}));
         session.call("echo", json!({"text": 7}));
         session.call("no_such_tool", json!({}));
-        session.step("tools/call", json!({"arguments": {}}));
+        if era == Era::Legacy {
+            // Later, HTTP has a header for the name, and says that it is missing.
+            session.step("tools/call", json!({"arguments": {}}));
+        }
         session.step("no/such/method", json!({}));
         for uri in ["test://static-text", "test://static-binary", "test://template/7/data"] {
             session.step("resources/read", json!({"uri": uri}));
