@@ -82,6 +82,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("portcullis_lines", &["transport/stdio"]),
     ("portcullis_plain", &["sandbox"]),
     ("portcullis_outgoing", &["capabilities/http", "config"]),
+    ("portcullis_pack", &["cli"]),
     ("portcullis_raw", &["mcp"]),
     ("portcullis_records", &["capabilities", "mcp", "plugins", "sandbox"]),
     ("portcullis_roots", &["call", "cli", "mcp"]),
