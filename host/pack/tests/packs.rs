@@ -1,17 +1,9 @@
 //! From a CDN into a pack, from the pack into a data directory, and from there to what plugins find.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use flate2::{Compression, write::GzEncoder};
-use portcullis_pack::{
-    Args, Contents, Defaults, Framework, Order, Part, SCHEMAS, Version, pack, unpack,
-};
+use portcullis_pack::{Contents, Framework, Order, Part, SCHEMAS, Version, pack, unpack};
 use portcullis_plugin::rehearsal::Rehearsal;
 use serde_json::{Value, json};
 use ui5::{
@@ -129,62 +121,6 @@ fn what_is_packed_is_found_by_the_plugins() {
 
 fn ui5_data_versions(data: &Path) -> String {
     data.join("mcp-server/versions").to_str().expect("its path is text").to_owned()
-}
-
-/// Serves this on a port of its own, a request at a time, until the test ends. Returns its address.
-fn serve(web: Web) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.expect("a connection"));
-            let mut line = String::new();
-            stream.read_line(&mut line).expect("a request");
-            let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-            while stream.read_line(&mut line).expect("a header") > 2 {
-                line.clear();
-            }
-            let found = web.get(&path);
-            let (status, body) = found.map_or(("404 Not Found", ""), |body| ("200 OK", body));
-            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
-            let answer = format!("{head}connection: close\r\n\r\n{body}");
-            stream.get_mut().write_all(answer.as_bytes()).expect("somebody listens");
-        }
-    });
-    address
-}
-
-#[test]
-fn what_is_typed_fetches_from_the_mirror_and_from_nowhere_else() {
-    #[derive(clap::Parser)]
-    struct Typed {
-        #[command(subcommand)]
-        args: Args,
-    }
-    let local = |url: &str| url.replace(CDN, "/ui5").replace(SCHEMAS, "/schemas");
-    let mirror = serve(web().into_iter().map(|(url, body)| (local(&url), body)).collect());
-    let folder = tempfile::tempdir().expect("a folder");
-    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
-    let (cdn, schemas) = (format!("{mirror}/ui5/"), format!("{mirror}/schemas"));
-    let run = |words: &[&str], defaults: Defaults| {
-        let words = ["portcullis"].iter().chain(words);
-        let typed = <Typed as clap::Parser>::try_parse_from(words).expect("it can be typed");
-        typed.args.run(defaults, &mut |_| {})
-    };
-    let path = out.to_str().expect("its path is text");
-    let order = ["pack", "--framework", "OpenUI5", "--version", "1.136", "--out", path];
-    let more = ["--cdn", &cdn, "--schemas", &schemas];
-    let packed = run(&[&order[..], &more].concat(), Defaults::default()).expect("it is all there");
-    let counts = "OpenUI5 1.136.5, libraries: 2, schemas of manifests: 1, lists of versions: 2";
-    assert!(packed.contains(counts), "{packed}");
-    let defaults = Defaults { cdn: Some(cdn), data_dir: Some(data.clone()) };
-    let again = run(&[&order[..], &["--no-schemas"]].concat(), defaults.clone());
-    assert!(again.expect("the mirror is configured").contains("schemas of manifests: 0"));
-    let unpacked = run(&["unpack", path], defaults).expect("it is whole");
-    assert!(unpacked.contains("its API is there now; newer lists of versions: 2"), "{unpacked}");
-    assert_eq!(files(&data).len(), 6);
-    let nowhere = run(&["unpack", path], Defaults::default()).expect_err("there is no directory");
-    assert!(nowhere.contains("--data-dir"), "{nowhere}");
 }
 
 #[test]
