@@ -85,7 +85,7 @@ enum Command {
     Config(config::Args),
     /// Carry what the UI5 plugins fetch to machines without a network
     #[command(subcommand)]
-    Ui5(ui5::Args),
+    Ui5(portcullis_pack::Args),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -142,8 +142,10 @@ pub fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
         // It helps to mend a configuration with which nothing else runs.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
-        Command::Ui5(args) => args.run(cli.common.config.as_deref()),
+        Command::Ui5(args) => ui5::run(args, cli.common.config.as_deref()),
         command @ (Command::Serve(_)
+        | Command::Wrap(_)
+        | Command::Preview(_)
         | Command::Call(_)
         | Command::Tools { .. }
         | Command::Plugin(_)

@@ -118,7 +118,9 @@ async function compareFindings(server, roots) {
 	const shape = ({ filePath, ruleId, severity, line, column, message }) =>
 		JSON.stringify({ filePath, ruleId, severity, line, column, message });
 	let count = 0;
-	for (const root of roots) {
+	for (const [number, root] of roots.entries()) {
+		// It takes a while.
+		console.error(`linting ${number + 1} of ${roots.length}`);
 		const theirs = await findings(root);
 		const ours = [];
 		let failure;

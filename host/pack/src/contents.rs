@@ -21,7 +21,7 @@ pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 /// No pack has as many.
 const MOST_ITEMS: usize = 4000;
 
-/// What the behind of the file name of a library's API is.
+/// What the file names of APIs end with.
 const API: &str = ".api.json";
 
 /// What a pack is of.

@@ -5,15 +5,19 @@
 //! entry that follows, in order, with its size and its SHA-256. Nothing else may be in it, and where an
 //! entry goes is decided here: an archive names no paths.
 
+mod args;
 mod collect;
 mod contents;
 mod unpack;
+mod web;
 mod write;
 
+pub use args::{Args, Defaults};
 pub use collect::{Fetch, Order, SCHEMAS, Version, pack};
 pub use contents::{Contents, Item, Part};
 pub use ui5_data::Framework;
 pub use unpack::{Unpacked, unpack};
+pub use web::Web;
 
 /// What a pack is, to be compared on both machines.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
 use super::{End, serve};
-use crate::mcp::Host;
 use crate::transport::http;
 
 /// What `preview` takes.

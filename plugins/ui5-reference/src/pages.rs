@@ -41,7 +41,7 @@ impl Resources for Pages {
     }
 
     fn list(_request: &Request, _cursor: Option<&str>) -> Result<Listing, Failure> {
-        let releases = directory().map(|directory| reference::at_hand(&directory));
+        let releases = directory().map(|directory| reference::releases_at_hand(&directory));
         let listed = |Release { framework, version }: Release| {
             let name = format!("{}-{version}", framework.lower_name());
             Resource::new(format!("{API}{}/{version}/", framework.lower_name()), name)
@@ -97,7 +97,7 @@ impl Resources for Pages {
             let filled = context.iter().find(|(known, _)| known == name);
             filled.map(|(_, value)| value.as_str()).unwrap_or_default()
         };
-        let releases = reference::at_hand(&directory).into_iter();
+        let releases = reference::releases_at_hand(&directory).into_iter();
         let releases = releases.filter(|release| {
             of("framework").is_empty()
                 || of("framework").eq_ignore_ascii_case(release.framework.lower_name())

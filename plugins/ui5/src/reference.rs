@@ -179,7 +179,7 @@ impl Reference {
 }
 
 /// The releases whose API is in a UI5 data directory, the newest first.
-pub fn at_hand(directory: &Path) -> Vec<Release> {
+pub fn releases_at_hand(directory: &Path) -> Vec<Release> {
     let root = apis(directory);
     let mut found = Vec::new();
     for framework in Framework::ALL {
