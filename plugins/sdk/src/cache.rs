@@ -54,12 +54,15 @@ pub fn get_or_make<E>(
 /// whatever instance it is in. A key that is never set makes this a lock; `None`: the value of the key was
 /// set meanwhile, or no cache is granted.
 pub fn claim(key: &str) -> Option<Claim> {
-    host::Claim::take(key).map(Claim)
+    host::Claim::take(key).map(|held| Claim { held })
 }
 
 /// A key that nobody else holds. See [`claim`].
 #[must_use = "it ends when it is dropped"]
-pub struct Claim(host::Claim);
+pub struct Claim {
+    #[expect(dead_code, reason = "it is held")]
+    held: host::Claim,
+}
 
 /// 0 means for ever, so the shortest time is 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {

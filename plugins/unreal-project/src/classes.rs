@@ -1,11 +1,11 @@
 //! What derives from what: Blueprint classes by their tags, native ones as far as they are known.
 
-use crate::{
-    entry::{Asset, Entry},
-    index::Index,
-    natives,
+use crate::{entry::Asset, index::Index, natives};
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hasher},
+    rc::Rc,
 };
-use std::collections::HashMap;
 
 /// The longest chain of classes that is followed.
 const MAX_CHAIN: usize = 64;
@@ -13,8 +13,19 @@ const MAX_CHAIN: usize = 64;
 /// The classes of a project, by their paths.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// The parent of each Blueprint's class; both in lower case.
-    parents: HashMap<String, String>,
+    /// The parent of each Blueprint's class, in lower case, by a hash of its own path: of ten thousand
+    /// paths most are never asked for.
+    parents: HashMap<u64, Rc<str>>,
+}
+
+/// The hash of a path in lower case. The buffer is used again and again.
+fn key(buffer: &mut String, parts: &[&str]) -> u64 {
+    buffer.clear();
+    parts.iter().for_each(|part| buffer.push_str(part));
+    buffer.make_ascii_lowercase();
+    let mut hasher = DefaultHasher::new();
+    hasher.write(buffer.as_bytes());
+    hasher.finish()
 }
 
 /// The path in a tag such as `/Script/CoreUObject.Class'/Script/Engine.Actor'`.
@@ -34,24 +45,29 @@ impl Index {
         let class = class_of(self.text(asset.class));
         class.ends_with("Blueprint")
     }
-
-    /// The class that a Blueprint makes.
-    pub fn generated_class(&self, entry: &Entry, asset: &Asset) -> String {
-        format!("{}_C", self.object_path(entry, asset))
-    }
 }
 
 impl Classes {
     /// The classes that the Blueprints of an index make.
     pub fn of(index: &Index) -> Self {
-        let mut parents = HashMap::new();
+        let (mut parents, mut lowered, mut buffer) =
+            (HashMap::new(), HashMap::new(), String::new());
         for entry in index.entries() {
+            let package = index.text(entry.package);
             for asset in index.assets_of(entry) {
                 let parent = class_path(index.text(asset.parent));
-                if !parent.is_empty() && index.is_blueprint(asset) {
-                    let class = index.generated_class(entry, asset).to_ascii_lowercase();
-                    parents.insert(class, parent.to_ascii_lowercase());
+                if parent.is_empty() || !index.is_blueprint(asset) {
+                    continue;
                 }
+                // The class that it makes; of an external actor the path is whole.
+                let class = match index.text(asset.path) {
+                    path if path.starts_with('/') => key(&mut buffer, &[path, "_C"]),
+                    path => key(&mut buffer, &[package, ".", path, "_C"]),
+                };
+                let parent: &Rc<str> = lowered
+                    .entry(asset.parent)
+                    .or_insert_with(|| parent.to_ascii_lowercase().into());
+                parents.insert(class, Rc::clone(parent));
             }
         }
         Self { parents }
@@ -76,8 +92,8 @@ impl Classes {
     }
 
     fn parent(&self, class: &str) -> Option<String> {
-        if let Some(parent) = self.parents.get(class) {
-            return Some(parent.clone());
+        if let Some(parent) = self.parents.get(&key(&mut String::new(), &[class])) {
+            return Some(parent.to_string());
         }
         // Native classes are known by name: modules were split more than once.
         class.starts_with("/script/").then(|| natives::parent(class_of(class))).flatten()
@@ -149,7 +165,8 @@ mod tests {
             ("/game/own.own_c", "/script/mygame.mything"),
             ("/game/loop.loop_c", "/game/loop.loop_c"),
         ];
-        Classes { parents: pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).into() }
+        let mut buffer = String::new();
+        Classes { parents: pairs.map(|(a, b)| (key(&mut buffer, &[a]), b.into())).into() }
     }
 
     #[test]

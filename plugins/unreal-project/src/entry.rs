@@ -1,13 +1,10 @@
 //! What the index knows of one package.
 
-use crate::strings::{Id, Strings};
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    fs::File,
-    io::{self, Read},
-    path::Path,
+use crate::{
+    disk::Disk,
+    strings::{Id, Strings},
 };
+use std::{borrow::Cow, collections::HashMap, path::Path};
 use unreal_package::{Fault, Header, Index as Object, Strength, flags};
 
 /// How much of a file is read at first, in bytes: enough for most headers.
@@ -151,12 +148,18 @@ pub struct Found {
 }
 
 /// Reads the header of a file. `buffer` is used again and again.
-pub fn read(path: &Path, size: u64, buffer: &mut Vec<u8>, strings: &mut Strings) -> Found {
-    let Ok(mut file) = File::open(path) else { return of_state(State::Unreadable) };
+pub fn read(
+    disk: &Disk,
+    path: &Path,
+    size: u64,
+    buffer: &mut Vec<u8>,
+    strings: &mut Strings,
+) -> Found {
+    let Ok(mut file) = disk.file(path) else { return of_state(State::Unreadable) };
     buffer.clear();
     let mut want = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST);
     loop {
-        if fill(&mut file, buffer, want).is_err() {
+        if file.start(want, buffer).is_err() {
             return of_state(State::Unreadable);
         }
         // What the file has lost since it was listed is not asked for again.
@@ -173,20 +176,6 @@ pub fn read(path: &Path, size: u64, buffer: &mut Vec<u8>, strings: &mut Strings)
 
 fn of_state(state: State) -> Found {
     Found { entry: Entry { state, ..Entry::default() }, ..Found::default() }
-}
-
-/// Has the buffer hold the first `want` bytes of a file, or all there are.
-fn fill(file: &mut File, buffer: &mut Vec<u8>, want: usize) -> io::Result<()> {
-    let mut have = buffer.len();
-    buffer.resize(want, 0);
-    while have < want {
-        match file.read(&mut buffer[have..])? {
-            0 => break,
-            read => have += read,
-        }
-    }
-    buffer.truncate(have);
-    Ok(())
 }
 
 fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {

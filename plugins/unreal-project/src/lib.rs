@@ -6,6 +6,7 @@
 mod classes;
 mod config;
 mod descriptor;
+mod disk;
 mod entry;
 mod find;
 mod index;

@@ -1,6 +1,8 @@
 //! The classes of the engine that Blueprints derive from most, each with its parent. A fact of the
 //! engine; where it has changed from version to version, as in 5.x.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 /// Parents, each with its children, in lower case.
 const CHILDREN: &[(&str, &str)] = &[
     (
@@ -177,11 +179,18 @@ const CHILDREN: &[(&str, &str)] = &[
     ("worldsubsystem", "tickableworldsubsystem"),
 ];
 
+/// The parent of each, from the table above.
+static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let pairs = CHILDREN.iter().flat_map(|(parent, children)| {
+        children.split_ascii_whitespace().map(move |child| (child, *parent))
+    });
+    pairs.collect()
+});
+
 /// The path, in lower case, of the class that a native class derives from, by its name in lower case.
 /// Which module it is in is not told apart from the class itself.
 pub fn parent(name: &str) -> Option<String> {
-    let is_child = |children: &str| children.split_ascii_whitespace().any(|child| child == name);
-    let (parent, _) = CHILDREN.iter().find(|(_, children)| is_child(children))?;
+    let parent = PARENTS.get(name)?;
     let module = if *parent == "object" { "coreuobject" } else { "engine" };
     Some(format!("/script/{module}.{parent}"))
 }

@@ -1,16 +1,16 @@
 //! Brings an index up to date with as little looking as is safe.
 
 use crate::{
+    disk::Disk,
     entry::{self, Entry, Found, State},
     find::Project,
     index::Index,
     search::is_external,
     strings::{Id, Strings},
-    walk::{File, Walk, modified, walk},
+    walk::{File, Walk, walk},
 };
 use std::{
     collections::HashMap,
-    fs,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -99,9 +99,11 @@ fn now() -> u64 {
 }
 
 fn same_folders(project: &Project, index: &Index) -> bool {
+    let disk = Disk::default();
     index.folders.iter().all(|(folder, changed)| {
         let path = project.dir.join(index.text(*folder));
-        *changed != 0 && fs::metadata(path).is_ok_and(|found| modified(&found) == *changed)
+        let found = disk.folder(&path).stat("");
+        *changed != 0 && found.is_some_and(|found| found.modified == *changed)
     })
 }
 
@@ -113,7 +115,8 @@ fn renew(
     go_on: &mut impl FnMut(usize, usize) -> bool,
 ) -> Fresh {
     let (mounts, looked) = project.mounts();
-    let listed = walk(&project.dir, &mounts, &looked);
+    let disk = Disk::default();
+    let listed = walk(&disk, &project.dir, &mounts, &looked);
     let old = old.unwrap_or_default();
     if same_files(&old, &listed) && old.mounts == mounts {
         let mut index = old;
@@ -152,7 +155,7 @@ fn renew(
             if going {
                 read += 1;
                 let path = project.dir.join(&file.file);
-                entry::read(&path, file.size, &mut buffer, &mut index.strings)
+                entry::read(&disk, &path, file.size, &mut buffer, &mut index.strings)
             } else {
                 left += 1;
                 let entry = Entry { state: State::Unread, ..Entry::default() };

@@ -1,11 +1,10 @@
 //! Lists the packages of a project: every file, its size and when it was changed.
 
-use crate::mounts::Mount;
-use std::{
-    fs::{self, Metadata},
-    path::Path,
-    time::UNIX_EPOCH,
+use crate::{
+    disk::{Disk, Kind},
+    mounts::Mount,
 };
+use std::path::Path;
 
 /// How many packages a project may have.
 pub const MAX_FILES: usize = 200_000;
@@ -37,72 +36,77 @@ pub struct Walk {
 }
 
 /// Lists what the mounts hold, in order.
-pub fn walk(project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
+pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
     let mut walk = Walk::default();
     for folder in looked {
-        let modified = fs::metadata(project.join(folder)).map_or(0, |found| modified(&found));
+        let path = project.join(folder);
+        let modified = disk.folder(&path).stat("").map_or(0, |found| found.modified);
         walk.folders.push((folder.clone(), modified));
     }
     for mount in mounts {
-        walk.folder(project, mount, "", 0);
+        walk.folder(disk, project, mount, "", 0);
     }
     walk.files.sort_by(|a, b| a.package.cmp(&b.package).then(a.file.cmp(&b.file)));
     walk
 }
 
-/// When something was changed, in nanoseconds since 1970; 0 where nobody knows.
-pub fn modified(metadata: &Metadata) -> u64 {
-    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
-}
-
 impl Walk {
     /// `inside` is the folder within the mount: empty, or `Doors/`.
-    fn folder(&mut self, project: &Path, mount: &Mount, inside: &str, depth: usize) {
+    fn folder(&mut self, disk: &Disk, project: &Path, mount: &Mount, inside: &str, depth: usize) {
+        // One folder is open at a time, however deep they are.
+        for folder in self.one(disk, project, mount, inside, depth).unwrap_or_default() {
+            self.folder(disk, project, mount, &folder, depth + 1);
+        }
+    }
+
+    /// Lists the files of one folder, and returns the folders in it. `None`: it is listed no further.
+    fn one(
+        &mut self,
+        disk: &Disk,
+        project: &Path,
+        mount: &Mount,
+        inside: &str,
+        depth: usize,
+    ) -> Option<Vec<String>> {
         let relative = format!("{}/{inside}", mount.folder);
         let relative = relative.trim_end_matches('/');
         let path = project.join(relative);
         // Before it is listed: what comes in between is found the next time.
-        let changed = fs::metadata(&path).map_or(0, |found| modified(&found));
-        let Ok(entries) = fs::read_dir(&path) else { return };
+        let open = disk.folder(&path);
+        let changed = open.stat("").map_or(0, |found| found.modified);
+        let entries = open.list().ok()?;
         if depth > MAX_DEPTH || self.folders.len() >= MAX_FOLDERS {
             self.cut = true;
-            return;
+            return None;
         }
         self.folders.push((relative.to_owned(), changed));
         let mut folders = Vec::new();
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
-            if kind.is_dir() {
+        for entry in entries {
+            let name = entry.name;
+            if entry.kind == Kind::Folder {
                 folders.push(format!("{inside}{name}/"));
                 continue;
             }
-            let Some(stem) = stem(name) else {
-                self.links += usize::from(kind.is_symlink() && entry.path().is_dir());
+            let Some(stem) = stem(&name) else {
+                let is_link = entry.kind == Kind::Link;
+                let leads = || open.stat(&name).is_some_and(|found| found.is_folder);
+                self.links += usize::from(is_link && leads());
                 continue;
             };
             // Of a link the file is meant.
-            let found =
-                if kind.is_symlink() { fs::metadata(entry.path()) } else { entry.metadata() };
-            let Ok(found) = found else { continue };
-            if !found.is_file() {
-                continue;
-            }
+            let Some(found) = open.stat(&name).filter(|found| found.is_file) else { continue };
             if self.files.len() >= MAX_FILES {
                 self.cut = true;
-                return;
+                return None;
             }
             self.files.push(File {
                 package: mount.package(&format!("{inside}{stem}")),
                 file: format!("{relative}/{name}"),
-                size: found.len(),
-                modified: modified(&found),
+                size: found.size,
+                modified: found.modified,
             });
         }
-        for folder in folders {
-            self.folder(project, mount, &folder, depth + 1);
-        }
+        Some(folders)
     }
 }
 

@@ -12,43 +12,39 @@ use std::fs;
 /// How many of the assets are named in the question.
 const NAMED: usize = 20;
 
-/// Have the editor export assets to files in a folder. You are asked first. For what is too large for an answer; see also export_asset.
-#[arguments]
-pub struct BatchExportAssets {
-    /// Paths of the objects, such as /Game/Doors/BP_Door.BP_Door.
-    #[schemars(length(min = 1, max = 200))]
-    object_paths: Vec<String>,
-    /// Absolute path of the folder that the files are written to. It must be there.
-    #[path(directory, write)]
-    output_folder: String,
-    /// Such as `T3D`.
-    #[serde(default = "t3d")]
-    #[schemars(length(min = 1, max = 16))]
-    format: String,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Have the editor export assets to files in a folder. You are asked first. For what is too large for an answer; see also export_asset.
+    pub struct BatchExportAssets {
+        /// Paths of the objects, such as /Game/Doors/BP_Door.BP_Door.
+        #[schemars(length(min = 1, max = 200))]
+        object_paths: Vec<String>,
+        /// Absolute path of the folder that the files are written to. It must be there.
+        #[path(directory, write)]
+        output_folder: String,
+        /// Such as `T3D`.
+        #[serde(default = "t3d")]
+        #[schemars(length(min = 1, max = 16))]
+        format: String,
+    }
 }
 
 fn t3d() -> String {
     "T3D".to_owned()
 }
 
-/// What was exported.
-#[data]
-pub struct BatchExported {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    exported_count: usize,
-    failed_count: usize,
-    /// Files
-    exported_paths: Vec<String>,
-    /// Objects
-    failed_paths: Vec<String>,
-    error: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What was exported.
+    pub struct BatchExported {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        exported_count: usize,
+        failed_count: usize,
+        /// Files
+        exported_paths: Vec<String>,
+        /// Objects
+        failed_paths: Vec<String>,
+        error: String,
+    }
 }
 
 impl Tool for BatchExportAssets {

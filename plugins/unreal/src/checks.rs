@@ -1,9 +1,9 @@
 //! The tools `find_unused_assets` and `find_broken_references`.
 
 use crate::{
-    answer::{Page, SourceKind, hundred, shown},
+    answer::{Page, SourceKind, shown},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::Strength;
@@ -12,34 +12,25 @@ use unreal_project::Relations;
 /// The most referencers that are named of one unused asset.
 const MAX_REFERENCERS: usize = 20;
 
-/// Find packages that nothing needs: no map, not the configuration, not the source code, nor anything that these need. Candidates for a look, not for deletion: what code loads by a name it puts together cannot be seen.
-#[arguments]
-pub struct UnusedAssets {
-    /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
-    #[serde(default)]
-    package_path: String,
-    /// How many results at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many results to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Find packages that nothing needs: no map, not the configuration, not the source code, nor anything that these need. Candidates for a look, not for deletion: what code loads by a name it puts together cannot be seen.
+    pub struct UnusedAssets {
+        /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
+        #[serde(default)]
+        package_path: String,
+    }
 }
 
-/// Packages that nothing needs.
-#[data]
-pub struct Unused {
-    unused: Vec<UnusedPackage>,
-    count: usize,
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// Packages that nothing needs.
+    pub struct Unused {
+        unused: Vec<UnusedPackage>,
+        count: usize,
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -50,23 +41,10 @@ struct UnusedPackage {
     referencers: Vec<String>,
 }
 
-impl Tool for UnusedAssets {
-    const NAME: &'static str = "find_unused_assets";
-    const TITLE: Option<&'static str> = Some("Find unused assets");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Unused>;
-
-    fn call(self, request: &Request) -> Result<Json<Unused>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(UnusedAssets, "find_unused_assets", "Find unused assets", Unused);
 
 impl Asked for UnusedAssets {
     type Answer = Unused;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Unused, Failure> {
         let index = &offline.index;
@@ -106,36 +84,27 @@ impl Asked for UnusedAssets {
     }
 }
 
-/// Find references to packages that are not there.
-#[arguments]
-pub struct BrokenReferences {
-    /// Only of packages in this folder, such as /Game/Doors. Empty: everywhere.
-    #[serde(default)]
-    package_path: String,
-    /// How many results at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many results to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Find references to packages that are not there.
+    pub struct BrokenReferences {
+        /// Only of packages in this folder, such as /Game/Doors. Empty: everywhere.
+        #[serde(default)]
+        package_path: String,
+    }
 }
 
-/// References to packages that are not there.
-#[data]
-pub struct Broken {
-    broken: Vec<BrokenReference>,
-    count: usize,
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    /// References to packages of the engine or of plugins outside of the project, which cannot be checked
-    unchecked: usize,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// References to packages that are not there.
+    pub struct Broken {
+        broken: Vec<BrokenReference>,
+        count: usize,
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+        /// References to packages of the engine or of plugins outside of the project, which cannot be checked
+        unchecked: usize,
+    }
 }
 
 #[data]
@@ -148,23 +117,10 @@ struct BrokenReference {
     strength: String,
 }
 
-impl Tool for BrokenReferences {
-    const NAME: &'static str = "find_broken_references";
-    const TITLE: Option<&'static str> = Some("Find broken references");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Broken>;
-
-    fn call(self, request: &Request) -> Result<Json<Broken>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(BrokenReferences, "find_broken_references", "Find broken references", Broken);
 
 impl Asked for BrokenReferences {
     type Answer = Broken;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Broken, Failure> {
         let (found, unchecked) = Relations::of(&offline.index).broken(&self.package_path);

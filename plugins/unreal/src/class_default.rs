@@ -5,28 +5,26 @@ use crate::{
     export::told_by_editor,
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::object_path;
 
-/// Export the class default object of a class as text: the values that its objects begin with. Without the editor, those of a Blueprint are reconstructed: what it sets other than its parent.
-#[arguments]
-pub struct ExportClassDefault {
-    /// Path of the class, such as /Game/Doors/BP_Door.BP_Door_C; with the editor also /Script/Engine.Actor.
-    #[schemars(length(min = 1, max = 2048))]
-    class_path: String,
-    /// `T3D`, or another that the editor knows.
-    #[serde(default = "t3d")]
-    #[schemars(length(max = 64))]
-    format: String,
-    /// About how many characters at most.
-    #[serde(default = "usual")]
-    #[schemars(range(min = 1_000, max = 4_000_000))]
-    max_chars: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Export the class default object of a class as text: the values that its objects begin with. Without the editor, those of a Blueprint are reconstructed: what it sets other than its parent.
+    pub struct ExportClassDefault {
+        /// Path of the class, such as /Game/Doors/BP_Door.BP_Door_C; with the editor also /Script/Engine.Actor.
+        #[schemars(length(min = 1, max = 2048))]
+        class_path: String,
+        /// `T3D`, or another that the editor knows.
+        #[serde(default = "t3d")]
+        #[schemars(length(max = 64))]
+        format: String,
+        /// About how many characters at most.
+        #[serde(default = "usual")]
+        #[schemars(range(min = 1_000, max = 4_000_000))]
+        max_chars: u32,
+    }
 }
 
 fn t3d() -> String {
@@ -37,39 +35,24 @@ fn usual() -> u32 {
     100_000
 }
 
-/// An exported class default object.
-#[data]
-pub struct ClassDefault {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    class_path: String,
-    format: String,
-    /// The text
-    content: String,
-    /// Why there is none
-    error: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
-}
-
-impl Tool for ExportClassDefault {
-    const NAME: &'static str = "export_class_default";
-    const TITLE: Option<&'static str> = Some("Export class default");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<ClassDefault>;
-
-    fn call(self, request: &Request) -> Result<Json<ClassDefault>, Failure> {
-        answer(&self, request).map(Json)
+told! {
+    /// An exported class default object.
+    pub struct ClassDefault {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        class_path: String,
+        format: String,
+        /// The text
+        content: String,
+        /// Why there is none
+        error: String,
     }
 }
+
+answered!(ExportClassDefault, "export_class_default", "Export class default", ClassDefault);
 
 impl Asked for ExportClassDefault {
     type Answer = ClassDefault;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<ClassDefault, Fault> {
         if editor.seen.kind == Kind::Epic {

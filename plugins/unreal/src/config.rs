@@ -1,10 +1,10 @@
 //! The tool `get_project_config`: what a project is and how it is configured.
 
 use crate::{
-    answer::{Page, SourceKind, hundred, shown},
+    answer::{Page, SourceKind, shown},
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::{Association, Config, Value};
@@ -19,46 +19,37 @@ const HIGHLIGHTS: &[(&str, &str)] = &[
     ("/Script/HardwareTargeting.HardwareTargetingSettings", ""),
 ];
 
-/// Read what a project is: its engine, folders, modules and plugins; and its configuration (Config/*.ini), each value with the file and line it is from.
-#[arguments]
-pub struct ProjectConfig {
-    /// Only settings of files with this in their name, such as DefaultEngine.
-    #[serde(default)]
-    file: String,
-    /// Only settings of sections with this in their name, such as GameMapsSettings.
-    #[serde(default)]
-    section: String,
-    /// Only settings of keys with this in their name.
-    #[serde(default)]
-    key: String,
-    /// How many settings at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many settings to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Read what a project is: its engine, folders, modules and plugins; and its configuration (Config/*.ini), each value with the file and line it is from.
+    pub struct ProjectConfig {
+        /// Only settings of files with this in their name, such as DefaultEngine.
+        #[serde(default)]
+        file: String,
+        /// Only settings of sections with this in their name, such as GameMapsSettings.
+        #[serde(default)]
+        section: String,
+        /// Only settings of keys with this in their name.
+        #[serde(default)]
+        key: String,
+    }
 }
 
-/// A project and its configuration.
-#[data]
-pub struct Configured {
-    engine_version: EngineVersion,
-    /// How the version is known
-    engine_version_basis: String,
-    paths: Paths,
-    project: ProjectInfo,
-    /// Settings of the project's own layer; those of the engine below it are not on this disk
-    settings: Vec<SettingInfo>,
-    count: usize,
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// A project and its configuration.
+    pub struct Configured {
+        engine_version: EngineVersion,
+        /// How the version is known
+        engine_version_basis: String,
+        paths: Paths,
+        project: ProjectInfo,
+        /// Settings of the project's own layer; those of the engine below it are not on this disk
+        settings: Vec<SettingInfo>,
+        count: usize,
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -121,23 +112,10 @@ struct ValueInfo {
     line: usize,
 }
 
-impl Tool for ProjectConfig {
-    const NAME: &'static str = "get_project_config";
-    const TITLE: Option<&'static str> = Some("Project configuration");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Configured>;
-
-    fn call(self, request: &Request) -> Result<Json<Configured>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(ProjectConfig, "get_project_config", "Project configuration", Configured);
 
 impl Asked for ProjectConfig {
     type Answer = Configured;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     /// The engine and the folders as the editor has them; the configuration is in files all the same.
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {

@@ -93,29 +93,25 @@ const VARIABLES: &[&str] = &[
 /// Whole commands that only list.
 const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
 
-/// Run a console command in the editor. You are asked first, unless it is a harmless query. What it prints goes to the editor's log, not into the answer: see get_log_file_path.
-#[arguments]
-pub struct ConsoleCommand {
-    /// One command, such as `stat fps`. No scripts, no chains, nothing that ends the editor.
-    #[schemars(length(min = 1, max = 1024))]
-    command: String,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Run a console command in the editor. You are asked first, unless it is a harmless query. What it prints goes to the editor's log, not into the answer: see get_log_file_path.
+    pub struct ConsoleCommand {
+        /// One command, such as `stat fps`. No scripts, no chains, nothing that ends the editor.
+        #[schemars(length(min = 1, max = 1024))]
+        command: String,
+    }
 }
 
-/// What came of a command.
-#[data]
-pub struct Executed {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    command: String,
-    /// What the editor said of running it
-    output: String,
-    error: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What came of a command.
+    pub struct Executed {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        command: String,
+        /// What the editor said of running it
+        output: String,
+        error: String,
+    }
 }
 
 impl Tool for ConsoleCommand {

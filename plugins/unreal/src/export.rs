@@ -4,7 +4,7 @@ use crate::{
     answer::{SourceKind, failed, shown},
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
@@ -12,22 +12,20 @@ use serde_json::Value;
 /// The longest text of one call, in bytes.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Export an object as text: by the editor if it runs, and else reconstructed from the file, which is like the engine's T3D but not made by the engine and not for import (`source` says which).
-#[arguments]
-pub struct ExportAsset {
-    /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
-    #[schemars(length(min = 1, max = 2048))]
-    object_path: String,
-    /// `T3D`; or `MD` for a Blueprint as Markdown, which is much shorter.
-    #[serde(default = "t3d")]
-    format: String,
-    /// About how many characters at most.
-    #[serde(default = "usual")]
-    #[schemars(range(min = 1_000, max = 4_000_000))]
-    max_chars: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Export an object as text: by the editor if it runs, and else reconstructed from the file, which is like the engine's T3D but not made by the engine and not for import (`source` says which).
+    pub struct ExportAsset {
+        /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
+        #[schemars(length(min = 1, max = 2048))]
+        object_path: String,
+        /// `T3D`; or `MD` for a Blueprint as Markdown, which is much shorter.
+        #[serde(default = "t3d")]
+        format: String,
+        /// About how many characters at most.
+        #[serde(default = "usual")]
+        #[schemars(range(min = 1_000, max = 4_000_000))]
+        max_chars: u32,
+    }
 }
 
 fn t3d() -> String {
@@ -38,23 +36,21 @@ fn usual() -> u32 {
     100_000
 }
 
-/// An exported object.
-#[data]
-pub struct Exported {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    object_path: String,
-    format: String,
-    /// The text
-    content: String,
-    /// Why there is none
-    error: String,
-    /// How much of the object the text tells
-    #[serde(skip_serializing_if = "Option::is_none")]
-    told: Option<Told>,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// An exported object.
+    pub struct Exported {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        object_path: String,
+        format: String,
+        /// The text
+        content: String,
+        /// Why there is none
+        error: String,
+        /// How much of the object the text tells
+        #[serde(skip_serializing_if = "Option::is_none")]
+        told: Option<Told>,
+    }
 }
 
 /// How much of an object a text tells.
@@ -69,23 +65,10 @@ struct Told {
     cut: bool,
 }
 
-impl Tool for ExportAsset {
-    const NAME: &'static str = "export_asset";
-    const TITLE: Option<&'static str> = Some("Export asset");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Exported>;
-
-    fn call(self, request: &Request) -> Result<Json<Exported>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(ExportAsset, "export_asset", "Export asset", Exported);
 
 impl Asked for ExportAsset {
     type Answer = Exported;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
         let is_markdown = self.format.to_ascii_uppercase().starts_with('M');

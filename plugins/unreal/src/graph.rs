@@ -6,7 +6,7 @@ use crate::{
     answer::{Page, SourceKind, shown},
     live::{Editor, Fault},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::{Graph, Node};
@@ -14,26 +14,24 @@ use unreal_package::{Graph, Node};
 /// The longest Markdown of one call, in bytes.
 const MAX_MARKDOWN: usize = 1 << 20;
 
-/// Read a Blueprint: parent, components, variables, and its graphs with nodes, pins and links. Level scripts of maps and animation graphs as well.
-#[arguments]
-pub struct BlueprintGraph {
-    /// Path of the Blueprint or map, such as /Game/Doors/BP_Door.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// Only the graph of that name, such as EventGraph. Left out: all.
-    graph_name: Option<String>,
-    /// `markdown`: short, to be read. `json`: every pin, for programs.
-    #[serde(default = "markdown")]
-    format: Format,
-    /// With `json`: how many nodes at most; 0 for as many as one answer holds.
-    #[serde(default = "two_hundred")]
-    max_results: u32,
-    /// With `json`: how many nodes to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Read a Blueprint: parent, components, variables, and its graphs with nodes, pins and links. Level scripts of maps and animation graphs as well.
+    pub struct BlueprintGraph {
+        /// Path of the Blueprint or map, such as /Game/Doors/BP_Door.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+        /// Only the graph of that name, such as EventGraph. Left out: all.
+        graph_name: Option<String>,
+        /// `markdown`: short, to be read. `json`: every pin, for programs.
+        #[serde(default = "markdown")]
+        format: Format,
+        /// With `json`: how many nodes at most; 0 for as many as one answer holds.
+        #[serde(default = "two_hundred")]
+        max_results: u32,
+        /// With `json`: how many nodes to leave out.
+        #[serde(default)]
+        offset: u32,
+    }
 }
 
 #[data]
@@ -51,22 +49,20 @@ fn two_hundred() -> u32 {
     200
 }
 
-/// A Blueprint and its graphs.
-#[data]
-pub struct Graphs {
-    asset_path: String,
-    blueprints: Vec<BlueprintInfo>,
-    graphs: Vec<GraphInfo>,
-    /// The Blueprint as Markdown, if that was asked for
-    #[serde(skip_serializing_if = "Option::is_none")]
-    markdown: Option<String>,
-    /// How many nodes all graphs asked for have; 0 where the editor does not say
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// A Blueprint and its graphs.
+    pub struct Graphs {
+        asset_path: String,
+        blueprints: Vec<BlueprintInfo>,
+        graphs: Vec<GraphInfo>,
+        /// The Blueprint as Markdown, if that was asked for
+        #[serde(skip_serializing_if = "Option::is_none")]
+        markdown: Option<String>,
+        /// How many nodes all graphs asked for have; 0 where the editor does not say
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -150,23 +146,10 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-impl Tool for BlueprintGraph {
-    const NAME: &'static str = "get_blueprint_graph";
-    const TITLE: Option<&'static str> = Some("Blueprint graph");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Graphs>;
-
-    fn call(self, request: &Request) -> Result<Json<Graphs>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(BlueprintGraph, "get_blueprint_graph", "Blueprint graph", Graphs);
 
 impl Asked for BlueprintGraph {
     type Answer = Graphs;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Graphs, Fault> {
         live::graphs(self, editor)

@@ -19,40 +19,36 @@ const MAX_FILE: u64 = 2 << 30;
 /// How texts begin that this plugin made of files: the engine would take them for its own.
 const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
 
-/// Have the editor import a file, as a new asset or in place of one that is there. You are asked first. The asset is changed in the editor and not saved.
-#[arguments]
-pub struct ImportAsset {
-    /// Absolute path of the file to import, such as a picture or a mesh.
-    #[path(file, read)]
-    file_path: Option<String>,
-    /// Absolute path of a T3D file with the settings of the asset, or all of it. Not one that was reconstructed offline.
-    #[path(file, read)]
-    t3d_file_path: Option<String>,
-    /// Path of the asset to make, such as /Game/Doors/T_Door or /Game/Doors/T_Door.T_Door.
-    #[schemars(length(min = 1, max = 1024))]
-    package_path: String,
-    /// Path of its class, such as /Script/Engine.Texture2D.
-    #[schemars(length(min = 1, max = 1024))]
-    class_path: String,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Have the editor import a file, as a new asset or in place of one that is there. You are asked first. The asset is changed in the editor and not saved.
+    pub struct ImportAsset {
+        /// Absolute path of the file to import, such as a picture or a mesh.
+        #[path(file, read)]
+        file_path: Option<String>,
+        /// Absolute path of a T3D file with the settings of the asset, or all of it. Not one that was reconstructed offline.
+        #[path(file, read)]
+        t3d_file_path: Option<String>,
+        /// Path of the asset to make, such as /Game/Doors/T_Door or /Game/Doors/T_Door.T_Door.
+        #[schemars(length(min = 1, max = 1024))]
+        package_path: String,
+        /// Path of its class, such as /Script/Engine.Texture2D.
+        #[schemars(length(min = 1, max = 1024))]
+        class_path: String,
+    }
 }
 
-/// What was imported.
-#[data]
-pub struct Imported {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    count: usize,
-    file_path: String,
-    package_path: String,
-    factory_class: String,
-    imported_objects: Vec<String>,
-    error: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What was imported.
+    pub struct Imported {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        count: usize,
+        file_path: String,
+        package_path: String,
+        factory_class: String,
+        imported_objects: Vec<String>,
+        error: String,
+    }
 }
 
 impl Tool for ImportAsset {

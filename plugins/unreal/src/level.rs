@@ -1,47 +1,38 @@
 //! The tool `list_level_actors`: what is in a map.
 
 use crate::{
-    answer::{Page, SourceKind, hundred, shown},
+    answer::{Page, SourceKind, shown},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 
-/// List the actors of a map, also those that a partitioned world keeps in files of their own and has not loaded.
-#[arguments]
-pub struct LevelActors {
-    /// Path of the map, such as /Game/Maps/Town.
-    #[schemars(length(min = 1, max = 2048))]
-    map_path: String,
-    /// Only actors whose class has this in its path, such as PointLight. Case does not matter.
-    #[serde(default)]
-    class_filter: String,
-    /// Only actors whose label, or name, has this in it. Case does not matter.
-    #[serde(default)]
-    name_filter: String,
-    /// How many results at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many results to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// List the actors of a map, also those that a partitioned world keeps in files of their own and has not loaded.
+    pub struct LevelActors {
+        /// Path of the map, such as /Game/Maps/Town.
+        #[schemars(length(min = 1, max = 2048))]
+        map_path: String,
+        /// Only actors whose class has this in its path, such as PointLight. Case does not matter.
+        #[serde(default)]
+        class_filter: String,
+        /// Only actors whose label, or name, has this in it. Case does not matter.
+        #[serde(default)]
+        name_filter: String,
+    }
 }
 
-/// The actors of a map.
-#[data]
-pub struct Actors {
-    map_path: String,
-    actors: Vec<ActorInfo>,
-    count: usize,
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// The actors of a map.
+    pub struct Actors {
+        map_path: String,
+        actors: Vec<ActorInfo>,
+        count: usize,
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -69,23 +60,10 @@ struct Location {
     z: f64,
 }
 
-impl Tool for LevelActors {
-    const NAME: &'static str = "list_level_actors";
-    const TITLE: Option<&'static str> = Some("List level actors");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Actors>;
-
-    fn call(self, request: &Request) -> Result<Json<Actors>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(LevelActors, "list_level_actors", "List level actors", Actors);
 
 impl Asked for LevelActors {
     type Answer = Actors;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Actors, Failure> {
         let (class_filter, name_filter) =

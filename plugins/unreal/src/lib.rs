@@ -1,6 +1,9 @@
 //! Unreal Engine projects without an editor: their assets, Blueprints, maps, configuration, and what
 //! depends on what, read from the files.
 
+#[macro_use]
+mod shape;
+
 mod answer;
 mod batch;
 mod checks;

@@ -4,44 +4,27 @@ use crate::{
     answer::{SourceKind, shown},
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 
-/// Say where the editor writes its log. That is where console commands leave what they print.
-#[arguments]
-pub struct LogFilePath {
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
-}
-
-/// Where the log is.
-#[data]
-pub struct LogFile {
-    log_file_path: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
-}
-
-impl Tool for LogFilePath {
-    const NAME: &'static str = "get_log_file_path";
-    const TITLE: Option<&'static str> = Some("Log file path");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<LogFile>;
-
-    fn call(self, request: &Request) -> Result<Json<LogFile>, Failure> {
-        answer(&self, request).map(Json)
+about_project! {
+    /// Say where the editor writes its log. That is where console commands leave what they print.
+    pub struct LogFilePath {
     }
 }
+
+told! {
+    /// Where the log is.
+    pub struct LogFile {
+        log_file_path: String,
+    }
+}
+
+answered!(LogFilePath, "get_log_file_path", "Log file path", LogFile);
 
 impl Asked for LogFilePath {
     type Answer = LogFile;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogFile, Fault> {
         if editor.seen.kind == Kind::Epic || !editor.offers(Self::NAME, None) {

@@ -11,30 +11,26 @@ use serde_json::Value;
 /// The largest picture that is handed on, in bytes.
 const MAX_PICTURE: usize = 8 << 20;
 
-/// Show the thumbnail that the editor saved with an asset.
-#[arguments]
-pub struct AssetThumbnail {
-    /// Path of the asset, such as /Game/Doors/SM_Door.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Show the thumbnail that the editor saved with an asset.
+    pub struct AssetThumbnail {
+        /// Path of the asset, such as /Game/Doors/SM_Door.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+    }
 }
 
-/// What the picture shows; the picture itself is beside it.
-#[data]
-pub struct Picture {
-    asset_path: String,
-    /// The object in the package
-    object: String,
-    width: u32,
-    height: u32,
-    mime_type: String,
-    bytes: usize,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What the picture shows; the picture itself is beside it.
+    pub struct Picture {
+        asset_path: String,
+        /// The object in the package
+        object: String,
+        width: u32,
+        height: u32,
+        mime_type: String,
+        bytes: usize,
+    }
 }
 
 impl Tool for AssetThumbnail {
@@ -54,10 +50,6 @@ impl Tool for AssetThumbnail {
 
 impl Asked for AssetThumbnail {
     type Answer = Reply;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Reply, Failure> {
         let opened = offline.read(&self.asset_path)?;

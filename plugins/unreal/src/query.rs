@@ -5,7 +5,7 @@ use crate::{
     live::{Editor, Fault, Kind, value},
     offline::Offline,
     search::Files,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
@@ -16,40 +16,36 @@ use unreal_project::{Entry, Hit, Index, object_path};
 /// The largest header that is read, in bytes.
 const MAX_HEADER: u64 = 64 << 20;
 
-/// Query a single asset: whether it exists, its class, its file, and its tags.
-#[arguments]
-pub struct QueryAsset {
-    /// Path of the asset, such as /Game/Doors/BP_Door or /Game/Doors/BP_Door.BP_Door.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// Whether to tell its tags.
-    #[serde(default, rename = "bIncludeTags")]
-    include_tags: bool,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// Query a single asset: whether it exists, its class, its file, and its tags.
+    pub struct QueryAsset {
+        /// Path of the asset, such as /Game/Doors/BP_Door or /Game/Doors/BP_Door.BP_Door.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+        /// Whether to tell its tags.
+        #[serde(default, rename = "bIncludeTags")]
+        include_tags: bool,
+    }
 }
 
-/// An asset, or that there is none.
-#[data]
-pub struct Queried {
-    #[serde(rename = "bExists")]
-    exists: bool,
-    /// As it was asked for
-    asset_path: String,
-    asset_name: String,
-    package_path: String,
-    class_path: String,
-    object_path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<BTreeMap<String, String>>")]
-    tags: Option<Map<String, Value>>,
-    /// Where its package is
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<PackageFile>,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// An asset, or that there is none.
+    pub struct Queried {
+        #[serde(rename = "bExists")]
+        exists: bool,
+        /// As it was asked for
+        asset_path: String,
+        asset_name: String,
+        package_path: String,
+        class_path: String,
+        object_path: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<BTreeMap<String, String>>")]
+        tags: Option<Map<String, Value>>,
+        /// Where its package is
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<PackageFile>,
+    }
 }
 
 /// The file of a package.
@@ -68,23 +64,10 @@ struct PackageFile {
     redirects_to: Option<String>,
 }
 
-impl Tool for QueryAsset {
-    const NAME: &'static str = "query_asset";
-    const TITLE: Option<&'static str> = Some("Query asset");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Queried>;
-
-    fn call(self, request: &Request) -> Result<Json<Queried>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(QueryAsset, "query_asset", "Query asset", Queried);
 
 impl Asked for QueryAsset {
     type Answer = Queried;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {
         let result = match editor.seen.kind {

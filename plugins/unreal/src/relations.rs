@@ -6,74 +6,68 @@ use crate::{
     answer::{MAX_PAGE, SourceKind, shown, yes},
     live::{Editor, Fault},
     offline::Offline,
-    source::{Asked, answer},
+    source::Asked,
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::Strength;
 use unreal_project::{OpenFault, Relation, Relations, object_path};
 
-/// What an asset depends on: the packages that are loaded with it, and, if asked, those that may be loaded later.
-#[arguments]
-pub struct AssetDependencies {
-    /// Path of the asset, such as /Game/Doors/BP_Door.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// Packages that are loaded with it.
-    #[serde(default = "yes", rename = "bIncludeHardDependencies")]
-    hard: bool,
-    /// Packages that may be loaded later.
-    #[serde(default, rename = "bIncludeSoftDependencies")]
-    soft: bool,
-    /// Also the modules of C++, /Script/….
-    #[serde(default, rename = "bIncludeScript")]
-    script: bool,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// What an asset depends on: the packages that are loaded with it, and, if asked, those that may be loaded later.
+    pub struct AssetDependencies {
+        /// Path of the asset, such as /Game/Doors/BP_Door.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+        /// Packages that are loaded with it.
+        #[serde(default = "yes", rename = "bIncludeHardDependencies")]
+        hard: bool,
+        /// Packages that may be loaded later.
+        #[serde(default, rename = "bIncludeSoftDependencies")]
+        soft: bool,
+        /// Also the modules of C++, /Script/….
+        #[serde(default, rename = "bIncludeScript")]
+        script: bool,
+    }
 }
 
-/// What depends on an asset. Use it before an asset is changed, moved or deleted.
-#[arguments]
-pub struct AssetReferences {
-    /// Path of the asset, such as /Game/Doors/BP_Door; or of a module of C++, such as /Script/MyGame.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// Packages that load it with them.
-    #[serde(default = "yes", rename = "bIncludeHardReferences")]
-    hard: bool,
-    /// Packages that may load it later.
-    #[serde(default, rename = "bIncludeSoftReferences")]
-    soft: bool,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// What depends on an asset. Use it before an asset is changed, moved or deleted.
+    pub struct AssetReferences {
+        /// Path of the asset, such as /Game/Doors/BP_Door; or of a module of C++, such as /Script/MyGame.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+        /// Packages that load it with them.
+        #[serde(default = "yes", rename = "bIncludeHardReferences")]
+        hard: bool,
+        /// Packages that may load it later.
+        #[serde(default, rename = "bIncludeSoftReferences")]
+        soft: bool,
+    }
 }
 
-/// What an asset depends on, what that depends on, and so on.
-#[arguments]
-pub struct DependencyTree {
-    /// Path of the asset, such as /Game/Maps/Town.
-    #[schemars(length(min = 1, max = 2048))]
-    asset_path: String,
-    /// How many steps at most.
-    #[serde(default = "ten")]
-    #[schemars(range(min = 1, max = 100))]
-    max_depth: u32,
-    /// Packages that are loaded with it.
-    #[serde(default = "yes", rename = "bIncludeHardDependencies")]
-    hard: bool,
-    /// Packages that may be loaded later.
-    #[serde(default, rename = "bIncludeSoftDependencies")]
-    soft: bool,
-    /// Also the modules of C++, /Script/….
-    #[serde(default, rename = "bIncludeScript")]
-    script: bool,
-    /// How many packages at most; 0 for as many as one answer holds.
-    #[serde(default = "five_hundred")]
-    max_results: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    /// What an asset depends on, what that depends on, and so on.
+    pub struct DependencyTree {
+        /// Path of the asset, such as /Game/Maps/Town.
+        #[schemars(length(min = 1, max = 2048))]
+        asset_path: String,
+        /// How many steps at most.
+        #[serde(default = "ten")]
+        #[schemars(range(min = 1, max = 100))]
+        max_depth: u32,
+        /// Packages that are loaded with it.
+        #[serde(default = "yes", rename = "bIncludeHardDependencies")]
+        hard: bool,
+        /// Packages that may be loaded later.
+        #[serde(default, rename = "bIncludeSoftDependencies")]
+        soft: bool,
+        /// Also the modules of C++, /Script/….
+        #[serde(default, rename = "bIncludeScript")]
+        script: bool,
+        /// How many packages at most; 0 for as many as one answer holds.
+        #[serde(default = "five_hundred")]
+        max_results: u32,
+    }
 }
 
 fn ten() -> u32 {
@@ -98,54 +92,48 @@ struct Detail {
     via: Option<String>,
 }
 
-/// What an asset depends on.
-#[data]
-pub struct Dependencies {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    asset_path: String,
-    /// Packages
-    dependencies: Vec<String>,
-    count: usize,
-    error: String,
-    details: Vec<Detail>,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What an asset depends on.
+    pub struct Dependencies {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        asset_path: String,
+        /// Packages
+        dependencies: Vec<String>,
+        count: usize,
+        error: String,
+        details: Vec<Detail>,
+    }
 }
 
-/// What depends on an asset.
-#[data]
-pub struct References {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    asset_path: String,
-    /// Packages
-    references: Vec<String>,
-    count: usize,
-    error: String,
-    details: Vec<Detail>,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// What depends on an asset.
+    pub struct References {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        asset_path: String,
+        /// Packages
+        references: Vec<String>,
+        count: usize,
+        error: String,
+        details: Vec<Detail>,
+    }
 }
 
-/// A tree of dependencies, as a list.
-#[data]
-pub struct Tree {
-    #[serde(rename = "bSuccess")]
-    success: bool,
-    asset_path: String,
-    /// Each package once, where it is nearest
-    tree: Vec<TreeNode>,
-    total_nodes: usize,
-    max_depth_reached: usize,
-    /// Whether there is more: deeper, or beyond the number of results
-    cut: bool,
-    error: String,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// A tree of dependencies, as a list.
+    pub struct Tree {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        asset_path: String,
+        /// Each package once, where it is nearest
+        tree: Vec<TreeNode>,
+        total_nodes: usize,
+        max_depth_reached: usize,
+        /// Whether there is more: deeper, or beyond the number of results
+        cut: bool,
+        error: String,
+    }
 }
 
 #[data]
@@ -205,23 +193,10 @@ fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>
     (names, details)
 }
 
-impl Tool for AssetDependencies {
-    const NAME: &'static str = "get_asset_dependencies";
-    const TITLE: Option<&'static str> = Some("Asset dependencies");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Dependencies>;
-
-    fn call(self, request: &Request) -> Result<Json<Dependencies>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(AssetDependencies, "get_asset_dependencies", "Asset dependencies", Dependencies);
 
 impl Asked for AssetDependencies {
     type Answer = Dependencies;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
         live::dependencies(self, editor)
@@ -254,23 +229,10 @@ impl Asked for AssetDependencies {
     }
 }
 
-impl Tool for AssetReferences {
-    const NAME: &'static str = "get_asset_references";
-    const TITLE: Option<&'static str> = Some("Asset references");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<References>;
-
-    fn call(self, request: &Request) -> Result<Json<References>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(AssetReferences, "get_asset_references", "Asset references", References);
 
 impl Asked for AssetReferences {
     type Answer = References;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<References, Fault> {
         live::references(self, editor)
@@ -303,23 +265,10 @@ impl Asked for AssetReferences {
     }
 }
 
-impl Tool for DependencyTree {
-    const NAME: &'static str = "get_asset_dependency_tree";
-    const TITLE: Option<&'static str> = Some("Asset dependency tree");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Tree>;
-
-    fn call(self, request: &Request) -> Result<Json<Tree>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(DependencyTree, "get_asset_dependency_tree", "Asset dependency tree", Tree);
 
 impl Asked for DependencyTree {
     type Answer = Tree;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Tree, Fault> {
         live::tree(self, editor)

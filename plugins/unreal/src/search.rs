@@ -3,7 +3,7 @@
 mod live;
 
 use crate::{
-    answer::{Names, Page, SourceKind, hundred, shown, tags, tags_told, yes},
+    answer::{Names, Page, SourceKind, shown, tags, tags_told, yes},
     live::{Editor, Fault},
     offline::Offline,
     source::{Asked, answer},
@@ -13,29 +13,22 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use unreal_project::{AssetQuery, BlueprintQuery, Hit, Matched};
 
-/// Search for Blueprint assets by name, by parent class, or by any class they derive from.
-#[arguments]
-pub struct SearchBlueprints {
-    /// `name`: the term is part of the asset's name. `parent_class`: it is part of the direct parent's path. `all`: either. `inherits`: the Blueprint derives from the class, over however many classes (Actor, ACharacter, BP_Door, /Game/BP_Door, /Script/Engine.Pawn).
-    search_type: SearchType,
-    /// What to look for. Case does not matter.
-    #[schemars(length(min = 1, max = 1024))]
-    search_term: String,
-    /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
-    #[serde(default)]
-    package_path: String,
-    /// Whether also in folders below it.
-    #[serde(default = "yes", rename = "bRecursive")]
-    recursive: bool,
-    /// How many results at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many results to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Search for Blueprint assets by name, by parent class, or by any class they derive from.
+    pub struct SearchBlueprints {
+        /// `name`: the term is part of the asset's name. `parent_class`: it is part of the direct parent's path. `all`: either. `inherits`: the Blueprint derives from the class, over however many classes (Actor, ACharacter, BP_Door, /Game/BP_Door, /Script/Engine.Pawn).
+        search_type: SearchType,
+        /// What to look for. Case does not matter.
+        #[schemars(length(min = 1, max = 1024))]
+        search_term: String,
+        /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
+        #[serde(default)]
+        package_path: String,
+        /// Whether also in folders below it.
+        #[serde(default = "yes", rename = "bRecursive")]
+        recursive: bool,
+    }
 }
 
 #[data]
@@ -48,20 +41,18 @@ enum SearchType {
     Inherits,
 }
 
-/// The Blueprints that were found.
-#[data]
-pub struct FoundBlueprints {
-    results: Vec<FoundBlueprint>,
-    /// How many results this answer has
-    total_results: usize,
-    search_criteria: Criteria,
-    /// How many results there are
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// The Blueprints that were found.
+    pub struct FoundBlueprints {
+        results: Vec<FoundBlueprint>,
+        /// How many results this answer has
+        total_results: usize,
+        search_criteria: Criteria,
+        /// How many results there are
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -90,23 +81,10 @@ struct Criteria {
     recursive: bool,
 }
 
-impl Tool for SearchBlueprints {
-    const NAME: &'static str = "search_blueprints";
-    const TITLE: Option<&'static str> = Some("Search Blueprints");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<FoundBlueprints>;
-
-    fn call(self, request: &Request) -> Result<Json<FoundBlueprints>, Failure> {
-        answer(&self, request).map(Json)
-    }
-}
+answered!(SearchBlueprints, "search_blueprints", "Search Blueprints", FoundBlueprints);
 
 impl Asked for SearchBlueprints {
     type Answer = FoundBlueprints;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
         live::blueprints(self, editor)
@@ -190,48 +168,39 @@ impl SearchBlueprints {
     }
 }
 
-/// Search for assets by folder or by package name, and by class.
-#[arguments]
-pub struct SearchAssets {
-    /// Folders of packages, such as /Game/Doors.
-    #[serde(default)]
-    package_paths: Vec<String>,
-    /// Names of packages, such as /Game/Doors/BP_Door. `*` stands for anything.
-    #[serde(default)]
-    package_names: Vec<String>,
-    /// Only assets of these classes: paths such as /Script/Engine.Blueprint, or names.
-    #[serde(default)]
-    class_paths: Vec<String>,
-    /// Whether also in folders below the ones named.
-    #[serde(default = "yes", rename = "bRecursive")]
-    recursive: bool,
-    /// Whether to tell the tags of each asset.
-    #[serde(default, rename = "bIncludeTags")]
-    include_tags: bool,
-    /// How many results at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many results to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Search for assets by folder or by package name, and by class.
+    pub struct SearchAssets {
+        /// Folders of packages, such as /Game/Doors.
+        #[serde(default)]
+        package_paths: Vec<String>,
+        /// Names of packages, such as /Game/Doors/BP_Door. `*` stands for anything.
+        #[serde(default)]
+        package_names: Vec<String>,
+        /// Only assets of these classes: paths such as /Script/Engine.Blueprint, or names.
+        #[serde(default)]
+        class_paths: Vec<String>,
+        /// Whether also in folders below the ones named.
+        #[serde(default = "yes", rename = "bRecursive")]
+        recursive: bool,
+        /// Whether to tell the tags of each asset.
+        #[serde(default, rename = "bIncludeTags")]
+        include_tags: bool,
+    }
 }
 
-/// The assets that were found.
-#[data]
-pub struct FoundAssets {
-    assets: Vec<FoundAsset>,
-    /// How many assets this answer has
-    count: usize,
-    /// How many there are
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// The assets that were found.
+    pub struct FoundAssets {
+        assets: Vec<FoundAsset>,
+        /// How many assets this answer has
+        count: usize,
+        /// How many there are
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -266,10 +235,6 @@ impl Tool for SearchAssets {
 
 impl Asked for SearchAssets {
     type Answer = FoundAssets;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {
         live::assets(self, editor)

@@ -40,13 +40,16 @@ impl Mode {
     }
 }
 
-/// A call that can be answered by the editor or by the files.
-pub trait Asked {
-    /// The same from both.
-    type Answer;
-
+/// A call about a project.
+pub trait AboutProject {
     /// The folder it names.
     fn project_dir(&self) -> Option<&str>;
+}
+
+/// A call that can be answered by the editor or by the files.
+pub trait Asked: AboutProject {
+    /// The same from both.
+    type Answer;
 
     /// What the files say.
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Self::Answer, Failure>;

@@ -1,7 +1,7 @@
 //! The tool `unreal_status`: which project answers, how much of it is known, and what cannot be read.
 
 use crate::{
-    answer::{Page, SourceKind, hundred, shown},
+    answer::{Page, SourceKind, shown},
     config::{MountInfo, mounts},
     live::{self, Fault, Kind},
     offline::{self, Offline},
@@ -11,42 +11,33 @@ use portcullis_plugin::prelude::*;
 use std::collections::BTreeMap;
 use unreal_project::{Checked, Lost, Project, State};
 
-/// Say which Unreal project answers and in what state it is: how many packages, of which engines, and which files cannot be read and why; and which editors listen. Call it first when it is not clear which project is meant.
-#[arguments]
-pub struct UnrealStatus {
-    /// How many unreadable packages at most; 0 for as many as one answer holds.
-    #[serde(default = "hundred")]
-    max_results: u32,
-    /// How many of them to leave out.
-    #[serde(default)]
-    offset: u32,
-    /// Absolute path of the project's folder, or in it. May be left out when one project is open.
-    #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
-    project_dir: Option<String>,
+about_project! {
+    #[paged]
+    /// Say which Unreal project answers and in what state it is: how many packages, of which engines, and which files cannot be read and why; and which editors listen. Call it first when it is not clear which project is meant.
+    pub struct UnrealStatus {
+    }
 }
 
-/// In what state things are.
-#[data]
-pub struct Status {
-    /// `ready`, `indexing` while packages are left to read, or `no_project`
-    state: String,
-    /// The project that answers
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<StatusProject>,
-    /// Projects to choose from, by naming one in `projectDir`
-    choices: Vec<String>,
-    /// `auto`, `live` or `offline`: who may answer, as the operator set it
-    mode: String,
-    /// The editors whose addresses are set
-    editors: Vec<EditorState>,
-    /// Packages that cannot be read
-    unreadable: Vec<Unreadable>,
-    total_count: usize,
-    offset: usize,
-    has_more: bool,
-    source: SourceKind,
-    as_of: String,
-    warnings: Vec<String>,
+told! {
+    /// In what state things are.
+    pub struct Status {
+        /// `ready`, `indexing` while packages are left to read, or `no_project`
+        state: String,
+        /// The project that answers
+        #[serde(skip_serializing_if = "Option::is_none")]
+        project: Option<StatusProject>,
+        /// Projects to choose from, by naming one in `projectDir`
+        choices: Vec<String>,
+        /// `auto`, `live` or `offline`: who may answer, as the operator set it
+        mode: String,
+        /// The editors whose addresses are set
+        editors: Vec<EditorState>,
+        /// Packages that cannot be read
+        unreadable: Vec<Unreadable>,
+        total_count: usize,
+        offset: usize,
+        has_more: bool,
+    }
 }
 
 #[data]
@@ -102,10 +93,6 @@ impl Tool for UnrealStatus {
 
 impl Asked for UnrealStatus {
     type Answer = Status;
-
-    fn project_dir(&self) -> Option<&str> {
-        self.project_dir.as_deref()
-    }
 
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Status, Failure> {
         let index = &offline.index;
