@@ -4,6 +4,9 @@
     reason = "the parser's enums have a variant for each of JavaScript"
 )]
 
+mod names;
+
+use names::{ASSIGNED, CLOSED, ELEMENTS, GLOBALS, MEMBERS, WINDOWS};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     AssignmentExpression, AssignmentTarget, BindingProperty, CallExpression, Class,
@@ -17,115 +20,6 @@ use oxc_syntax::scope::ScopeFlags;
 
 /// How deep brackets may be nested: what parses them does so by calling itself.
 const DEPTH: usize = 200;
-
-/// What is forbidden as a name, and as a member of the window.
-const GLOBALS: &[&str] = &[
-    "fetch",
-    "XMLHttpRequest",
-    "WebSocket",
-    "WebSocketStream",
-    "EventSource",
-    "WebTransport",
-    "RTCPeerConnection",
-    "webkitRTCPeerConnection",
-    "RTCDataChannel",
-    "Worker",
-    "SharedWorker",
-    "ServiceWorker",
-    "importScripts",
-    "eval",
-    "Function",
-    "parent",
-    "top",
-    "opener",
-    "frames",
-    "frameElement",
-    "location",
-    "postMessage",
-    "localStorage",
-    "sessionStorage",
-    "indexedDB",
-    "caches",
-    "cookieStore",
-    "BroadcastChannel",
-    "MessageChannel",
-    "open",
-    "alert",
-    "confirm",
-    "prompt",
-    "print",
-    "Reflect",
-    "Proxy",
-    "DOMParser",
-    "Range",
-    "XSLTProcessor",
-    "history",
-    "navigation",
-    "execScript",
-    "onmessage",
-    "FontFace",
-    "Notification",
-    "PaymentRequest",
-    "trustedTypes",
-];
-/// What is forbidden as a member of anything.
-const MEMBERS: &[&str] = &[
-    "constructor",
-    "__proto__",
-    "__defineGetter__",
-    "__lookupGetter__",
-    "defaultView",
-    "contentWindow",
-    "contentDocument",
-    "ownerDocument",
-    "parentWindow",
-    "postMessage",
-    "sendBeacon",
-    "serviceWorker",
-    "mediaDevices",
-    "getUserMedia",
-    "credentials",
-    "geolocation",
-    "cookie",
-    "write",
-    "writeln",
-    "insertAdjacentHTML",
-    "setHTMLUnsafe",
-    "outerHTML",
-    "createContextualFragment",
-    "attachShadow",
-    "srcdoc",
-    "onmessage",
-    "frameElement",
-    "documentURI",
-    "baseURI",
-    "createHTMLDocument",
-    "parseHTMLUnsafe",
-    "importNode",
-    "composedPath",
-];
-/// What nothing may be assigned to.
-const ASSIGNED: &[&str] =
-    &["href", "action", "formAction", "innerHTML", "target", "ping", "srcset", "cssText"];
-/// The window, by its names.
-const WINDOWS: &[&str] = &["window", "self", "globalThis"];
-/// Objects that lead to the window or out of the document.
-const CLOSED: &[&str] = &["window", "self", "globalThis", "document", "navigator", "portcullis"];
-/// Elements that a script may not make.
-const ELEMENTS: &[&str] = &[
-    "script",
-    "link",
-    "iframe",
-    "frame",
-    "object",
-    "embed",
-    "base",
-    "meta",
-    "portal",
-    "fencedframe",
-    "form",
-    "template",
-];
 
 const MODULE: &str = "a script imports or exports something: write everything into the document";
 
