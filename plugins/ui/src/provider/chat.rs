@@ -1,18 +1,17 @@
 //! Chat Completions: OpenAI's, and of the many servers that speak like it.
 
-use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
+use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
+pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
     let system = json!({ "role": "system", "content": question.system });
     let all: Vec<Value> = [vec![system], messages(question)].concat();
-    // Only OpenAI's own reasoning models refuse `max_tokens`; many other servers know nothing else.
-    let is_openai = provider.base_url.contains("api.openai.com");
-    let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
+    // Reasoning models refuse `max_tokens`; some older servers know nothing else.
+    let limit = if dialect.new_limit { "max_completion_tokens" } else { "max_tokens" };
     let mut body = json!({ "model": provider.model, "messages": all, "stream": false });
     body[limit] = provider.max_output_tokens.into();
-    if question.json && !plain {
+    if dialect.json {
         body["response_format"] = json!({ "type": "json_object" });
     }
     if let Some(effort) = &provider.effort {

@@ -131,6 +131,8 @@ pub fn of_status(response: &http::Response, answer: &Value) -> Error {
     let code = match response.status {
         _ if is("insufficient_quota") || is("billing_error") => Code::Quota,
         402 => Code::Quota,
+        429 if speaks_of("current quota") || speaks_of("credit balance") => Code::Quota,
+        400 if speaks_of("credit balance") => Code::Quota,
         _ if is("content_filter") || is("content_policy_violation") => Code::ContentFiltered,
         _ if is("context_length_exceeded") => Code::ContextTooLong,
         400 | 413 if speaks_of("context length") || speaks_of("prompt is too long") => {

@@ -1,13 +1,13 @@
 //! Ollama's own chat: its context is small unless it is told, and what does not fit is cut without a word.
 
-use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
+use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
 /// About how many bytes of a prompt make a token; rather too few.
 const BYTES_PER_TOKEN: u64 = 3;
 
-pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
+pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
     let system = json!({ "role": "system", "content": question.system });
     let all: Vec<Value> = [vec![system], messages(question)].concat();
     let bytes = question.system.len() + question.turns.iter().map(String::len).sum::<usize>();
@@ -18,7 +18,7 @@ pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
         "stream": false,
         "options": { "num_predict": provider.max_output_tokens, "num_ctx": context.next_multiple_of(1024) },
     });
-    if question.json && !plain {
+    if dialect.json {
         body["format"] = "json".into();
     }
     if let Some(effort) = &provider.effort {

@@ -1,10 +1,10 @@
 //! OpenAI's Responses.
 
-use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
+use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
+pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
     let mut body = json!({
         "model": provider.model,
         "instructions": question.system,
@@ -12,7 +12,7 @@ pub fn wire(provider: &Provider, question: &Question, plain: bool) -> Wire {
         "max_output_tokens": provider.max_output_tokens,
         "store": false,
     });
-    if question.json && !plain {
+    if dialect.json {
         body["text"] = json!({ "format": { "type": "json_object" } });
     }
     if let Some(effort) = &provider.effort {

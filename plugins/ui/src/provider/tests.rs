@@ -1,5 +1,7 @@
 //! What services are sent, what they say, and what becomes of it.
 
+mod faults;
+
 use super::*;
 use crate::time::Clock;
 use portcullis_plugin::rehearsal::{Page, Rehearsal, Sent};
@@ -41,7 +43,10 @@ fn question() -> Question {
 }
 
 fn url(service: Service) -> String {
-    join("http://model.example", service.wire(&provider(service), &question(), false).path)
+    join(
+        "http://model.example",
+        service.wire(&provider(service), &question(), Dialect::of(&question())).path,
+    )
 }
 
 /// An answer of that service with that text.
@@ -132,7 +137,7 @@ fn each_service_is_asked_as_it_wants() {
             Service::Chat => {
                 assert_eq!(body["messages"][0], json!({ "role": "system", "content": "be" }));
                 assert_eq!(
-                    (&body["messages"][3], &body["max_tokens"], &body["stream"]),
+                    (&body["messages"][3], &body["max_completion_tokens"], &body["stream"]),
                     (&user, &json!(1000), &json!(false))
                 );
             }
@@ -150,17 +155,13 @@ fn each_service_is_asked_as_it_wants() {
 #[test]
 fn effort_is_said_in_each_services_words() {
     let thinking = |service| settings::Provider { effort: Some("low".into()), ..provider(service) };
-    let body = |service: Service| service.wire(&thinking(service), &question(), false).body;
+    let body = |service: Service| {
+        service.wire(&thinking(service), &question(), Dialect::of(&question())).body
+    };
     assert_eq!(body(Service::Anthropic)["output_config"]["effort"], "low");
     assert_eq!(body(Service::Responses)["reasoning"]["effort"], "low");
     assert_eq!(body(Service::Chat)["reasoning_effort"], "low");
     assert_eq!(body(Service::Ollama)["think"], "low");
-    let openai = settings::Provider {
-        base_url: "https://api.openai.com/v1".into(),
-        ..provider(Service::Chat)
-    };
-    let body = Service::Chat.wire(&openai, &question(), false).body;
-    assert_eq!((&body["max_completion_tokens"], body.get("max_tokens")), (&json!(1000), None));
 }
 
 #[test]
@@ -187,142 +188,6 @@ fn addresses_are_joined() {
     ];
     for (base, path, expected) in table {
         assert_eq!(join(base, path), expected);
-    }
-}
-
-#[test]
-fn what_goes_wrong_has_one_name() {
-    use Code::*;
-    let error = |kind: &str, code: &str, message: &str| json!({ "error": { "type": kind, "code": code, "message": message } });
-    let refused = json!({ "stop_reason": "refusal", "content": [], "stop_details": { "category": "general_harms" } });
-    let table: Vec<(Service, u16, Value, Code, usize)> = vec![
-        (Service::Anthropic, 401, error("authentication_error", "", "invalid x-api-key"), Auth, 1),
-        (Service::Anthropic, 403, error("permission_error", "", "no"), Auth, 1),
-        (Service::Anthropic, 402, error("billing_error", "", "no"), Quota, 1),
-        (
-            Service::Anthropic,
-            404,
-            error("not_found_error", "", "model: old"),
-            InvalidRequest,
-            1 + 1,
-        ),
-        (Service::Anthropic, 413, error("request_too_large", "", "large"), ContextTooLong, 1),
-        (
-            Service::Anthropic,
-            400,
-            error("invalid_request_error", "", "prompt is too long: 3 tokens"),
-            ContextTooLong,
-            1,
-        ),
-        (Service::Anthropic, 429, error("rate_limit_error", "", "slow"), RateLimit, 3),
-        (Service::Anthropic, 529, error("overloaded_error", "", "Overloaded"), ServerError, 3),
-        (Service::Anthropic, 504, error("timeout_error", "", "slow"), ServerError, 3),
-        (Service::Anthropic, 307, json!({}), InvalidRequest, 2),
-        (Service::Anthropic, 200, refused, Refused, 1),
-        (
-            Service::Anthropic,
-            200,
-            json!({ "stop_reason": "max_tokens", "content": [{ "type": "text", "text": "{" }] }),
-            Truncated,
-            1,
-        ),
-        (
-            Service::Anthropic,
-            200,
-            json!({ "stop_reason": "model_context_window_exceeded" }),
-            ContextTooLong,
-            1,
-        ),
-        (
-            Service::Anthropic,
-            200,
-            json!({ "stop_reason": "end_turn", "content": [] }),
-            ServerError,
-            3,
-        ),
-        (
-            Service::Responses,
-            200,
-            json!({ "status": "incomplete", "incomplete_details": { "reason": "max_output_tokens" } }),
-            Truncated,
-            1,
-        ),
-        (
-            Service::Responses,
-            200,
-            json!({ "status": "incomplete", "incomplete_details": { "reason": "content_filter" } }),
-            ContentFiltered,
-            1,
-        ),
-        (
-            Service::Responses,
-            200,
-            json!({ "status": "failed", "error": { "message": "broken" } }),
-            ServerError,
-            3,
-        ),
-        (
-            Service::Responses,
-            200,
-            json!({ "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "no" }] }] }),
-            Refused,
-            1,
-        ),
-        (Service::Chat, 429, error("requests", "rate_limit_exceeded", "slow"), RateLimit, 3),
-        (Service::Chat, 429, error("insufficient_quota", "insufficient_quota", "pay"), Quota, 1),
-        (Service::Chat, 400, error("", "context_length_exceeded", "long"), ContextTooLong, 1),
-        (Service::Chat, 400, error("", "content_filter", "no"), ContentFiltered, 1),
-        (
-            Service::Chat,
-            200,
-            json!({ "choices": [{ "finish_reason": "length", "message": { "content": "{" } }] }),
-            Truncated,
-            1,
-        ),
-        (
-            Service::Chat,
-            200,
-            json!({ "choices": [{ "finish_reason": "content_filter", "message": { "content": "" } }] }),
-            ContentFiltered,
-            1,
-        ),
-        (
-            Service::Chat,
-            200,
-            json!({ "choices": [{ "finish_reason": "stop", "message": { "content": null, "refusal": "no" } }] }),
-            Refused,
-            1,
-        ),
-        (Service::Chat, 200, json!({ "choices": [] }), ServerError, 3),
-        (Service::Ollama, 404, json!({ "error": "model 'x' not found" }), InvalidRequest, 2),
-        (Service::Ollama, 503, json!({ "error": "server busy" }), ServerError, 3),
-        (Service::Ollama, 200, json!({ "error": "llama runner has terminated" }), ServerError, 3),
-        (
-            Service::Ollama,
-            200,
-            json!({ "done_reason": "length", "message": { "content": "{" } }),
-            Truncated,
-            1,
-        ),
-    ];
-    for (service, status, body, code, times) in table {
-        let page = Page::new(status, body.to_string());
-        let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
-        let error = said.expect_err("it went wrong");
-        assert_eq!((error.code, sent.len()), (code, times), "{service:?} {status} {body}: {error}");
-    }
-}
-
-#[test]
-fn what_is_no_json_is_the_services_fault() {
-    for (status, body, code) in [
-        (200, "{\"choices\":[{", Code::ServerError),
-        (502, "<html>Bad Gateway</html>", Code::ServerError),
-        (200, "", Code::ServerError),
-    ] {
-        let (said, sent, _) =
-            asked(Service::Chat, Rehearsal::new(), move |_| Ok(Page::new(status, body)));
-        assert_eq!((said.expect_err("it went wrong").code, sent.len()), (code, 3), "{body}");
     }
 }
 
@@ -376,41 +241,4 @@ fn who_cancels_waits_no_longer() {
     let (said, sent, _) =
         asked(Service::Ollama, Rehearsal::new().cancelled(), |_| Ok(Page::new(200, "{}")));
     assert_eq!((said.expect_err("nobody waits").code, sent.len()), (Code::Aborted, 0));
-}
-
-#[test]
-fn what_is_not_reached_is_told() {
-    let table = [
-        (http::ErrorCode::ConnectionRefused, Code::NetworkError, 3),
-        (http::ErrorCode::ConnectionTerminated, Code::NetworkError, 3),
-        (http::ErrorCode::HttpRequestDenied, Code::NetworkError, 1),
-        (http::ErrorCode::HttpResponseTimeout, Code::Timeout, 3),
-    ];
-    for (failed, code, times) in table {
-        let said = format!("{failed:?}");
-        let (answer, sent, _) = asked(Service::Chat, Rehearsal::new(), move |_| {
-            Err(http::Reason::Code(failed.clone()))
-        });
-        assert_eq!((answer.expect_err("it went wrong").code, sent.len()), (code, times), "{said}");
-    }
-}
-
-#[test]
-fn a_server_that_knows_no_json_mode_is_asked_without() {
-    let answer = right(Service::Chat, "{}").to_string();
-    let (said, sent, time) = asked(Service::Chat, Rehearsal::new(), move |sent| {
-        let wants = String::from_utf8_lossy(&sent.body).contains("response_format");
-        Ok(if wants {
-            Page::new(
-                400,
-                "{\"error\":{\"message\":\"'response_format.type' must be 'json_schema' or 'text'\"}}",
-            )
-        } else {
-            Page::new(200, answer.clone())
-        })
-    });
-    assert_eq!(
-        (said.expect("it answers").text.as_str(), sent.len(), time),
-        ("{}", 2, Duration::ZERO)
-    );
 }

@@ -1,0 +1,61 @@
+//! Words around a document, and words in it that were written to talk somebody into something.
+
+use regex_lite::Regex;
+
+/// Signs of contamination, and what they are signs of.
+const SIGNS: &[(&str, &str)] = &[
+    (
+        r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|these\s+)*(?:previous|prior|above|earlier|preceding)\s+(?:instructions?|prompts?|rules|messages?|context)",
+        "it speaks of ignoring instructions",
+    ),
+    (
+        r"(?i)\bsystem\s+prompt\b|\b(?:begin|end)\s+(?:system|prompt)\b",
+        "it speaks of a system prompt",
+    ),
+    (
+        r"(?i)\bas\s+an?\s+(?:ai|artificial\s+intelligence)\b|\blanguage\s+model\b",
+        "it speaks as a model",
+    ),
+    (
+        r"(?i)\bI(?:'|’|\s+a)m\s+sorry,?\s+(?:but\s+)?I\s+(?:can(?:'|’|no)t|am\s+unable)",
+        "it apologises instead",
+    ),
+    (
+        r"(?i)</?\s*(?:system|assistant|tool_call|function_calls?|tool_result)\s*>",
+        "it has marks of a conversation",
+    ),
+    (
+        r"(?i)\b(?:enter|type|give|provide|confirm|verify|paste|submit)\b[^.<>]{0,30}\b(?:password|passphrase|api[\s-]?key|secret\s+key|private\s+key|seed\s+phrase|credit\s+card|card\s+number|cvv|social\s+security)",
+        "it asks for something secret",
+    ),
+];
+
+/// Signs that a text was written, or copied, to talk its reader into something.
+pub fn contamination(text: &str) -> Vec<String> {
+    let found = SIGNS.iter().filter_map(|(sign, meaning)| {
+        let sign = Regex::new(sign).expect("it is one");
+        let words: String = sign.find(text)?.as_str().chars().take(80).collect();
+        Some(format!("{meaning} (“{words}”): leave that out"))
+    });
+    found.collect()
+}
+
+/// A document without what a model likes to write around it, and without characters that hide or turn others.
+pub fn unwrapped(text: &str) -> (String, Vec<String>) {
+    let mut repairs = Vec::new();
+    let mut html = text.trim();
+    if let Some(start) = html.find('<').filter(|start| *start > 0) {
+        html = &html[start..];
+        repairs.push("took away the words before it".to_owned());
+    }
+    if let Some(end) = html.rfind('>').filter(|end| end + 1 < html.len()) {
+        html = &html[..=end];
+        repairs.push("took away the words behind it".to_owned());
+    }
+    let hides = |c: char| matches!(c, '\u{0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    let plain: String = html.chars().filter(|c| !hides(*c)).collect();
+    if plain.len() < html.len() {
+        repairs.push("took away characters that cannot be seen".to_owned());
+    }
+    (plain, repairs)
+}
