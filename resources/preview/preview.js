@@ -76,8 +76,11 @@ function select(name) {
 	return show();
 }
 
+let shows = 0;
+
 /** Shows the view of the tool that is chosen, as it is now. */
 async function show() {
+	const turn = ++shows;
 	const tool = selected();
 	say(undefined);
 	at("size").textContent = "";
@@ -92,20 +95,20 @@ async function show() {
 	showFacts(at("facts"), tool);
 	if (viewOf(tool) === undefined) {
 		await stage.show(undefined);
-		if (selected() === tool) {
+		if (turn === shows) {
 			say("This tool has no view: its definition names none. What it answers stands beside.");
 		}
 		return;
 	}
 	try {
 		const page = await load(viewOf(tool), answer);
-		if (selected() === tool) {
+		if (turn === shows) {
 			at("size").textContent = page.words;
 			showFacts(at("facts"), tool, page);
 			await stage.show(tool, page, knownOf(tool).call);
 		}
 	} catch (error) {
-		if (selected() === tool) {
+		if (turn === shows) {
 			await stage.show(undefined);
 			say(`Its view is not shown: ${error.message}`);
 		}

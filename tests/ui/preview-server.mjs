@@ -5,7 +5,8 @@ import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../resources/preview");
+/** Where the page is. */
+export const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../resources/preview");
 const read = (name) => readFile(path.join(folder, name), "utf8");
 
 const OWN = "io.modelcontextprotocol/";
