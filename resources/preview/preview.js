@@ -33,7 +33,7 @@ const selected = () => tools.find(({ name }) => name === chosen.tool);
 
 function remember() {
 	history.replaceState(null, "", `#${new URLSearchParams(chosen)}`);
-	document.title = chosen.tool ? `${chosen.tool} – Portcullis preview` : "Portcullis preview";
+	document.title = chosen.tool ? `${cut(chosen.tool, 100)} – Portcullis preview` : "Portcullis preview";
 }
 
 function knownOf(tool) {

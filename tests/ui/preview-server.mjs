@@ -49,7 +49,7 @@ export async function startPreview(t, world, tool = "") {
 		response.writeHead(known ? 200 : 404, { "content-type": FILES.html, "content-security-policy": policy });
 		response.end(known ? sandboxPage : "");
 	});
-	const sandbox = `http://127.0.0.1:${sandboxServer.address().port}/sandbox.html`;
+	state.sandbox = `http://127.0.0.1:${sandboxServer.address().port}/sandbox.html`;
 
 	const answer = async (request, response) => {
 		const { pathname } = new URL(request.url, "http://localhost");
@@ -63,7 +63,7 @@ export async function startPreview(t, world, tool = "") {
 			return;
 		}
 		const text = await read(name);
-		const filled = text.replaceAll("{{sandbox}}", sandbox).replaceAll("{{tool}}", escaped(tool));
+		const filled = text.replaceAll("{{sandbox}}", state.sandbox).replaceAll("{{tool}}", escaped(tool));
 		response.writeHead(200, { "content-type": FILES[name.split(".").at(-1)] });
 		response.end(name === "index.html" ? filled : text);
 	};
@@ -75,7 +75,6 @@ export async function startPreview(t, world, tool = "") {
 	});
 	return Object.assign(state, {
 		url: `http://127.0.0.1:${port}/`,
-		sandbox,
 		heard: (uri) => until(() => [...listening].some(({ resources }) => resources?.includes(uri))),
 		closed: (count) => until(() => state.cancelled >= count),
 		news: (method, params = {}) => listening.forEach((stream) => stream.send({ jsonrpc: "2.0", method, params })),

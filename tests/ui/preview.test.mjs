@@ -108,6 +108,13 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		await server.start();
 		await shown().getByText("fourth").waitFor();
 		await page.getByText("Connected", { exact: true }).waitFor();
+
+		await server.stop();
+		await page.getByText(/^Not connected/).waitFor();
+		server.sandbox = server.sandbox.replace("127.0.0.1", "localhost");
+		await server.start();
+		await page.locator(`body[data-sandbox="${server.sandbox}"]`).waitFor();
+		await shown().getByText("fourth").waitFor();
 		assert.deepEqual(server.wrong, []);
 	});
 
@@ -184,6 +191,11 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 				say("read: " + (await ask("resources/read", { uri: "ui://tests/weather.html" })).contents.length);
 				heard = ({ method, params }) => say(method + " " + params.displayMode);
 				say("mode: " + JSON.stringify(await ask("ui/request-display-mode", { mode: "fullscreen" })));
+				const button = document.createElement("button");
+				button.textContent = "Large";
+				document.body.append(button);
+				await new Promise((pressed) => (button.onclick = pressed));
+				say("now: " + JSON.stringify(await ask("ui/request-display-mode", { mode: "fullscreen" })));
 				say("script: " + (await ask("ui/open-link", { url: "javascript:alert(1)" })).code);
 				say("no: " + JSON.stringify(await ask("ui/open-link", { url: "https://example.com/secret" })));
 				say("again: " + JSON.stringify(await ask("ui/open-link", { url: "https://example.com/secret" })));
@@ -193,14 +205,16 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 			`)
 		});
 		const { page, view: shown, log, findings, dialog, outside } = await visit(t, browser, server, { colorScheme: "light" });
-		await dialog.getByText("https://example.com/secret").waitFor();
+		await shown().getByRole("button", { name: "Large" }).click();
 		await page.locator("figure.full").waitFor();
+		await dialog.getByText("https://example.com/secret").waitFor();
 		assert.equal(await dialog.getByRole("button", { name: "Do not open" }).evaluate((one) => one === document.activeElement), true);
 		await dialog.getByRole("button", { name: "Do not open" }).click();
 		await shown().getByText("not fetched").waitFor();
 		const said = (await shown().locator("#said").innerText()).split("\n");
 		assert.deepEqual(said.slice(0, 4), ['["talker","light","inline"]', "{}", "nonsense: -32601", "read: 1"]);
-		assert.ok(said.includes('mode: {"mode":"fullscreen"}'), said.join("\n"));
+		assert.ok(said.includes('mode: {"mode":"inline"}'), said.join("\n"));
+		assert.ok(said.includes('now: {"mode":"fullscreen"}'), said.join("\n"));
 		assert.ok(said.includes("ui/notifications/host-context-changed fullscreen"), said.join("\n"));
 		assert.ok(said.includes("script: -32602"));
 		assert.ok(said.includes('no: {"isError":true}') && said.includes('again: {"isError":true}'));
