@@ -25,7 +25,8 @@ export function showTools(place, count, tools, chosen, wanted, select) {
 	place.replaceChildren(...found.map((tool) => h("li", {}, button(tool))));
 	place.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 	const views = tools.filter(viewOf).length;
-	count.textContent = words.length > 0 ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
+	count.textContent =
+		words.length > 0 ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
 	place.onkeydown = (event) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step) {
@@ -80,7 +81,11 @@ function shown(item) {
 	}
 	const data = item?.data ?? item?.resource?.blob ?? "";
 	const type = item?.mimeType ?? item?.resource?.mimeType ?? item?.type;
-	return h("p", { class: "hint" }, `${cut(type ?? "content", 100)}, ${bytes(Math.floor((String(data).length * 3) / 4))}`);
+	return h(
+		"p",
+		{ class: "hint" },
+		`${cut(type ?? "content", 100)}, ${bytes(Math.floor((String(data).length * 3) / 4))}`
+	);
 }
 
 /** A part that is made when it is opened. */

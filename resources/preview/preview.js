@@ -55,7 +55,9 @@ function select(name) {
 	}
 	watchOther();
 	at("tools").querySelector("[aria-current]")?.removeAttribute("aria-current");
-	at("tools").querySelector(`[data-name="${CSS.escape(name)}"]`)?.setAttribute("aria-current", "true");
+	at("tools")
+		.querySelector(`[data-name="${CSS.escape(name)}"]`)
+		?.setAttribute("aria-current", "true");
 	const tool = selected();
 	at("name").textContent = tool ? cut(tool.title ?? tool.annotations?.title ?? tool.name, 200) : cut(name, 200);
 	at("description").textContent = tool ? cut(tool.description ?? "", 2000) : "";
@@ -162,7 +164,11 @@ function showRunning(call) {
 	const running = call !== undefined && call.result === undefined && call.failure === undefined;
 	at("cancel").hidden = !running;
 	const { progress = 0, total, message } = call?.progress ?? {};
-	const bar = h("progress", { "aria-label": "Progress", max: total, value: total === undefined ? undefined : progress });
+	const bar = h("progress", {
+		"aria-label": "Progress",
+		"max": total,
+		"value": total === undefined ? undefined : progress
+	});
 	at("progress").replaceChildren(...(running ? [bar, h("span", {}, cut(message ?? "Running", 500))] : []));
 }
 

@@ -43,7 +43,9 @@ export async function load(uri, ask) {
 	const faults = [
 		...refused.map((one) => ["policy", `it declares what is no origin, which is left out: ${one}`]),
 		...permissions.map((one) => ["permission", `it declares \`${one}\`, which this page does not give`]),
-		...(size > USUAL_SIZE ? [["size", `it is ${bytes(size)}; some hosts show no more than ${bytes(USUAL_SIZE)}`]] : [])
+		...(size > USUAL_SIZE
+			? [["size", `it is ${bytes(size)}; some hosts show no more than ${bytes(USUAL_SIZE)}`]]
+			: [])
 	];
 	return { uri, html, policy, meta, faults, words: `${bytes(size)} of HTML` };
 }
@@ -357,7 +359,11 @@ export class Stage {
 		try {
 			const result = await run();
 			const bad = result?.isError === true;
-			end(bad ? "bad" : "ok", `${bad ? "error" : "done"}, ${Math.round(performance.now() - began)} ms`, pretty(result));
+			end(
+				bad ? "bad" : "ok",
+				`${bad ? "error" : "done"}, ${Math.round(performance.now() - began)} ms`,
+				pretty(result)
+			);
 			return result;
 		} catch (error) {
 			end("bad", error instanceof Refusal ? "refused" : "failed", clean(error.message));

@@ -154,6 +154,9 @@ const SHARED = {
 const VARIABLES = Object.fromEntries(
 	["light", "dark"].map((theme, index) => [
 		theme,
-		{ ...Object.fromEntries(Object.entries(COLOURS).map(([name, both]) => [`--color-${name}`, both[index]])), ...SHARED }
+		{
+			...Object.fromEntries(Object.entries(COLOURS).map(([name, both]) => [`--color-${name}`, both[index]])),
+			...SHARED
+		}
 	])
 );

@@ -156,7 +156,10 @@ export class View {
 			const answered = this.#ask("ui/resource-teardown", {});
 			const late = new Promise((resolve) => setTimeout(resolve, LIMITS.teardown, "late"));
 			if ((await Promise.race([answered, late])) === "late") {
-				this.#fault("teardown", `the view did not answer \`ui/resource-teardown\` within ${LIMITS.teardown} ms`);
+				this.#fault(
+					"teardown",
+					`the view did not answer \`ui/resource-teardown\` within ${LIMITS.teardown} ms`
+				);
 			}
 		}
 		this.#remove();
@@ -290,7 +293,10 @@ export class View {
 			answer = { id, result: await this.#answer(method, isObject(params) ? params : {}, stop.signal) };
 		} catch (error) {
 			const code = Number.isInteger(error.code) ? error.code : INTERNAL_ERROR;
-			answer = { id, error: { code, message: error.message, ...(error.data !== undefined && { data: error.data }) } };
+			answer = {
+				id,
+				error: { code, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+			};
 			if (code === INVALID_REQUEST || code === METHOD_NOT_FOUND) {
 				this.#fault("protocol", error.message);
 			}

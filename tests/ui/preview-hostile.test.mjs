@@ -31,19 +31,37 @@ test("views in the preview", { timeout: 300_000 }, async (t) => {
 		const { page, view: shown, dialog } = await visit(t, browser, server);
 		await dialog.getByText('"what": "everything"').waitFor();
 		await readable(page.mainFrame());
-		await shown().getByText(/plain: .*plain words/).waitFor();
-		assert.deepEqual(server.calls.map(({ name }) => name), ["plain"]);
+		await shown()
+			.getByText(/plain: .*plain words/)
+			.waitFor();
+		assert.deepEqual(
+			server.calls.map(({ name }) => name),
+			["plain"]
+		);
 		await page.keyboard.press("Escape");
-		await shown().getByText(/erase_all: .*refused/).waitFor();
+		await shown()
+			.getByText(/erase_all: .*refused/)
+			.waitFor();
 		await page.waitForFunction(() => document.querySelectorAll("#log li .outcome[data-kind]").length === 5);
-		assert.deepEqual(server.calls.map(({ name }) => name), ["plain"], "refused once is refused");
-		await shown().getByText(/hidden: .*views may not call/).waitFor();
+		assert.deepEqual(
+			server.calls.map(({ name }) => name),
+			["plain"],
+			"refused once is refused"
+		);
+		await shown()
+			.getByText(/hidden: .*views may not call/)
+			.waitFor();
 
 		await page.getByRole("button", { name: "Reload the view" }).click();
 		await dialog.getByRole("button", { name: "Allow until it is reloaded" }).click();
-		await shown().getByText(/erase_all: .*erased/).waitFor();
+		await shown()
+			.getByText(/erase_all: .*erased/)
+			.waitFor();
 		await page.waitForFunction(() => document.querySelectorAll("#log li .outcome[data-kind]").length === 5);
-		assert.deepEqual(server.calls.map(({ name }) => name), ["plain", "plain", "erase_all", "erase_all"]);
+		assert.deepEqual(
+			server.calls.map(({ name }) => name),
+			["plain", "plain", "erase_all", "erase_all"]
+		);
 	});
 
 	await part("what the person pressed in the view is not asked about", async (t) => {
@@ -58,7 +76,9 @@ test("views in the preview", { timeout: 300_000 }, async (t) => {
 		world.tools.find(({ name }) => name === "writer").annotations = { readOnlyHint: false };
 		const { view: shown, dialog } = await visit(t, browser, server);
 		await shown().getByRole("button", { name: "Write" }).click();
-		await shown().getByText(/^writer: .*writer answers/).waitFor();
+		await shown()
+			.getByText(/^writer: .*writer answers/)
+			.waitFor();
 		assert.equal(await dialog.count(), 0);
 	});
 
@@ -72,10 +92,19 @@ test("views in the preview", { timeout: 300_000 }, async (t) => {
 			}
 		);
 		const { view: shown } = await visit(t, browser, server);
-		await shown().getByText(/^look: .*looked from afar/).waitFor();
-		await shown().getByText(/other_look: .*there is no tool/).waitFor();
-		await shown().getByText(/ok: .*there is no tool/).waitFor();
-		assert.deepEqual(server.calls.map(({ name }) => name), ["far_look"]);
+		await shown()
+			.getByText(/^look: .*looked from afar/)
+			.waitFor();
+		await shown()
+			.getByText(/other_look: .*there is no tool/)
+			.waitFor();
+		await shown()
+			.getByText(/ok: .*there is no tool/)
+			.waitFor();
+		assert.deepEqual(
+			server.calls.map(({ name }) => name),
+			["far_look"]
+		);
 	});
 
 	const trap = await startTrap(t);
@@ -92,7 +121,10 @@ test("views in the preview", { timeout: 300_000 }, async (t) => {
 		"leaves its page": [view(`location = "${away}?secret"`), /tried to leave its page/],
 		"leaves its page at once": [`<!doctype html><script>location = "${away}"</script>`, /tried to leave its page/],
 		"loads itself anew": [view(`location.reload()`), /tried to leave its page/],
-		"floods its host": [view(always(`tell("ui/notifications/size-changed", { height: 1 })`, 1000)), /more than 300 messages/],
+		"floods its host": [
+			view(always(`tell("ui/notifications/size-changed", { height: 1 })`, 1000)),
+			/more than 300 messages/
+		],
 		"floods the page": [view(always(`top.postMessage(1, "*")`, 1000)), /more than 300 messages/],
 		"sends too much": [view(`tell("m", { much: "x".repeat(9e6) })`), /more than 8\.0 MB/],
 		"pretends that its frame is new": [view(`tell("ui/notifications/sandbox-proxy-ready")`), /loaded anew/]

@@ -4,7 +4,7 @@ import { startPreview } from "./preview-server.mjs";
 import { makePage } from "./pages.mjs";
 import { DELETE, FORECAST, WEATHER } from "./tools.mjs";
 
-export const READS = { readOnlyHint: true };
+const READS = { readOnlyHint: true };
 
 /** A tool with a view at `ui://tests/<name>.html`. */
 export const viewed = (name, more = {}, visibility = ["model", "app"]) => ({
@@ -101,11 +101,14 @@ export async function visit(t, browser, server, options) {
 		findings: page.getByRole("region", { name: /^Findings/ }),
 		answer: page.getByRole("region", { name: "Answer" }),
 		dialog: page.getByRole("dialog"),
-		ready: () => page.getByText(/^Ready in/).first().waitFor(),
+		ready: () =>
+			page
+				.getByText(/^Ready in/)
+				.first()
+				.waitFor(),
 		call: async (args) => {
 			await page.getByLabel("Arguments, as JSON").fill(typeof args === "string" ? args : JSON.stringify(args));
 			await page.getByRole("button", { name: "Call", exact: true }).click();
 		}
 	};
 }
-

@@ -57,7 +57,10 @@ test("the program previews", { timeout: 300_000, skip: !program && "PORTCULLIS n
 		for (const name of ["preview.css", ...scripts]) {
 			const answer = await fetch(new URL(name, url));
 			assert.equal(await answer.text(), await readFile(path.join(folder, name), "utf8"), name);
-			assert.match(answer.headers.get("content-type"), name.endsWith(".css") ? /^text\/css/ : /^text\/javascript/);
+			assert.match(
+				answer.headers.get("content-type"),
+				name.endsWith(".css") ? /^text\/css/ : /^text\/javascript/
+			);
 		}
 		const page = await readFile(path.join(folder, "sandbox.html"), "utf8");
 		const answer = await fetch(sandbox);
@@ -80,7 +83,11 @@ test("the program previews", { timeout: 300_000, skip: !program && "PORTCULLIS n
 		const { page, view, findings, answer, call, log, errors, outside } = await visit(t, browser, { url, sandbox });
 		await page.getByText(/^Ready in/).waitFor();
 		await page.getByText("Both", { exact: true }).click();
-		await page.locator("figure").nth(1).getByText(/^Ready in/).waitFor();
+		await page
+			.locator("figure")
+			.nth(1)
+			.getByText(/^Ready in/)
+			.waitFor();
 		await readable(page.mainFrame());
 		await view().getByRole("button", { name: /^Run/ }).click();
 		await log.getByText(/^done/).waitFor();

@@ -10,7 +10,11 @@ export const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), ".
 const read = (name) => readFile(path.join(folder, name), "utf8");
 
 const OWN = "io.modelcontextprotocol/";
-const FILES = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", html: "text/html; charset=utf-8" };
+const FILES = {
+	js: "text/javascript; charset=utf-8",
+	css: "text/css; charset=utf-8",
+	html: "text/html; charset=utf-8"
+};
 
 /** Tools that are listed at a time. */
 const PAGE = 2;
@@ -117,16 +121,24 @@ const decoded = (value) => {
 };
 
 /** What a request does not keep of the transport of 2026-07-28. */
-function faultsOf({ headers, method }, { params, ...message }) {
+function faultsOf({ headers, method }, { params, ...message }, tools) {
 	const meta = params?._meta ?? {};
+	const tool = message.method === "tools/call" ? tools.find(({ name }) => name === params.name) : undefined;
+	const marked = Object.entries(tool?.inputSchema.properties ?? {}).filter(([, schema]) => schema["x-mcp-header"]);
+	const headed = ([key, schema]) =>
+		decoded(headers[`mcp-param-${schema["x-mcp-header"].toLowerCase()}`]) === params.arguments[key];
 	const named = { "tools/call": params?.name, "resources/read": params?.uri }[message.method];
 	return [
 		[method === "POST", "it is posted"],
 		[headers.origin === `http://${headers.host}`, "it comes from the page"],
-		[/application\/json/.test(headers.accept) && /text\/event-stream/.test(headers.accept), "both kinds are accepted"],
+		[
+			/application\/json/.test(headers.accept) && /text\/event-stream/.test(headers.accept),
+			"both kinds are accepted"
+		],
 		[headers["mcp-protocol-version"] === "2026-07-28", "the header says the version"],
 		[headers["mcp-method"] === message.method, "the header says the method"],
 		[decoded(headers["mcp-name"]) === named, "the header says the name"],
+		[marked.every(headed), "the headers say the arguments that are wanted there"],
 		[message.jsonrpc === "2.0" && message.id !== undefined, "it is a request"],
 		[meta[`${OWN}protocolVersion`] === "2026-07-28", "_meta says the version"],
 		[typeof meta[`${OWN}clientInfo`]?.name === "string", "_meta says who asks"],
@@ -138,7 +150,7 @@ function faultsOf({ headers, method }, { params, ...message }) {
 
 async function speak(request, response, world, state) {
 	const message = await body(request);
-	state.wrong.push(...faultsOf(request, message));
+	state.wrong.push(...faultsOf(request, message, world.tools));
 	const { id, method, params } = message;
 	const stream = {
 		send: (one) => {
@@ -166,7 +178,12 @@ async function speak(request, response, world, state) {
 			await closed;
 			state.listening.delete(stream);
 		} else {
-			end({ result: { resultType: "complete", ...(await resultOf(method, params, world, state, { stream, closed })) } });
+			end({
+				result: {
+					resultType: "complete",
+					...(await resultOf(method, params, world, state, { stream, closed }))
+				}
+			});
 		}
 	} catch (error) {
 		end({ error: { code: error.code ?? -32603, message: error.message } });
@@ -182,7 +199,13 @@ async function resultOf(method, params, world, state, { stream, closed }) {
 			return { tools: world.tools.slice(from, from + PAGE), ...more };
 		}
 		case "resources/list":
-			return { resources: Object.entries(world.resources).map(([uri, { listed }]) => ({ uri, name: uri, _meta: listed })) };
+			return {
+				resources: Object.entries(world.resources).map(([uri, { listed }]) => ({
+					uri,
+					name: uri,
+					_meta: listed
+				}))
+			};
 		case "resources/read": {
 			state.reads += 1;
 			const found = world.resources[params.uri];

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readable, startBrowser } from "./host.mjs";
 import { startWorld, text, view, viewed, visit } from "./preview-page.mjs";
+import { startTrap } from "./preview-server.mjs";
 
 test("the preview", { timeout: 300_000 }, async (t) => {
 	const browser = await startBrowser(t);
@@ -18,7 +19,9 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		await view().getByLabel("City").fill("Faro");
 		await view().getByRole("button", { name: "Run", exact: true }).click();
 		await view().getByText("Faro", { exact: true }).waitFor();
-		assert.deepEqual(server.calls, [{ name: "get_weather", arguments: { city: "Faro", days: 5, units: "metric", alerts: false } }]);
+		assert.deepEqual(server.calls, [
+			{ name: "get_weather", arguments: { city: "Faro", days: 5, units: "metric", alerts: false } }
+		]);
 		await log.getByText("tools/call get_weather").click();
 		await log.getByText('"city": "Faro"').first().waitFor();
 		await log.getByText(/^done/).waitFor();
@@ -49,13 +52,23 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 			const { page, view, ready, call, answer } = await visit(t, browser, server, { colorScheme });
 			await ready();
 			await readable(page.mainFrame());
-			const colour = (at) => view(at).locator("body").evaluate((body) => getComputedStyle(body).color);
+			const colour = (at) =>
+				view(at)
+					.locator("body")
+					.evaluate((body) => getComputedStyle(body).color);
 			await page.getByText("Both", { exact: true }).click();
-			await page.locator("figure").nth(1).getByText(/^Ready in/).waitFor();
+			await page
+				.locator("figure")
+				.nth(1)
+				.getByText(/^Ready in/)
+				.waitFor();
 			await page.locator("figure").nth(0).getByText("Light", { exact: true }).waitFor();
 			assert.notEqual(await colour(0), await colour(1));
 			await page.getByText("Phone", { exact: true }).click();
-			await page.getByText(/^360 × /).first().waitFor();
+			await page
+				.getByText(/^360 × /)
+				.first()
+				.waitFor();
 			await call({ city: "Lisbon" });
 			await answer.getByText("Weather of Lisbon").waitFor();
 			await readable(page.mainFrame());
@@ -68,19 +81,25 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		const { page, view, ready } = await visit(t, browser, server, { colorScheme: "light" });
 		await ready();
 		await view().getByLabel("City").fill("Braga");
-		const colour = () => view().locator("body").evaluate((body) => getComputedStyle(body).color);
+		const colour = () =>
+			view()
+				.locator("body")
+				.evaluate((body) => getComputedStyle(body).color);
 		const before = await colour();
 		await page.getByText("Dark", { exact: true }).click();
 		await page.locator("figure.dark").waitFor();
 		await page.waitForFunction(() => document.querySelectorAll("figure").length === 1);
-		await view().locator("body").evaluate(
-			(body, was) =>
-				new Promise((done) => {
-					const look = () => (getComputedStyle(body).color === was ? requestAnimationFrame(look) : done());
-					look();
-				}),
-			before
-		);
+		await view()
+			.locator("body")
+			.evaluate(
+				(body, was) =>
+					new Promise((done) => {
+						const look = () =>
+							getComputedStyle(body).color === was ? requestAnimationFrame(look) : done();
+						look();
+					}),
+				before
+			);
 		assert.equal(await view().getByLabel("City").inputValue(), "Braga");
 	});
 
@@ -129,7 +148,13 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 					properties: {
 						name: { type: "string", title: "Name" },
 						age: { type: "integer", minimum: 0 },
-						colour: { type: "string", oneOf: [{ const: "r", title: "Red" }, { const: "g", title: "Green" }] },
+						colour: {
+							type: "string",
+							oneOf: [
+								{ const: "r", title: "Red" },
+								{ const: "g", title: "Green" }
+							]
+						},
 						member: { type: "boolean", default: true }
 					},
 					required: ["name"]
@@ -181,6 +206,50 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		await answer.getByText('sealed {"who":{"action":"cancel"}}').waitFor();
 	});
 
+	await part("says what went wrong with a call, and sends what headers have to say", async (t) => {
+		const headed = {
+			type: "object",
+			properties: { city: { "type": "string", "x-mcp-header": "City" } },
+			required: ["city"]
+		};
+		const broken = view(`heard = ({ method, params }) => say(method + " " + JSON.stringify(params))`);
+		const { server } = await startWorld(
+			t,
+			{ broken },
+			{
+				tools: [{ name: "grüße", inputSchema: headed }],
+				answers: {
+					broken: ({ how }) => {
+						if (how === "result") {
+							return text("it is broken", { isError: true });
+						}
+						throw new Error("it broke");
+					},
+					grüße: ({ city }) => text(`Hello, ${city}`)
+				}
+			}
+		);
+		const { page, view: shown, answer, call, ready } = await visit(t, browser, server);
+		await ready();
+		await call({ how: "result" });
+		await answer.getByText("The tool answered with an error").waitFor();
+		await shown()
+			.getByText(/tool-result .*it is broken/)
+			.waitFor();
+		await call({ how: "error" });
+		await answer.getByText("The call failed: it broke").waitFor();
+		await shown()
+			.getByText(/tool-cancelled .*it broke/)
+			.waitFor();
+		await page.getByRole("button", { name: /^broken/ }).focus();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		assert.equal(await page.getByLabel("Arguments, as JSON").inputValue(), '{\n  "city": ""\n}');
+		await call({ city: "Köln" });
+		await answer.getByText("Hello, Köln").waitFor();
+		assert.deepEqual(server.wrong, []);
+	});
+
 	await part("hears what a view has to say, and opens links when the person agrees", async (t) => {
 		const { server } = await startWorld(t, {
 			talker: view(`
@@ -204,11 +273,21 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 				fetch("https://example.com/stolen").catch(() => say("not fetched"));
 			`)
 		});
-		const { page, view: shown, log, findings, dialog, outside } = await visit(t, browser, server, { colorScheme: "light" });
+		const {
+			page,
+			view: shown,
+			log,
+			findings,
+			dialog,
+			outside
+		} = await visit(t, browser, server, { colorScheme: "light" });
 		await shown().getByRole("button", { name: "Large" }).click();
 		await page.locator("figure.full").waitFor();
 		await dialog.getByText("https://example.com/secret").waitFor();
-		assert.equal(await dialog.getByRole("button", { name: "Do not open" }).evaluate((one) => one === document.activeElement), true);
+		assert.equal(
+			await dialog.getByRole("button", { name: "Do not open" }).evaluate((one) => one === document.activeElement),
+			true
+		);
 		await dialog.getByRole("button", { name: "Do not open" }).click();
 		await shown().getByText("not fetched").waitFor();
 		const said = (await shown().locator("#said").innerText()).split("\n");
@@ -221,17 +300,30 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		await page.getByRole("button", { name: "Leave full screen" }).click();
 		await log.getByText("ui/message").waitFor();
 		await log.getByText("ui/update-model-context").waitFor();
-		for (const found of [/it went wrong/, /it was thrown/, /connect-src does not allow https:\/\/example.com/, /ui\/nonsense/]) {
+		for (const found of [
+			/it went wrong/,
+			/it was thrown/,
+			/connect-src does not allow https:\/\/example.com/,
+			/ui\/nonsense/
+		]) {
 			await findings.getByText(found).first().waitFor();
 		}
 		assert.deepEqual(outside, []);
-		assert.equal(browser.contexts().flatMap((one) => one.pages()).filter((one) => /example/.test(one.url())).length, 0);
+		assert.equal(
+			browser
+				.contexts()
+				.flatMap((one) => one.pages())
+				.filter((one) => /example/.test(one.url())).length,
+			0
+		);
 	});
 
 	await part("a link that the person agrees to opens in a tab that knows nothing of the page", async (t) => {
 		const { server: other } = await startWorld(t);
 		const { server } = await startWorld(t, {
-			linker: view(`ask("ui/open-link", { url: ${JSON.stringify(other.url)} }).then((answer) => say(JSON.stringify(answer)))`)
+			linker: view(
+				`ask("ui/open-link", { url: ${JSON.stringify(other.url)} }).then((answer) => say(JSON.stringify(answer)))`
+			)
 		});
 		const { page, view: shown, dialog } = await visit(t, browser, server);
 		await dialog.getByRole("button", { name: "Open", exact: true }).waitFor();
@@ -249,7 +341,10 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		const { world, server } = await startWorld(t, {
 			mute: view("", { begin: false }),
 			busy: view("for (;;);", { begin: false }),
-			wrong: view(`ask("ui/initialize", { appInfo: { name: "w" } }).then(({ code }) => say("code " + code)); post({ id: 9, method: "tools/call", params: { name: "plain" } })`, { begin: false })
+			wrong: view(
+				`ask("ui/initialize", { appInfo: { name: "w" } }).then(({ code }) => say("code " + code)); post({ id: 9, method: "tools/call", params: { name: "plain" } })`,
+				{ begin: false }
+			)
 		});
 		world.resources["ui://tests/plain.html"] = { text: "x", mimeType: "text/plain" };
 		world.tools.push(viewed("typed"), viewed("lost"));
@@ -272,24 +367,28 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 	});
 
 	await part("a view gets what it declares, and no more", async (t) => {
+		const [declared, other] = [await startTrap(t), await startTrap(t)];
 		const { world, server } = await startWorld(t, {
 			declares: view(`
-				fetch("https://api.example/x").catch(() => say("asked for the declared"));
-				fetch("https://other.example/x").catch(() => say("asked for the other"));
+				fetch("${declared.url}/x").catch(() => say("asked for the declared"));
+				fetch("${other.url}/x").catch(() => say("asked for the other"));
 			`)
 		});
 		world.resources["ui://tests/declares.html"].meta = {
-			csp: { connectDomains: ["https://api.example", "https://x.example; script-src *", "'unsafe-eval'"] },
+			csp: { connectDomains: [declared.url, "https://x.example; script-src *", "'unsafe-eval'"] },
 			permissions: { camera: {} }
 		};
-		const { page, findings, view: shown, outside } = await visit(t, browser, server);
+		const { page, findings, view: shown } = await visit(t, browser, server);
 		await shown().getByText("asked for the declared").waitFor();
 		await shown().getByText("asked for the other").waitFor();
-		await findings.getByText(/connect-src does not allow https:\/\/other.example/).waitFor();
-		await findings.getByText(/no origin, which is left out: connectDomains: "https:\/\/x.example; script-src \*"/).waitFor();
+		await findings.getByText(`connect-src does not allow ${other.url}/x`).waitFor();
+		await findings
+			.getByText(/no origin, which is left out: connectDomains: "https:\/\/x.example; script-src \*"/)
+			.waitFor();
 		await findings.getByText(/declares `camera`/).waitFor();
 		await page.getByText("Policy of the view").click();
-		await page.getByText("connect-src https://api.example;").waitFor();
-		assert.deepEqual(outside, ["https://api.example/x"]);
+		await page.getByText(`connect-src ${declared.url};`).waitFor();
+		assert.deepEqual(declared.hits, ["/x"]);
+		assert.deepEqual(other.hits, []);
 	});
 });
