@@ -32,7 +32,9 @@ export function called(tools, own, name) {
 		throw new Refusal(`there is no tool \`${name}\``);
 	}
 	if (!visibleTo(meant[0]).includes("app")) {
-		throw new Refusal(`views may not call \`${meant[0].name}\`: its visibility is ${visibleTo(meant[0]).join(", ")}`);
+		throw new Refusal(
+			`views may not call \`${meant[0].name}\`: its visibility is ${visibleTo(meant[0]).join(", ")}`
+		);
 	}
 	return meant[0];
 }

@@ -176,7 +176,9 @@ function choicesOf(schema) {
 		return named.filter(isObject).map((one) => [String(one.const), String(one.title ?? one.const)]);
 	}
 	const words = Array.isArray(schema.enumNames) ? schema.enumNames : [];
-	return Array.isArray(schema.enum) ? schema.enum.map((one, at) => [String(one), String(words[at] ?? one)]) : undefined;
+	return Array.isArray(schema.enum)
+		? schema.enum.map((one, at) => [String(one), String(words[at] ?? one)])
+		: undefined;
 }
 
 /** A field of a form: of the flat schemas that questions have. */
@@ -188,7 +190,9 @@ function field(key, schema, required) {
 		? chooser(choices, schema.default, many !== undefined)
 		: entry(schema, schema.default);
 	const error = h("p", { class: "error", id: `${id}-error`, role: "alert" });
-	const hint = schema.description ? h("p", { class: "hint", id: `${id}-hint` }, cut(schema.description, 1000)) : undefined;
+	const hint = schema.description
+		? h("p", { class: "hint", id: `${id}-hint` }, cut(schema.description, 1000))
+		: undefined;
 	control.id = id;
 	control.setAttribute("aria-describedby", `${hint ? `${id}-hint ` : ""}${id}-error`);
 	const label = h("label", { for: id }, cut(schema.title ?? key, 200), required && " (required)");

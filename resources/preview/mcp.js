@@ -139,7 +139,7 @@ async function post(message, headers, signal) {
 			signal,
 			headers: {
 				"content-type": "application/json",
-				accept: "application/json, text/event-stream",
+				"accept": "application/json, text/event-stream",
 				"mcp-protocol-version": REVISION,
 				"mcp-method": method,
 				...(name !== undefined && { "mcp-name": headerValue(name) }),

@@ -23,8 +23,10 @@ export function showTools(place, count, tools, chosen, wanted, select) {
 			h("span", { class: "marks" }, ...marksOf(tool))
 		);
 	place.replaceChildren(...found.map((tool) => h("li", {}, button(tool))));
+	place.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 	const views = tools.filter(viewOf).length;
-	count.textContent = words.length > 0 ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
+	count.textContent =
+		words.length > 0 ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
 	place.onkeydown = (event) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step) {
@@ -44,7 +46,9 @@ function marksOf(tool) {
 		!who.includes("model") && mark("", "only for views"),
 		tool.annotations?.readOnlyHint === true
 			? mark("", "reads")
-			: tool.annotations?.destructiveHint !== false && mark("warn", "may destroy")
+			: tool.annotations?.destructiveHint === false
+				? mark("", "changes")
+				: mark("warn", "may destroy")
 	];
 }
 
@@ -77,7 +81,11 @@ function shown(item) {
 	}
 	const data = item?.data ?? item?.resource?.blob ?? "";
 	const type = item?.mimeType ?? item?.resource?.mimeType ?? item?.type;
-	return h("p", { class: "hint" }, `${cut(type ?? "content", 100)}, ${bytes(Math.floor((String(data).length * 3) / 4))}`);
+	return h(
+		"p",
+		{ class: "hint" },
+		`${cut(type ?? "content", 100)}, ${bytes(Math.floor((String(data).length * 3) / 4))}`
+	);
 }
 
 /** A part that is made when it is opened. */
@@ -114,9 +122,12 @@ export function showFacts(place, tool, page) {
 }
 
 /** Arguments to begin with: what the schema requires, as it proposes it. */
-export function example(schema, depth = 0) {
-	if (!isObject(schema) || depth > 4) {
+export function example(schema, root = schema, depth = 0) {
+	if (!isObject(schema) || depth > 8) {
 		return null;
+	}
+	if (typeof schema.$ref === "string") {
+		return example(pointed(root, schema.$ref), root, depth + 1);
 	}
 	const [proposed] = Array.isArray(schema.examples) ? schema.examples : [];
 	const [first] = Array.isArray(schema.enum) ? schema.enum : [];
@@ -137,9 +148,16 @@ export function example(schema, depth = 0) {
 			return [];
 		case "object": {
 			const required = Array.isArray(schema.required) ? schema.required : [];
-			return Object.fromEntries(required.map((key) => [key, example(schema.properties?.[key], depth + 1)]));
+			return Object.fromEntries(required.map((key) => [key, example(schema.properties?.[key], root, depth + 1)]));
 		}
 		default:
 			return depth === 0 ? {} : null;
 	}
+}
+
+/** What a reference within a schema leads to, if it leads anywhere within. */
+function pointed(root, reference) {
+	const steps = reference.startsWith("#/") ? reference.slice(2).split("/") : [];
+	const name = (step) => step.replaceAll("~1", "/").replaceAll("~0", "~");
+	return steps.map(name).reduce((at, step) => (isObject(at) ? at[step] : undefined), root);
 }

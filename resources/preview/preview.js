@@ -33,7 +33,7 @@ const selected = () => tools.find(({ name }) => name === chosen.tool);
 
 function remember() {
 	history.replaceState(null, "", `#${new URLSearchParams(chosen)}`);
-	document.title = chosen.tool ? `${chosen.tool} – Portcullis preview` : "Portcullis preview";
+	document.title = chosen.tool ? `${cut(chosen.tool, 100)} – Portcullis preview` : "Portcullis preview";
 }
 
 function knownOf(tool) {
@@ -55,7 +55,9 @@ function select(name) {
 	}
 	watchOther();
 	at("tools").querySelector("[aria-current]")?.removeAttribute("aria-current");
-	at("tools").querySelector(`[data-name="${CSS.escape(name)}"]`)?.setAttribute("aria-current", "true");
+	at("tools")
+		.querySelector(`[data-name="${CSS.escape(name)}"]`)
+		?.setAttribute("aria-current", "true");
 	const tool = selected();
 	at("name").textContent = tool ? cut(tool.title ?? tool.annotations?.title ?? tool.name, 200) : cut(name, 200);
 	at("description").textContent = tool ? cut(tool.description ?? "", 2000) : "";
@@ -76,8 +78,11 @@ function select(name) {
 	return show();
 }
 
+let shows = 0;
+
 /** Shows the view of the tool that is chosen, as it is now. */
 async function show() {
+	const turn = ++shows;
 	const tool = selected();
 	say(undefined);
 	at("size").textContent = "";
@@ -92,20 +97,20 @@ async function show() {
 	showFacts(at("facts"), tool);
 	if (viewOf(tool) === undefined) {
 		await stage.show(undefined);
-		if (selected() === tool) {
+		if (turn === shows) {
 			say("This tool has no view: its definition names none. What it answers stands beside.");
 		}
 		return;
 	}
 	try {
 		const page = await load(viewOf(tool), answer);
-		if (selected() === tool) {
+		if (turn === shows) {
 			at("size").textContent = page.words;
 			showFacts(at("facts"), tool, page);
 			await stage.show(tool, page, knownOf(tool).call);
 		}
 	} catch (error) {
-		if (selected() === tool) {
+		if (turn === shows) {
 			await stage.show(undefined);
 			say(`Its view is not shown: ${error.message}`);
 		}
@@ -159,7 +164,11 @@ function showRunning(call) {
 	const running = call !== undefined && call.result === undefined && call.failure === undefined;
 	at("cancel").hidden = !running;
 	const { progress = 0, total, message } = call?.progress ?? {};
-	const bar = h("progress", { "aria-label": "Progress", max: total, value: total === undefined ? undefined : progress });
+	const bar = h("progress", {
+		"aria-label": "Progress",
+		"max": total,
+		"value": total === undefined ? undefined : progress
+	});
 	at("progress").replaceChildren(...(running ? [bar, h("span", {}, cut(message ?? "Running", 500))] : []));
 }
 

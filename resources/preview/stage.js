@@ -1,7 +1,7 @@
 // The views of the tool that is shown, in one theme or both, and what is done for them.
 
 import { Allowance, called, needsConsent } from "./calls.js";
-import { isWeb, answer as answerQuestion, mayCall, mayOpen, openTab } from "./dialogs.js";
+import { answer, isWeb, mayCall, mayOpen, openTab } from "./dialogs.js";
 import { list, request } from "./mcp.js";
 import { policyOf } from "./surroundings.js";
 import { block, bytes, clean, cut, h, isObject, pretty } from "./text.js";
@@ -14,6 +14,9 @@ const USUAL_SIZE = 1 << 20;
 
 /** Entries that are kept of what a view did, and of what is wrong with it. */
 const KEPT = 200;
+
+/** How much is kept of what a view sent and was sent, in characters. */
+const LONGEST = 200_000;
 
 /**
  * Reads a view.
@@ -40,7 +43,9 @@ export async function load(uri, ask) {
 	const faults = [
 		...refused.map((one) => ["policy", `it declares what is no origin, which is left out: ${one}`]),
 		...permissions.map((one) => ["permission", `it declares \`${one}\`, which this page does not give`]),
-		...(size > USUAL_SIZE ? [["size", `it is ${bytes(size)}; some hosts show no more than ${bytes(USUAL_SIZE)}`]] : [])
+		...(size > USUAL_SIZE
+			? [["size", `it is ${bytes(size)}; some hosts show no more than ${bytes(USUAL_SIZE)}`]]
+			: [])
 	];
 	return { uri, html, policy, meta, faults, words: `${bytes(size)} of HTML` };
 }
@@ -138,8 +143,13 @@ export class Stage {
 		if (!before) {
 			return true;
 		}
-		const now = await read(before.uri);
-		return this.#page === before && (now.html !== before.html || now.policy !== before.policy);
+		try {
+			const now = await read(before.uri);
+			return this.#page === before && (now.html !== before.html || now.policy !== before.policy);
+		} catch {
+			// Why it cannot be read is said where it is shown.
+			return true;
+		}
 	}
 
 	async #clear(some) {
@@ -226,7 +236,12 @@ export class Stage {
 		this.#dress(one);
 		const { width, height } = one.figure.querySelector(".view").getBoundingClientRect();
 		const full = one.mode === "fullscreen";
-		one.view.surround({ theme: one.theme, mode: one.mode, width: Math.floor(width), ...(full && { height }) });
+		one.view.surround({
+			theme: one.theme,
+			mode: one.mode,
+			width: Math.floor(width),
+			height: full ? Math.floor(height) : undefined
+		});
 	}
 
 	#mode(one, mode) {
@@ -243,15 +258,20 @@ export class Stage {
 				return this.#calls(one, params, more);
 			case "resources/read":
 			case "resources/list":
-				return this.#logged(one, method, params, () => request(method, params, { ...more, ask: answerQuestion }));
+				return this.#logged(one, method, params, () => request(method, params, { ...more, ask: answer }));
 			case "ui/open-link":
 				return this.#logged(one, method, params, () => this.#opens(one, params, more));
 			case "ui/message":
 			case "ui/update-model-context":
 				return this.#logged(one, method, params, () => ({}));
 			case "ui/request-display-mode":
-				this.#mode(one, params.mode);
-				return this.#logged(one, method, params, () => ({ mode: params.mode }));
+				return this.#logged(one, method, params, () => {
+					// Nothing covers the page that the person has not pressed for.
+					if (params.mode === "inline" || one.view.pressed) {
+						this.#mode(one, params.mode);
+					}
+					return { mode: one.mode };
+				});
 			default:
 				return undefined;
 		}
@@ -268,7 +288,7 @@ export class Stage {
 				if (needsConsent(tool, this.#tool, one.view.pressed)) {
 					await this.#consent(one, tool, args, more.signal);
 				}
-				const about = { ...more, ask: answerQuestion, schema: tool.inputSchema };
+				const about = { ...more, ask: answer, schema: tool.inputSchema };
 				const result = await request("tools/call", { name: tool.name, arguments: args }, about);
 				this.around.answered(result);
 				return result;
@@ -322,7 +342,7 @@ export class Stage {
 	/** Runs what a view asked for, and shows it with what came of it. */
 	async #logged(one, what, given, run) {
 		const outcome = h("span", { class: "outcome" }, "…");
-		const body = h("div", {}, block(pretty(given)));
+		const body = h("div", {}, block(cut(pretty(given), LONGEST)));
 		const details = h(
 			"details",
 			{},
@@ -333,13 +353,17 @@ export class Stage {
 		const end = (kind, words, shown) => {
 			outcome.textContent = words;
 			outcome.dataset.kind = kind;
-			body.append(h("p", { class: "hint" }, "was answered with"), block(shown));
+			body.append(h("p", { class: "hint" }, "was answered with"), block(cut(shown, LONGEST)));
 		};
 		const began = performance.now();
 		try {
 			const result = await run();
 			const bad = result?.isError === true;
-			end(bad ? "bad" : "ok", `${bad ? "error" : "done"}, ${Math.round(performance.now() - began)} ms`, pretty(result));
+			end(
+				bad ? "bad" : "ok",
+				`${bad ? "error" : "done"}, ${Math.round(performance.now() - began)} ms`,
+				pretty(result)
+			);
 			return result;
 		} catch (error) {
 			end("bad", error instanceof Refusal ? "refused" : "failed", clean(error.message));

@@ -12,6 +12,9 @@ export const CAPABILITIES = {
 	message: { text: {} }
 };
 
+/** How high a view may be, in pixels. */
+export const MAX_HEIGHT = 4000;
+
 export const MODES = ["inline", "fullscreen"];
 
 /** A source of a policy: nothing but an origin, perhaps of all names beneath one. */
@@ -50,12 +53,12 @@ export function policyOf(declared) {
 }
 
 /** What a view is told of its host: where it is, for whom, how it should look. */
-export const contextOf = ({ theme, width, mode, tool, id }) => ({
+export const contextOf = ({ theme, width, height, mode, tool, id }) => ({
 	theme,
 	styles: { variables: VARIABLES[theme] },
 	displayMode: mode,
 	availableDisplayModes: MODES,
-	containerDimensions: { width, maxHeight: 4000 },
+	containerDimensions: { width, ...(height === undefined ? { maxHeight: MAX_HEIGHT } : { height }) },
 	locale: navigator.language,
 	timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 	userAgent: "portcullis-preview/1",
@@ -151,6 +154,9 @@ const SHARED = {
 const VARIABLES = Object.fromEntries(
 	["light", "dark"].map((theme, index) => [
 		theme,
-		{ ...Object.fromEntries(Object.entries(COLOURS).map(([name, both]) => [`--color-${name}`, both[index]])), ...SHARED }
+		{
+			...Object.fromEntries(Object.entries(COLOURS).map(([name, both]) => [`--color-${name}`, both[index]])),
+			...SHARED
+		}
 	])
 );

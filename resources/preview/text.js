@@ -21,7 +21,11 @@ export const isObject = (value) => typeof value === "object" && value !== null &
 
 /** Bytes as people say them. */
 export const bytes = (count) =>
-	count < 1000 ? `${count} B` : count < 1_000_000 ? `${(count / 1000).toFixed(1)} KB` : `${(count / 1e6).toFixed(1)} MB`;
+	count < 1000
+		? `${count} B`
+		: count < 1_000_000
+			? `${(count / 1000).toFixed(1)} KB`
+			: `${(count / 1e6).toFixed(1)} MB`;
 
 /**
  * Makes an element. Strings become text, never markup; a function given as `onX` listens to X; `undefined`, `null`

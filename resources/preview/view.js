@@ -1,7 +1,7 @@
 // One view in its two frames: the host's side of MCP Apps (2026-01-26), and how much a view may say.
 
-import { CAPABILITIES, MODES, contextOf } from "./surroundings.js";
-import { bytes, isObject } from "./text.js";
+import { CAPABILITIES, MAX_HEIGHT, MODES, contextOf } from "./surroundings.js";
+import { bytes, clean, isObject } from "./text.js";
 
 /** What a view may use up before it is cut off. Times are in milliseconds, sizes in characters. */
 const LIMITS = {
@@ -9,7 +9,8 @@ const LIMITS = {
 	size: { most: 8_000_000, perSecond: 2_000_000 },
 	start: 5000,
 	teardown: 500,
-	height: 4000
+	running: 32,
+	waiting: 100
 };
 
 const METHOD_NOT_FOUND = -32601;
@@ -77,7 +78,7 @@ export class View {
 		this.#page = page;
 		this.#setting = setting;
 		const frame = document.createElement("iframe");
-		frame.title = `View of ${setting.tool.name}, ${setting.theme}`;
+		frame.title = clean(`View of ${setting.tool.name}, ${setting.theme}`);
 		frame.setAttribute("sandbox", "allow-scripts allow-same-origin");
 		frame.referrerPolicy = "no-referrer";
 		frame.src = sandbox;
@@ -155,7 +156,10 @@ export class View {
 			const answered = this.#ask("ui/resource-teardown", {});
 			const late = new Promise((resolve) => setTimeout(resolve, LIMITS.teardown, "late"));
 			if ((await Promise.race([answered, late])) === "late") {
-				this.#fault("teardown", `the view did not answer \`ui/resource-teardown\` within ${LIMITS.teardown} ms`);
+				this.#fault(
+					"teardown",
+					`the view did not answer \`ui/resource-teardown\` within ${LIMITS.teardown} ms`
+				);
 			}
 		}
 		this.#remove();
@@ -256,7 +260,7 @@ export class View {
 			}
 		} else if (method === "ui/notifications/size-changed") {
 			if (Number.isFinite(params.height) && this.#setting.mode === "inline") {
-				const height = Math.min(Math.max(Math.ceil(params.height), 0), LIMITS.height);
+				const height = Math.min(Math.max(Math.ceil(params.height), 0), MAX_HEIGHT);
 				this.#frame.style.height = `${height}px`;
 				this.#host.sized?.(height, params.height);
 			}
@@ -277,8 +281,11 @@ export class View {
 			return;
 		}
 		const stop = new AbortController();
-		if (this.#running.has(id)) {
-			this.#fault("protocol", `two requests at a time have the id ${id}`);
+		if (this.#running.has(id) || this.#running.size >= LIMITS.running) {
+			const why = this.#running.has(id) ? `another request has the id ${id}` : "too many requests at a time";
+			this.#fault("protocol", `${why}: not heard`);
+			this.#post({ id, error: { code: INVALID_REQUEST, message: why } });
+			return;
 		}
 		this.#running.set(id, stop);
 		let answer;
@@ -286,14 +293,15 @@ export class View {
 			answer = { id, result: await this.#answer(method, isObject(params) ? params : {}, stop.signal) };
 		} catch (error) {
 			const code = Number.isInteger(error.code) ? error.code : INTERNAL_ERROR;
-			answer = { id, error: { code, message: error.message, ...(error.data !== undefined && { data: error.data }) } };
+			answer = {
+				id,
+				error: { code, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+			};
 			if (code === INVALID_REQUEST || code === METHOD_NOT_FOUND) {
 				this.#fault("protocol", error.message);
 			}
 		}
-		if (this.#running.get(id) === stop) {
-			this.#running.delete(id);
-		}
+		this.#running.delete(id);
 		this.#post(answer);
 	}
 
@@ -357,7 +365,7 @@ export class View {
 	#tell(method, params) {
 		if (this.#state === "ready") {
 			this.#post({ method, params });
-		} else if (this.#state !== "gone" && this.#state !== "closing") {
+		} else if (this.#state !== "gone" && this.#state !== "closing" && this.#waiting.length < LIMITS.waiting) {
 			this.#waiting.push([method, params]);
 		}
 	}

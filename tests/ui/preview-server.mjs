@@ -5,11 +5,16 @@ import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../resources/preview");
+/** Where the page is. */
+export const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../resources/preview");
 const read = (name) => readFile(path.join(folder, name), "utf8");
 
 const OWN = "io.modelcontextprotocol/";
-const FILES = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", html: "text/html; charset=utf-8" };
+const FILES = {
+	js: "text/javascript; charset=utf-8",
+	css: "text/css; charset=utf-8",
+	html: "text/html; charset=utf-8"
+};
 
 /** Tools that are listed at a time. */
 const PAGE = 2;
@@ -48,7 +53,7 @@ export async function startPreview(t, world, tool = "") {
 		response.writeHead(known ? 200 : 404, { "content-type": FILES.html, "content-security-policy": policy });
 		response.end(known ? sandboxPage : "");
 	});
-	const sandbox = `http://127.0.0.1:${sandboxServer.address().port}/sandbox.html`;
+	state.sandbox = `http://127.0.0.1:${sandboxServer.address().port}/sandbox.html`;
 
 	const answer = async (request, response) => {
 		const { pathname } = new URL(request.url, "http://localhost");
@@ -62,7 +67,7 @@ export async function startPreview(t, world, tool = "") {
 			return;
 		}
 		const text = await read(name);
-		const filled = text.replaceAll("{{sandbox}}", sandbox).replaceAll("{{tool}}", escaped(tool));
+		const filled = text.replaceAll("{{sandbox}}", state.sandbox).replaceAll("{{tool}}", escaped(tool));
 		response.writeHead(200, { "content-type": FILES[name.split(".").at(-1)] });
 		response.end(name === "index.html" ? filled : text);
 	};
@@ -74,7 +79,6 @@ export async function startPreview(t, world, tool = "") {
 	});
 	return Object.assign(state, {
 		url: `http://127.0.0.1:${port}/`,
-		sandbox,
 		heard: (uri) => until(() => [...listening].some(({ resources }) => resources?.includes(uri))),
 		closed: (count) => until(() => state.cancelled >= count),
 		news: (method, params = {}) => listening.forEach((stream) => stream.send({ jsonrpc: "2.0", method, params })),
@@ -117,16 +121,24 @@ const decoded = (value) => {
 };
 
 /** What a request does not keep of the transport of 2026-07-28. */
-function faultsOf({ headers, method }, { params, ...message }) {
+function faultsOf({ headers, method }, { params, ...message }, tools) {
 	const meta = params?._meta ?? {};
+	const tool = message.method === "tools/call" ? tools.find(({ name }) => name === params.name) : undefined;
+	const marked = Object.entries(tool?.inputSchema.properties ?? {}).filter(([, schema]) => schema["x-mcp-header"]);
+	const headed = ([key, schema]) =>
+		decoded(headers[`mcp-param-${schema["x-mcp-header"].toLowerCase()}`]) === params.arguments[key];
 	const named = { "tools/call": params?.name, "resources/read": params?.uri }[message.method];
 	return [
 		[method === "POST", "it is posted"],
 		[headers.origin === `http://${headers.host}`, "it comes from the page"],
-		[/application\/json/.test(headers.accept) && /text\/event-stream/.test(headers.accept), "both kinds are accepted"],
+		[
+			/application\/json/.test(headers.accept) && /text\/event-stream/.test(headers.accept),
+			"both kinds are accepted"
+		],
 		[headers["mcp-protocol-version"] === "2026-07-28", "the header says the version"],
 		[headers["mcp-method"] === message.method, "the header says the method"],
 		[decoded(headers["mcp-name"]) === named, "the header says the name"],
+		[marked.every(headed), "the headers say the arguments that are wanted there"],
 		[message.jsonrpc === "2.0" && message.id !== undefined, "it is a request"],
 		[meta[`${OWN}protocolVersion`] === "2026-07-28", "_meta says the version"],
 		[typeof meta[`${OWN}clientInfo`]?.name === "string", "_meta says who asks"],
@@ -138,7 +150,7 @@ function faultsOf({ headers, method }, { params, ...message }) {
 
 async function speak(request, response, world, state) {
 	const message = await body(request);
-	state.wrong.push(...faultsOf(request, message));
+	state.wrong.push(...faultsOf(request, message, world.tools));
 	const { id, method, params } = message;
 	const stream = {
 		send: (one) => {
@@ -166,7 +178,12 @@ async function speak(request, response, world, state) {
 			await closed;
 			state.listening.delete(stream);
 		} else {
-			end({ result: { resultType: "complete", ...(await resultOf(method, params, world, state, { stream, closed })) } });
+			end({
+				result: {
+					resultType: "complete",
+					...(await resultOf(method, params, world, state, { stream, closed }))
+				}
+			});
 		}
 	} catch (error) {
 		end({ error: { code: error.code ?? -32603, message: error.message } });
@@ -182,7 +199,13 @@ async function resultOf(method, params, world, state, { stream, closed }) {
 			return { tools: world.tools.slice(from, from + PAGE), ...more };
 		}
 		case "resources/list":
-			return { resources: Object.entries(world.resources).map(([uri, { listed }]) => ({ uri, name: uri, _meta: listed })) };
+			return {
+				resources: Object.entries(world.resources).map(([uri, { listed }]) => ({
+					uri,
+					name: uri,
+					_meta: listed
+				}))
+			};
 		case "resources/read": {
 			state.reads += 1;
 			const found = world.resources[params.uri];
