@@ -48,9 +48,9 @@ ui5: build
 compare-ui5 folder: build
     cd tests/ui5-compare && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm run compare -- {{folder}}
 
-# Show views in hosts of seven kinds, in Chromium (needs npm and chromium)
-views:
-    cd tests/ui && npm ci --ignore-scripts && npm test
+# Show views in hosts of seven kinds, and in `preview`, in Chromium (needs npm and chromium)
+views: build
+    cd tests/ui && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
 # Read the packages of a folder with Unreal's, and compare with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:

@@ -14,7 +14,8 @@ use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};
 use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{
-    Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms, missing,
+    Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
+    dispensable, missing,
 };
 use portcullis_engine::code::read_component;
 use portcullis_records::digest;
@@ -260,10 +261,12 @@ async fn load(
         )
     };
     let grants = own.grants;
-    let unknown = plugin(Policy { grants: grants.clone(), wants: Grants::default() });
+    let described_with = Capability::ALL.to_vec();
+    let unknown = plugin(Policy { dispensable: described_with, ..Policy::default() });
     let Known { imports, features, manifest } =
         unknown.know().await.map_err(|failure| refuse(explain(failure)))?;
-    let missing = missing(&imports, &grants);
+    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
+    let missing = missing(&imports, &grants, &dispensable);
     let Some(manifest) = manifest.filter(|_| missing.is_empty()) else {
         return Err(refuse(lacking(name, &missing)));
     };
@@ -293,7 +296,7 @@ async fn load(
             tool.definition.output_schema = None;
         }
     }
-    let plugin = plugin(Policy { grants, wants });
+    let plugin = plugin(Policy { grants, wants, dispensable });
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
 }
 
@@ -404,7 +407,7 @@ fn is_tool_name(name: &str) -> bool {
 
 /// The capabilities in the order in which they are shown, with what is granted and what wanted.
 pub fn compare(loaded: &Loaded) -> Vec<(Capability, Option<String>, Option<String>)> {
-    let Policy { grants, wants } = &*loaded.plugin.terms.policy;
+    let Policy { grants, wants, .. } = &*loaded.plugin.terms.policy;
     let (granted, wanted) = (grants.lines(), wants.lines());
     let find = |lines: &[(Capability, String)], capability| {
         lines.iter().find(|(c, _)| *c == capability).map(|(_, line)| line.clone())

@@ -97,6 +97,15 @@ pub struct Policy {
     pub grants: Grants,
     /// What the plugin's manifest says it needs.
     pub wants: Grants,
+    /// What it can do without: this is there without a grant, and refuses everything.
+    pub dispensable: Vec<Capability>,
+}
+
+impl Policy {
+    /// Whether the capability is there at all.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.grants.has(capability) || self.dispensable.contains(&capability)
+    }
 }
 
 /// The door of one call: one plugin's policy and the trail that the call leaves.
@@ -128,7 +137,7 @@ impl Gate {
     ///
     /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
-        let Policy { grants, wants } = &*self.policy;
+        let Policy { grants, wants, .. } = &*self.policy;
         let reason = if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
             Some(Reason::Ungranted(self.remedy(&ask)))
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {

@@ -19,13 +19,14 @@ use wasmtime::component::{Component, Linker};
 
 pub use around::{Around, LaterJob, News};
 use fresh::{Fresh, Maker, Next};
-pub use known::{Import, Known, Missing, missing};
+pub use known::{Import, Known, Missing, dispensable, missing};
 use offer::Offer;
 pub use offer::{Feature, Outcome, Work};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
+use crate::capabilities::{Capability, Grants};
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_engine::code::{CodeError, Codes};
@@ -195,22 +196,18 @@ impl Plugin {
         Trail::new(self.sandbox.audit.clone(), subject)
     }
 
-    /// What is known of the component: from an earlier run, or found out now. Nothing is run where
-    /// it imports what is not granted.
+    /// What is known of the component: from an earlier run, or found out now. It is asked with nothing
+    /// granted, and not at all where it imports what this host offers to nobody.
     ///
     /// # Errors
     ///
     /// Where it cannot be compiled, instantiated or described.
     pub async fn know(&self) -> Result<Known, Failure> {
-        let key = format!("{} {}", self.digest, env!("CARGO_PKG_VERSION"));
+        let key = format!("{} {} 2", self.digest, env!("CARGO_PKG_VERSION"));
         let before = self.sandbox.known.read(&key).ok().flatten();
         let before: Option<Known> =
             before.and_then(|record| serde_json::from_slice(&record.value).ok());
-        let missing =
-            |known: &Known| !missing(&known.imports, &self.terms.policy.grants).is_empty();
-        if let Some(known) = before
-            && (known.manifest.is_some() || missing(&known))
-        {
+        if let Some(known) = before {
             return Ok(known);
         }
         let component = self.component().await?;
@@ -223,7 +220,7 @@ impl Plugin {
                 Code::Bundled(_) => &[],
             };
             known.manifest = Some(plain::describe(engine, &component, &self.name, bytes));
-        } else if !missing(&known) {
+        } else if missing(&known.imports, &Grants::default(), &Capability::ALL).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
         let text = serde_json::to_vec(&known).map_err(|error| Failure::Host(error.to_string()))?;
@@ -249,7 +246,7 @@ impl Plugin {
         let make = || async {
             let component = self.component().await?;
             let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
-            state::link(&mut linker, &self.terms.policy.grants)
+            state::link(&mut linker, &self.terms.policy)
                 .and_then(|()| Offer::new(linker.instantiate_pre(&component)?))
                 .map_err(|error| Failure::Unusable(format!("{error:#}")))
         };

@@ -183,8 +183,9 @@ impl Want {
 
     /// The plugin does without when it is not granted.
     ///
-    /// A capability whose functions the plugin calls has to be granted all the same, or the plugin
-    /// is not loaded: this is for one host among others, or one feature of the client.
+    /// Where all that it wants of a capability is optional, and none of it is granted, the capability is
+    /// there and refuses everything. Otherwise a capability whose functions the plugin calls has to be
+    /// granted, or the plugin is not loaded.
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self

@@ -18,7 +18,7 @@ pub struct Known {
     pub imports: Vec<Import>,
     /// Which of the contract's interfaces it exports.
     pub features: Vec<Feature>,
-    /// What it says of itself. `None`: it has not been asked, as it imports what is not granted.
+    /// What it says of itself. `None`: it has not been asked, as it imports what nobody gets.
     pub manifest: Option<Manifest>,
 }
 
@@ -41,8 +41,19 @@ pub enum Missing {
     Unknown(String),
 }
 
+/// The capabilities that a plugin can do without: all that it wants of them is optional. Where one is not
+/// granted, it is there and refuses everything.
+pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
+    let can_do_without = |capability: &Capability| {
+        let mut wants =
+            manifest.wants.iter().filter(|want| want.capability == capability.as_str()).peekable();
+        wants.peek().is_some() && wants.all(|want| want.optional)
+    };
+    Capability::ALL.into_iter().filter(can_do_without).collect()
+}
+
 /// What these imports need beyond these grants, each once.
-pub fn missing(imports: &[Import], grants: &Grants) -> Vec<Missing> {
+pub fn missing(imports: &[Import], grants: &Grants, dispensable: &[Capability]) -> Vec<Missing> {
     let mut missing = Vec::new();
     for import in imports {
         let name = import.interface.as_str();
@@ -53,7 +64,9 @@ pub fn missing(imports: &[Import], grants: &Grants) -> Vec<Missing> {
             .into_iter()
             .find(|capability| capability.imports().iter().any(|i| name.starts_with(i)))
         {
-            Some(capability) if grants.has(capability) => continue,
+            Some(capability) if grants.has(capability) || dispensable.contains(&capability) => {
+                continue;
+            }
             Some(capability) => Missing::Grant(capability),
             None => Missing::Unknown(import.interface.clone()),
         };
@@ -107,8 +120,13 @@ mod tests {
             "wasi:sockets/tcp@0.2.6",
         ]);
         assert_eq!(
-            missing(&imports, &grants),
+            missing(&imports, &grants, &[]),
             [Missing::Grant(Capability::Files), Missing::Unknown("wasi:sockets/tcp@0.2.6".into())]
+        );
+        assert_eq!(
+            missing(&imports, &grants, &[Capability::Files]),
+            [Missing::Unknown("wasi:sockets/tcp@0.2.6".into())],
+            "the plugin can do without files"
         );
     }
 }

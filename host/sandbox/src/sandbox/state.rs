@@ -18,9 +18,9 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use super::around::{Around, News};
 use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
 use crate::bindings::types::Answer;
+use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
-use crate::capabilities::{Capability, Grants};
-use crate::gate::Gate;
+use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};
 
 /// Bytes that a plugin may leave for a job.
@@ -196,13 +196,13 @@ fn quota(limits: &Limits) -> Quota {
     )
 }
 
-/// Links what every guest has, and of the rest only what is granted: to a plugin without a grant
-/// the capability does not exist.
+/// Links what every guest has, and of the rest only what is granted, or what the plugin says it can do
+/// without: that refuses everything. Without either, the capability does not exist for it.
 ///
 /// # Errors
 ///
 /// Where two parts define one name: a fault of this program.
-pub fn link(linker: &mut Linker<State>, grants: &Grants) -> Result<()> {
+pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
     use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random};
@@ -226,7 +226,7 @@ pub fn link(linker: &mut Linker<State>, grants: &Grants) -> Result<()> {
     cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
     request::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
     settings::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
-    for capability in Capability::ALL.into_iter().filter(|c| grants.has(*c)) {
+    for capability in Capability::ALL.into_iter().filter(|c| policy.has(*c)) {
         match capability {
             Capability::Files => {
                 filesystem::types::add_to_linker::<State, FilesData>(linker, State::files)?;

@@ -144,8 +144,9 @@ fn what_is_not_reached_is_told() {
     ];
     for (failed, code, times) in table {
         let said = format!("{failed:?}");
-        let (answer, sent, _) =
-            asked(Service::Chat, Rehearsal::new(), move |_| Err(http::Reason::Code(failed.clone())));
+        let (answer, sent, _) = asked(Service::Chat, Rehearsal::new(), move |_| {
+            Err(http::Reason::Code(failed.clone()))
+        });
         assert_eq!((answer.expect_err("it went wrong").code, sent.len()), (code, times), "{said}");
     }
 }
