@@ -8,6 +8,7 @@ mod input;
 mod jobs;
 mod lists;
 mod news;
+mod numbers;
 mod others;
 mod requests;
 mod serve;
@@ -176,16 +177,6 @@ impl Host {
     fn surround(&self, context: &mut Context, loaded: &Loaded) {
         context.around = Some(self.around.clone());
         context.has_jobs = loaded.features.contains(&Feature::Jobs);
-    }
-
-    /// How often each plugin's cache had what was looked for, and how often not.
-    pub fn cache_uses(&self) -> Vec<(String, (u64, u64))> {
-        let Some(shown) = self.shown.lock().clone() else { return Vec::new() };
-        let loaded = shown.catalog.plugins.loaded.iter();
-        let used = |loaded: &Arc<Loaded>| {
-            Some((loaded.plugin.name.to_string(), loaded.plugin.cache_use()?))
-        };
-        loaded.filter_map(used).collect()
     }
 
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,

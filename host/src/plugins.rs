@@ -177,6 +177,19 @@ impl Candidate {
     fn refuse(&self, digest: Option<String>, reason: String) -> Refused {
         Refused { name: self.name.clone(), origin: self.origin.clone(), digest, reason }
     }
+
+    /// Its bytes, and their digest.
+    fn code(&self) -> Result<(Code, String), Refused> {
+        Ok(match (&self.origin, self.bundled) {
+            (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
+            (Origin::File(path), None) => {
+                let bytes = read_component(path).map_err(|error| self.refuse(None, error))?;
+                let digest = digest(&bytes);
+                (Code::Foreign(bytes.into()), digest)
+            }
+            (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
+        })
+    }
 }
 
 fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> Vec<Candidate> {
@@ -234,15 +247,7 @@ async fn load(
         let reason = "its name may hold letters, digits, `-` and `_` only: rename the file";
         return Err(candidate.refuse(None, reason.into()));
     }
-    let (code, digest) = match (&candidate.origin, candidate.bundled) {
-        (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
-        (Origin::File(path), None) => {
-            let bytes = read_component(path).map_err(|error| candidate.refuse(None, error))?;
-            let digest = digest(&bytes);
-            (Code::Foreign(bytes.into()), digest)
-        }
-        (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
-    };
+    let (code, digest) = candidate.code()?;
     let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
     let places = places(name, &own.grants, folders, commands);
     let settings = Arc::new(own.settings);

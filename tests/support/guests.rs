@@ -139,6 +139,7 @@ fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
             "process]\ncommands = [\"none\"]",
             "store]\nbytes = 1",
             "cache]\nbytes = 1",
+            "catalog]\nread = [\"tools\"]",
         ] {
             config += &format!("[plugins.{name}.grants.{grant}\n");
         }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
 use super::{End, serve};
-use crate::transport::http;
+use crate::transport;
 
 /// What `preview` takes.
 #[derive(clap::Args)]
@@ -54,13 +54,13 @@ impl Args {
             .replace("{{tool}}", &tool);
         while !over.is_cancelled() {
             let host = ready.host()?;
-            let mut settings = http::settings(&Front::default(), &host)?;
+            let mut settings = transport::http::settings(&Front::default(), &host)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
             };
-            let served = http::serve(host.clone(), listen(&page)?, settings);
-            let framed = http::serve_pages(&host, listen(&frame)?, sandbox_page());
+            let served = transport::http::serve(host.clone(), listen(&page)?, settings);
+            let framed = transport::http::serve_pages(&host, listen(&frame)?, sandbox_page());
             let ends = async {
                 tokio::select! {
                     () = over.cancelled() => {}

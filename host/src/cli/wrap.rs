@@ -5,6 +5,8 @@ use super::{End, serve};
 
 /// What `wrap` takes.
 #[derive(clap::Args)]
+// Its name is taken, by what it contains.
+#[group(skip)]
 pub struct Args {
     #[command(flatten)]
     serve: serve::Args,
