@@ -103,7 +103,7 @@ fn lists(
     let mut versions = Map::new();
     for document in Document::ALL {
         let url = format!("{cdn}/{}", document.name());
-        let (content, text) = match (object(&url, MOST_LIST, fetch)?, document) {
+        let Object { content, text } = match (object(&url, MOST_LIST, fetch)?, document) {
             (Some(found), _) => found,
             (None, Document::Versions) => return Err(absent(&url)),
             // Mirrors may do without: it only says until when versions are maintained.
@@ -147,7 +147,7 @@ fn apis(
         say(&format!("API of {library}, {} of {}", number + 1, libraries.len()));
         let url = api_address(base, library);
         match object(&url, MOST_ITEM, fetch)? {
-            Some((_, text)) => draft.add(&Part::Api(library.clone()), &text)?,
+            Some(api) => draft.add(&Part::Api(library.clone()), &api.text)?,
             None if library == CORE => return Err(absent(&url)),
             // Not every library has an API.
             None => {}
@@ -163,8 +163,9 @@ fn schemas(
     say: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let url = format!("{source}/main/mapping.json");
-    let (mapping, _) = object(&url, MOST_LIST, fetch)?.ok_or_else(|| absent(&url))?;
-    let named = mapping.values().filter_map(Value::as_str).filter(|version| is_version(version));
+    let mapping = object(&url, MOST_LIST, fetch)?.ok_or_else(|| absent(&url))?;
+    let named =
+        mapping.content.values().filter_map(Value::as_str).filter(|version| is_version(version));
     let parsed = named.filter_map(|version| semver::Version::parse(version).ok());
     let versions: BTreeSet<semver::Version> =
         parsed.filter(|version| *version >= OLDEST_SCHEMA).collect();
@@ -172,26 +173,28 @@ fn schemas(
         say(&format!("schema of manifests {version}, {} of {}", number + 1, versions.len()));
         let url = format!("{source}/v{version}/schema.json");
         // What has not been released yet stands in the mapping already.
-        if let Some((_, text)) = object(&url, MOST_ITEM, fetch)? {
-            draft.add(&Part::Schema(version.to_string()), &text)?;
+        if let Some(schema) = object(&url, MOST_ITEM, fetch)? {
+            draft.add(&Part::Schema(version.to_string()), &schema.text)?;
         }
     }
     Ok(())
 }
 
+/// A JSON object as it came.
+struct Object {
+    content: Map<String, Value>,
+    text: Vec<u8>,
+}
+
 /// Fetches a JSON object: also what a network says instead of the server must not be packed.
-fn object(
-    url: &str,
-    most: u64,
-    fetch: &mut Fetch<'_>,
-) -> Result<Option<(Map<String, Value>, Vec<u8>)>, String> {
+fn object(url: &str, most: u64, fetch: &mut Fetch<'_>) -> Result<Option<Object>, String> {
     let Some(text) = fetch(url, most)? else { return Ok(None) };
     if text.len() as u64 > most {
         return Err(wrong(url, &format!("it is larger than {} MiB", most >> 20)));
     }
     let content = serde_json::from_slice(&text)
         .map_err(|error| wrong(url, &format!("it is no JSON object: {error}")))?;
-    Ok(Some((content, text)))
+    Ok(Some(Object { content, text }))
 }
 
 fn absent(url: &str) -> String {
