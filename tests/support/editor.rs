@@ -72,6 +72,8 @@ pub struct Asset {
     pub hard: Vec<String>,
     /// Packages that may be loaded later.
     pub soft: Vec<String>,
+    /// Whether it has changes that are not saved.
+    pub is_dirty: bool,
 }
 
 impl Asset {

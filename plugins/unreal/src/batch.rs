@@ -119,9 +119,8 @@ impl BatchExportAssets {
             return Err(Failure::new(format!("{folder} is no folder that is there")));
         }
         let is_name = self.format.chars().all(|c| c.is_ascii_alphanumeric());
-        let strange = |path: &&String| {
-            !path.starts_with('/') || path.contains("..") || path.chars().any(char::is_control)
-        };
+        let strange =
+            |path: &&String| !path.starts_with('/') || path.contains("..") || shown(path) != **path;
         if !is_name {
             return Err(Failure::new(format!("`{}` is no format", shown(&self.format))));
         }

@@ -192,6 +192,9 @@ impl Verdict {
         if command.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
             return Self::Refused("it has several lines, or control characters");
         }
+        if shown(command) != command {
+            return Self::Refused("it has characters that are not seen");
+        }
         if command.contains(['|', ';', '`']) || command.contains("&&") {
             return Self::Refused("it is a chain of commands: run them one by one");
         }
@@ -238,6 +241,7 @@ mod tests {
             "debug crash",
             "stat\u{2028}fps",
             "a `b`",
+            "stat \u{202E}spf",
         ] {
             let verdict = Verdict::of(command);
             assert!(matches!(verdict, Verdict::Refused(_)), "{command}: {verdict:?}");

@@ -137,10 +137,10 @@ fn check_file(path: &str) -> Result<(), Failure> {
 
 /// Whether a path means the same to the editor as to this plugin: whole, and without detours.
 pub fn check_path(path: &str) -> Result<(), &'static str> {
-    let is_hidden = path.chars().any(char::is_control);
+    let is_hidden = shown(path) != path;
     let network = path.starts_with("//") || path.starts_with("\\\\");
     if is_hidden || network {
-        return Err("its path is of a network, or has control characters");
+        return Err("its path is of a network, or has characters that are not seen");
     }
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     if !has_drive && !Path::new(path).is_absolute() {

@@ -208,7 +208,9 @@ impl<'r> Editor<'r> {
             }
             None => return Err(Fault::NotSet),
         }
-        cache::set(&work_key(&now.url), b"yes", WRITING);
+        // Should this call be ended before it can say that it is done, nobody believes it for longer.
+        let left = self.request.remaining().unwrap_or(WRITING).min(WRITING);
+        cache::set(&work_key(&now.url), b"yes", left);
         let done = now.ask("tools/call", params, WRITING, what);
         cache::set(&work_key(&now.url), b"no", WRITING);
         // Whatever came of it, what was read before may be so no longer.

@@ -143,6 +143,9 @@ fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
         }
         (ASSETS, "read_file") => text("Error: the file does not exist"),
         (ASSETS, "exists") => returned(json!(state.find(&of("path")).is_some())),
+        (ASSETS, "is_dirty") => {
+            asset().map_or_else(missing, |found| returned(json!(found.is_dirty)))
+        }
         (ASSETS, "get_asset_class") => {
             asset().map_or_else(missing, |found| returned(json!({ "refPath": found.class })))
         }

@@ -17,6 +17,10 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     }
     let (package, _) = object_path(&asked.asset_path)
         .ok_or(Fault::Unsupported("this is no path of a Blueprint: the files answer"))?;
+    // The files tell more, as long as they are what the editor has.
+    if editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))? != true {
+        return Err(Fault::Unsupported("the Blueprint is saved: the files answer, and tell more"));
+    }
     let name = package.rsplit('/').next().unwrap_or_default();
     let blueprint = json!({ "blueprint": { "refPath": format!("{package}.{name}") } });
     let all = value::texts(&editor.epic("BlueprintTools", "list_graphs", &blueprint)?);

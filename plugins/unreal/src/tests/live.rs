@@ -1,16 +1,13 @@
 //! The bridge, against editors that do everything they do in the field.
 
 use super::{
-    editor::{Asset, Editor, Server, Trap},
+    editor::{Editor, Server, Trap},
     *,
 };
 
-#[path = "wire.rs"]
-mod wire;
-
 impl Game {
     /// An editor that has this game open.
-    fn editor(&self, server: Server) -> Editor {
+    pub fn editor(&self, server: Server) -> Editor {
         let dir = format!("{}/", self.0.display());
         let file = fs::read_to_string(self.0.join("MyGame.uproject")).expect("it is there");
         Editor::start(server, &dir, ("MyGame.uproject", &file), wire::assets(self))
@@ -18,31 +15,31 @@ impl Game {
 }
 
 /// A host that may reach the editor.
-fn host(editor: &Editor, server: Server) -> Rehearsal {
+pub fn host(editor: &Editor, server: Server) -> Rehearsal {
     let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
     Rehearsal::new().setting(setting, &editor.url()).server(&editor.url(), wire::send)
 }
 
 /// A host that may reach the editor, and does not wait for long.
-fn hasty(editor: &Editor, server: Server) -> Rehearsal {
+pub fn hasty(editor: &Editor, server: Server) -> Rehearsal {
     let soon = std::time::Duration::from_secs(1);
     host(editor, server).server(&editor.url(), move |sent| wire::send_within(sent, soon))
 }
 
 /// What a tool answers, held against its schema.
-fn ask<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+pub fn ask<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let answer = checked::<T>(host, game, arguments);
     assert!(["live", "offline"].iter().any(|source| answer["source"] == *source), "{answer}");
     answer
 }
 
-fn live<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
+pub fn live<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let answer = ask::<T>(host, game, arguments);
     assert_eq!(answer["source"], "live", "{answer}");
     answer
 }
 
-fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String {
+pub fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String {
     reply::<T>(host, game, arguments).expect_err("it fails").to_string()
 }
 
@@ -55,7 +52,7 @@ fn alike(mut answer: Value) -> Value {
     answer
 }
 
-const DOOR: &str = "/Game/Doors/BP_Door";
+pub const DOOR: &str = "/Game/Doors/BP_Door";
 
 #[test]
 fn the_editor_answers_as_the_files_do() {
@@ -185,7 +182,9 @@ fn epic_s_server_answers_through_its_meta_tools() {
     let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
     let text = graph["markdown"].as_str().expect("it is text");
     assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
-    // What it does not offer, the files answer.
+    // What is saved the files tell, and what it does not offer.
+    let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
+    assert_eq!(ask::<BlueprintGraph>(&near, &game, base)["source"], "offline");
     let export = json!({ "objectPath": "/Game/Doors/BP_Door" });
     assert_eq!(ask::<ExportAsset>(&near, &game, export)["source"], "offline");
     assert!(near.progress_made().iter().any(|report| report.total == Some(2.0)));
@@ -287,7 +286,7 @@ fn only_an_editor_with_this_project_answers() {
         answer["warnings"][0].as_str().is_some_and(|w| w.contains("another project")),
         "{answer}"
     );
-    let import = import_of(&game);
+    let import = change::import_of(&game);
     let fault = fails::<ImportAsset>(&near, &game, import);
     assert!(fault.contains("another project open: ../../../../elsewhere"), "{fault}");
     let status = ask::<UnrealStatus>(&near, &game, json!({}));
@@ -322,155 +321,6 @@ fn nobody_there_is_no_matter() {
     assert!(fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR })).contains("sometimes"));
 }
 
-fn import_of(game: &Game) -> Value {
-    game.put("Source/door.png", PNG);
-    json!({
-        "filePath": game.0.join("Source/door.png"),
-        "packagePath": "/Game/Doors/T_Door",
-        "classPath": "/Script/Engine.Texture2D",
-    })
-}
-
-fn subject_of_import(game: &Game, editor: &Editor) -> String {
-    let dir = game.0.display();
-    format!(
-        "{dir}/Source/door.png as /Script/Engine.Texture2D to /Game/Doors/T_Door.T_Door in the \
-         project {dir}, by the editor at {}",
-        editor.url()
-    )
-}
-
-#[test]
-fn nothing_is_imported_that_nobody_agreed_to() {
-    let game = Game::new("live-import");
-    for server in [Server::Plugin, Server::Epic] {
-        let editor = game.editor(server);
-        let subject = subject_of_import(&game, &editor);
-        let asked = reply::<ImportAsset>(&host(&editor, server), &game, import_of(&game));
-        let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-        assert!(format!("{asks:?}").contains(&subject), "{asks:?}");
-        let near = host(&editor, server).refused("import", &subject);
-        let fault = fails::<ImportAsset>(&near, &game, import_of(&game));
-        assert!(fault.starts_with("nothing was done"), "{fault}");
-        assert!(editor.done().is_empty());
-        let near = host(&editor, server).agreed("import", &subject);
-        let answer = live::<ImportAsset>(&near, &game, import_of(&game));
-        assert_eq!((&answer["bSuccess"], &answer["count"]), (&json!(true), &json!(1)));
-        assert!(answer["warnings"].to_string().contains("not saved"), "{answer}");
-        assert_eq!(editor.done().len(), 1);
-    }
-}
-
-#[test]
-fn what_is_overwritten_is_said() {
-    let game = Game::new("live-overwrite");
-    let editor = game.editor(Server::Plugin);
-    let mut over = import_of(&game);
-    over["packagePath"] = json!("/Game/Doors/BP_Door.BP_Door");
-    let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, over);
-    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor";
-    assert!(format!("{asks:?}").contains(words), "{asks:?}");
-    game.put("Out/BP_Door.T3D", "old");
-    let out = game.0.join("Out");
-    let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
-    let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export.clone());
-    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    assert!(format!("{asks:?}").contains("Out/BP_Door.T3D"), "{asks:?}");
-    let subject = format!(
-        "/Game/Doors/BP_Door.BP_Door as T3D to {}, by the editor at {}",
-        out.display(),
-        editor.url()
-    );
-    let near = host(&editor, Server::Plugin).agreed("export", &subject);
-    let answer = live::<BatchExportAssets>(&near, &game, export.clone());
-    assert_eq!(answer["exportedPaths"], json!([format!("{}/BP_Door.T3D", out.display())]));
-    #[cfg(unix)]
-    {
-        fs::remove_file(out.join("BP_Door.T3D")).expect("it is there");
-        std::os::unix::fs::symlink("/tmp/elsewhere", out.join("BP_Door.T3D")).expect("it is made");
-        let near = host(&editor, Server::Plugin).agreed("export", &subject);
-        assert!(fails::<BatchExportAssets>(&near, &game, export).contains("is a link"));
-    }
-    assert_eq!(editor.done().len(), 1);
-}
-
-#[test]
-fn a_change_is_asked_for_once_whatever_comes_of_it() {
-    let game = Game::new("live-unknown");
-    for trap in [Trap::DoneAndSilent, Trap::Half] {
-        let editor = game.editor(Server::Plugin);
-        editor.set_trap("import_asset", trap);
-        let subject = subject_of_import(&game, &editor);
-        let host = if trap == Trap::DoneAndSilent { hasty } else { host };
-        let near = host(&editor, Server::Plugin).agreed("import", &subject);
-        let fault = fails::<ImportAsset>(&near, &game, import_of(&game));
-        assert!(fault.starts_with("the outcome is not known"), "{trap:?}: {fault}");
-        assert_eq!(editor.done().len(), 1);
-    }
-    // What the editor says that it did not do is no riddle.
-    let editor = game.editor(Server::Plugin);
-    let mut wrong = import_of(&game);
-    wrong["packagePath"] = json!(DOOR);
-    let dir = game.0.display();
-    let subject = format!(
-        "{dir}/Source/door.png as /Script/Engine.Texture2D to {DOOR}.BP_Door in the project {dir}, \
-         by the editor at {}",
-        editor.url()
-    );
-    let near = host(&editor, Server::Plugin).agreed("import", &subject);
-    let fault = fails::<ImportAsset>(&near, &game, wrong);
-    assert!(fault.contains("Asset already exists") && editor.done().is_empty(), "{fault}");
-}
-
-#[test]
-fn what_is_not_fit_for_import_is_refused() {
-    let game = Game::new("live-unfit");
-    let editor = game.editor(Server::Plugin);
-    let near = host(&editor, Server::Plugin);
-    let dir = game.0.display().to_string();
-    game.put("Source/fake.t3d", "; Reconstructed from the file of /Game/X\nBegin Object\n");
-    for (key, value, why) in [
-        ("filePath", json!(format!("{dir}/Source/../Source/door.png")), "`..`"),
-        ("filePath", json!("//server/share/door.png"), "network"),
-        ("filePath", json!(format!("{dir}/Source/none.png")), "No such file"),
-        ("filePath", json!(format!("{dir}/Source")), "no file"),
-        ("t3dFilePath", json!(format!("{dir}/Source/fake.t3d")), "not for import"),
-        ("packagePath", json!("/Engine/T_Door"), "neither in /Game"),
-        ("packagePath", json!("/Game/Doors/T Door"), "characters"),
-        ("classPath", json!("Texture2D"), "no path of a class"),
-    ] {
-        let mut arguments = import_of(&game);
-        arguments[key] = value;
-        let fault = fails::<ImportAsset>(&near, &game, arguments);
-        assert!(fault.contains(why), "{key}: {fault}");
-    }
-    assert!(editor.done().is_empty());
-}
-
-#[test]
-fn commands_are_run_shown_or_refused() {
-    let game = Game::new("live-console");
-    let editor = game.editor(Server::Plugin);
-    let near = host(&editor, Server::Plugin);
-    let command = |text: &str| json!({ "command": text });
-    let answer = live::<ConsoleCommand>(&near, &game, command("stat fps"));
-    assert!(answer["warnings"].to_string().contains("get_log_file_path"), "{answer}");
-    let asked = reply::<ConsoleCommand>(&near, &game, command("open Town"));
-    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    assert!(format!("{asks:?}").contains("open Town"), "{asks:?}");
-    assert!(fails::<ConsoleCommand>(&near, &game, command("py import os")).contains("not run"));
-    assert_eq!(editor.done().len(), 1);
-    let near = host(&editor, Server::Plugin).agreed("console", "nonsense");
-    let fault = fails::<ConsoleCommand>(&near, &game, command("nonsense"));
-    assert!(fault.contains("Command execution failed"), "{fault}");
-    let near = host(&editor, Server::Plugin).setting("mode", "offline");
-    assert!(fails::<ConsoleCommand>(&near, &game, command("stat fps")).contains("`offline`"));
-    let epic = game.editor(Server::Epic);
-    let fault = fails::<ConsoleCommand>(&host(&epic, Server::Epic), &game, command("stat fps"));
-    assert!(fault.contains("runs no console commands"), "{fault}");
-}
-
 #[test]
 fn a_read_is_asked_once_until_something_changes() {
     let game = Game::new("live-kept");
@@ -493,70 +343,4 @@ fn a_read_is_asked_once_until_something_changes() {
         [portcullis_plugin::ListKind::Resources],
         "it came, and that was told once"
     );
-}
-
-#[test]
-fn resources_and_prompts() {
-    let game = Game::new("live-resources");
-    session::FOLDERS.set(vec![game.0.clone()]);
-    let editor = game.editor(Server::Plugin);
-    let near = host(&editor, Server::Plugin);
-    let read = |uri: &str| ProjectResources::read(&near.request(), uri);
-    let first = |contents: Contents| format!("{:?}", contents.all[0]);
-    let door = first(read("unreal+t3d:///Game/Doors/BP_Door").expect("it is there"));
-    assert!(door.contains("vnd.unreal.t3d") && door.contains("Begin Object"), "{door}");
-    // The editor's own resource knows Blueprints alone.
-    let town = first(read("unreal+t3d:///Game/Maps/Town").expect("it is there"));
-    assert!(town.contains("vnd.unreal.t3d") && town.contains("Town"), "{town}");
-    assert!(read("unreal+t3d:///Game/None").is_err() && read("file:///x").is_err());
-    let _far = Rehearsal::new();
-    let door = first(read("unreal+t3d://%2FGame/Doors/BP_Door").expect("it is there"));
-    assert!(door.contains("t3d-like") && door.contains("; Reconstructed"), "{door}");
-    let door = first(read("unreal+md:///Game/Doors/BP_Door").expect("it is there"));
-    assert!(door.contains("text/markdown") && door.contains("# BP_Door"), "{door}");
-    assert!(read("unreal+md:///Game/Maps/Town").is_err());
-    let listing = ProjectResources::list(&near.request(), None).expect("it lists");
-    let uris: Vec<&str> = listing.resources.iter().map(|one| one.0.uri.as_str()).collect();
-    assert_eq!(
-        uris,
-        [
-            "unreal+md:///Game/Doors/BP_Base",
-            "unreal+md:///Game/Doors/BP_Door",
-            "unreal+md:///Game/Lonely",
-            "unreal+t3d:///Game/Maps/Town",
-        ]
-    );
-    let version = || {
-        let version = ProjectResources::version(&near.request(), "unreal+md:///Game/Lonely");
-        version.expect("it is known").expect("it is told")
-    };
-    let before = version();
-    assert_eq!(version(), before);
-    game.put("Content/Lonely.uasset", "another");
-    assert_ne!(version(), before);
-    let complete = |value: &str| {
-        ProjectResources::complete(
-            &near.request(),
-            "unreal+md://{+filepath}",
-            "filepath",
-            value,
-            &[],
-        )
-    };
-    assert_eq!(complete("/Game/Doors/BP_D"), [DOOR]);
-    assert_eq!(complete("door"), ["/Game/Doors/BP_Base", DOOR]);
-    let maps = AnalyzePerformance::complete(&near.request(), "mapPath", "", &[]);
-    assert_eq!(maps, ["/Game/Maps/Town"]);
-    let prompt = near.prompt::<AnalyzeBlueprint>(json!({ "assetPath": DOOR, "focus": "memory" }));
-    let text = prompt.expect("it is there").as_text();
-    assert!(text.contains(DOOR) && text.contains("memory"), "{text}");
-    for prompt in [
-        near.prompt::<RefactorBlueprint>(json!({ "assetPath": DOOR })),
-        near.prompt::<CreateBlueprint>(json!({ "name": "BP_X", "purpose": "to lift" })),
-        near.prompt::<AuditAssets>(json!({ "packagePath": "/Game/Doors" })),
-        near.prompt::<AnalyzePerformance>(json!({})),
-    ] {
-        assert!(prompt.expect("it is there").as_text().contains("`asOf`"));
-    }
-    session::FOLDERS.set(Vec::new());
 }

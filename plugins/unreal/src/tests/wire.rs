@@ -1,6 +1,6 @@
 //! From a rehearsal to a stand-in: what the plugin sends goes over a real connection.
 
-use super::*;
+use super::{editor::Asset, *};
 use portcullis_plugin::{
     http::{ErrorCode, Reason},
     rehearsal::{Page, Sent},
@@ -101,6 +101,7 @@ pub fn assets(game: &Game) -> Vec<Asset> {
                 tags: tags.collect(),
                 hard: links(false),
                 soft: links(true),
+                is_dirty: index.text(asset.path) == "BP_Door",
             });
         }
     }

@@ -1,0 +1,77 @@
+//! A project that is made for a test.
+
+use std::{fs, path::PathBuf};
+use unreal_package::{
+    Index as Object,
+    writer::{Draft, Profile, Worth, blueprint},
+};
+
+/// How a picture begins.
+pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
+
+/// A project, which goes with the test.
+pub struct Game(pub PathBuf);
+
+impl Game {
+    /// Without packages.
+    pub fn empty(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("unreal-{}-{name}", std::process::id()));
+        let _gone = fs::remove_dir_all(&dir);
+        let game = Self(dir);
+        game.put(
+            "MyGame.uproject",
+            r#"{"EngineAssociation": "5.6", "Plugins": [{"Name": "Tools"}]}"#,
+        );
+        game
+    }
+
+    /// With a Blueprint of each kind, a map, and what cannot be read.
+    pub fn new(name: &str) -> Self {
+        let game = Self::empty(name);
+        let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);
+        let base = bp("/Game/Doors/BP_Base", "/Script/Engine.Character");
+        game.put("Content/Doors/BP_Base.uasset", base.bytes());
+        let mut door = bp("/Game/Doors/BP_Door", "/Game/Doors/BP_Base.BP_Base_C");
+        door.thumbnail("BP_Door", PNG).soft("/Game/Lonely");
+        game.put("Content/Doors/BP_Door.uasset", door.bytes());
+        let mut lonely = bp("/Game/Lonely", "/Script/MyGame.Thing");
+        lonely.import("/Script/Engine.StaticMesh", "/Game/Gone.Gone");
+        lonely.import("/Script/Engine.StaticMesh", "/Engine/Cube.Cube");
+        game.put("Content/Lonely.uasset", lonely.bytes());
+        let mut old = Draft::new(Profile::of("5.6"), "/Game/Doors/BP_Old");
+        old.import("/Script/Engine.Blueprint", "/Game/Doors/BP_Door.BP_Door");
+        old.export("/Script/CoreUObject.ObjectRedirector", Object(0), "BP_Old");
+        old.asset("BP_Old", "/Script/CoreUObject.ObjectRedirector", &[]);
+        game.put("Content/Doors/BP_Old.uasset", old.bytes());
+        let mut town = Draft::new(Profile::of("5.6"), "/Game/Maps/Town");
+        let world = town.export("/Script/Engine.World", Object(0), "Town");
+        let level = town.export("/Script/Engine.Level", world, "PersistentLevel");
+        let class = town.import("BlueprintGeneratedClass", "/Game/Doors/BP_Door.BP_Door_C");
+        let actor = town.export_of(class, level, "BP_Door_7");
+        town.set(actor, "ActorLabel", Worth::String("Front \u{202E}door\u{0}".to_owned()));
+        let mut list = 1_i32.to_le_bytes().to_vec();
+        list.extend(actor.0.to_le_bytes());
+        town.native(level, &list);
+        town.asset("Town", "/Script/Engine.World", &[("LevelIsPartitioned", "0")]);
+        game.put("Content/Maps/Town.umap", town.bytes());
+        game.put("Content/Lfs.uasset", "version https://git-lfs.github.com/spec/v1\nsize 12\n");
+        game.put(
+            "Config/DefaultEngine.ini",
+            "[/Script/EngineSettings.GameMapsSettings]\nGameDefaultMap=/Game/Maps/Town.Town\n[Other]\n+A=1\n+A=2\n",
+        );
+        game
+    }
+
+    /// Writes a file.
+    pub fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.0.join(file);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::write(path, bytes).expect("it can be written");
+    }
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
