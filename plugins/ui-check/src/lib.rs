@@ -47,6 +47,7 @@ pub fn check(text: &str, most_bytes: usize) -> Judged {
         let found = script::check(source);
         listens |= found.listens;
         faults.extend(found.faults);
+        faults.extend(contamination(source));
     }
     for source in &rewritten.styles {
         faults.extend(style::check(source));

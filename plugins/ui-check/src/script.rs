@@ -11,7 +11,8 @@ use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     AssignmentExpression, AssignmentTarget, BindingProperty, CallExpression, Class,
     ComputedMemberExpression, Expression, Function, IdentifierReference, ImportExpression,
-    ModuleDeclaration, PropertyKey, StaticMemberExpression, ThisExpression, WithStatement,
+    ModuleDeclaration, ObjectProperty, PropertyKey, StaticMemberExpression, ThisExpression,
+    WithStatement,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::Parser;
@@ -68,6 +69,8 @@ struct Search {
     found: Found,
     /// How many functions and classes that have a `this` of their own we are in.
     own_this: usize,
+    /// Whether what is being assigned is text without markup.
+    is_text: bool,
 }
 
 impl Search {
@@ -221,7 +224,14 @@ impl<'a> Visit<'a> for Search {
     }
 
     fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
-        let name = match &assignment.left {
+        // Text without markup, as it stands there, is no more than text.
+        self.is_text = text(&assignment.right).is_some_and(|html| !html.contains('<'));
+        walk::walk_assignment_expression(self, assignment);
+    }
+
+    fn visit_assignment_target(&mut self, target: &AssignmentTarget<'a>) {
+        let is_text = std::mem::take(&mut self.is_text);
+        let name = match target {
             // `data-` attributes are the document's own, whatever they are called.
             AssignmentTarget::StaticMemberExpression(member) => {
                 (!is_dataset(&member.object)).then(|| member.property.name.to_string())
@@ -229,21 +239,30 @@ impl<'a> Visit<'a> for Search {
             AssignmentTarget::ComputedMemberExpression(member) => text(&member.expression),
             _ => None,
         };
-        if let Some(name) = name {
-            let is_event = name.starts_with("on") && text(&assignment.right).is_some();
-            // What stands there was seen here; what comes from data may be anything.
-            let is_fixed = name == "innerHTML"
-                && text(&assignment.right).is_some_and(|html| !html.contains('<'));
-            if is_event || (ASSIGNED.contains(&name.as_str()) && !is_fixed) {
-                let instead = if name == "innerHTML" {
-                    "make elements, and use `textContent`"
-                } else {
-                    "leave it out"
-                };
-                self.fault(format!("a script assigns to `.{name}`: {instead}"));
+        match name.as_deref() {
+            Some("innerHTML") if is_text => {}
+            Some("innerHTML") => {
+                self.fault(
+                    "a script assigns to `.innerHTML`: make elements, and use `textContent`",
+                );
             }
+            Some(name) if ASSIGNED.contains(&name) => {
+                self.fault(format!("a script assigns to `.{name}`: leave it out"));
+            }
+            _ => {}
         }
-        walk::walk_assignment_expression(self, assignment);
+        walk::walk_assignment_target(self, target);
+    }
+
+    fn visit_object_property(&mut self, property: &ObjectProperty<'a>) {
+        if let Some(name @ ("href" | "srcdoc" | "formAction" | "innerHTML" | "outerHTML")) =
+            key(&property.key).as_deref()
+        {
+            self.fault(format!(
+                "a script has an object with `{name}`, which `Object.assign` could set: call it otherwise"
+            ));
+        }
+        walk::walk_object_property(self, property);
     }
 
     fn visit_binding_property(&mut self, property: &BindingProperty<'a>) {

@@ -9,13 +9,10 @@ const SIGNS: &[(&str, &str)] = &[
         "it speaks of ignoring instructions",
     ),
     (
-        r"(?i)\bsystem\s+prompt\b|\b(?:begin|end)\s+(?:system|prompt)\b",
-        "it speaks of a system prompt",
+        r"(?i)\b(?:reveal|print|repeat|show|output)\s+(?:your|the)\s+system\s+prompt\b|\bsystem\s+prompt\s*:",
+        "it speaks to a model",
     ),
-    (
-        r"(?i)\bas\s+an?\s+(?:ai|artificial\s+intelligence)\b|\blanguage\s+model\b",
-        "it speaks as a model",
-    ),
+    (r"(?i)\bas\s+an?\s+(?:ai|artificial\s+intelligence)\b", "it speaks as a model"),
     (
         r"(?i)\bI(?:'|’|\s+a)m\s+sorry,?\s+(?:but\s+)?I\s+(?:can(?:'|’|no)t|am\s+unable)",
         "it apologises instead",

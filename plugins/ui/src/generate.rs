@@ -185,7 +185,7 @@ pub fn generate(
     let key = key(tool, settings, provider, &kept::record(&tool.name));
     let before = Addresses::new(settings).of(tool);
     let begin = clock.elapsed();
-    let slot = Slot::take(&tool.name, pace)?;
+    let slot = Slot::take(&tool.name, pace, provider.background)?;
     let found =
         if settings.cache.on && !anew { cached(request, settings, tool, &key) } else { None };
     let from_cache = found.is_some();
@@ -305,7 +305,8 @@ struct Slot {
 }
 
 impl Slot {
-    fn take(tool: &str, pace: Pace) -> Result<Self, Why> {
+    /// `longest`: how long whoever has it may take.
+    fn take(tool: &str, pace: Pace, longest: Duration) -> Result<Self, Why> {
         let digest = canonical::digest_of(tool.as_bytes());
         let number = digest.as_bytes()[0] % SLOTS;
         let busy = format!("busy/{number}");
@@ -315,7 +316,7 @@ impl Slot {
             return Err(Why::Busy);
         }
         let claim = cache::claim(&format!("slot/{number}"));
-        cache::set(&busy, [1], Duration::from_secs(150));
+        cache::set(&busy, [1], longest);
         Ok(Self { busy, _claim: claim })
     }
 }

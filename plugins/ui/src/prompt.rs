@@ -94,7 +94,7 @@ fn wishes(refinements: &[Refinement]) -> String {
         .map(|one| format!("- {}", line(&cut(&one.feedback, FEEDBACK))))
         .collect();
     format!(
-        "\nThe person who uses the tool asks for this; do all of it, later wishes first:\n{}\n",
+        "\nThe person who uses the tool asks for this; where wishes disagree, the later one counts:\n{}\n",
         list.join("\n")
     )
 }

@@ -284,3 +284,36 @@ fn fifty_tools_are_dressed_with_one_look_at_the_store() {
         all.into_iter().filter_map(|one| one.view).collect();
     assert_eq!(addresses.len(), 50);
 }
+
+#[test]
+fn the_hardest_schema_arrives_as_it_is() {
+    let deep = (0..60).fold(
+        json!({ "type": "string" }),
+        |inner, _| json!({ "type": "object", "properties": { "a": inner } }),
+    );
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "__proto__": { "type": "string", "default": "" },
+            "constructor": { "const": { "a": [1, null, false, "</script>"] } },
+            "zero": { "type": "integer", "default": 0, "maximum": 9_007_199_254_740_993_u64 },
+            "off": { "type": "boolean", "default": false },
+            "tree": { "$ref": "#/$defs/node" },
+            "either": { "oneOf": [{ "$ref": "#/$defs/node" }, { "type": ["null", "array"], "prefixItems": [true, false], "items": { "anyOf": [{}, { "not": {} }] } }] },
+            "all": { "allOf": [{ "properties": { "\u{1f600} {{data}} \u{2028}": { "enum": [1, "1", null, { "a": 1 }, [1.5, -0.0]] } } }, { "required": ["x"] }] },
+            "map": { "patternProperties": { "^<!--": { "type": "number", "multipleOf": 0.01 } }, "additionalProperties": false },
+            "when": { "if": { "required": ["a"] }, "then": { "minProperties": 2 }, "else": false },
+            "deep": deep
+        },
+        "$defs": { "node": { "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#/$defs/node" }, "uniqueItems": true } } } },
+        "unevaluatedProperties": false
+    });
+    let tool = Entry { output_schema: Some(schema.clone()), ..Entry::new("hard", "s", schema) };
+    let house = Rehearsal::new().catalog_tool(tool.clone());
+    let page = page_at(&house, &address(&house, "hard"));
+    assert_eq!(page::tests::data(&page), json!({ "tool": page::definition(&tool) }));
+    let specification = json!({ "version": 1, "root": { "component": "List", "items": "/result/tree/children/0/children", "child": {
+        "component": "Details", "path": "@/children/7" } } });
+    house.call::<Apply>(json!({ "toolName": "hard", "spec": specification })).expect("it is right");
+}

@@ -29,7 +29,7 @@ pub struct Inspected {
     cached: bool,
     /// Where it is.
     address: String,
-    /// What stands for everything that shapes what is generated.
+    /// What stands for everything that shaped it, or would shape it if it were generated now.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_key: Option<String>,
     /// `client` or `provider`.
@@ -114,7 +114,7 @@ impl Tool for Inspect {
             ui_type: ui_type(&tool, &settings, &addresses),
             cached: is_shown,
             address: addresses.of(&tool),
-            cache_key,
+            cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
             made_by: shown.as_ref().map(|view| match view.by {
                 By::Client => "client".to_owned(),
                 By::Provider => "provider".to_owned(),
