@@ -231,6 +231,8 @@ export class View {
 		} else if (data.method === "notifications/portcullis/left") {
 			const to = typeof data.params?.to === "string" && data.params.to !== "" ? ` to ${data.params.to}` : "";
 			this.#cutOff(`It tried to leave its page${to}.`);
+		} else if (data.method === "notifications/portcullis/flood") {
+			this.#cutOff(`It sent more than ${LIMITS.messages.most} messages at once.`);
 		} else if (data.method === "notifications/portcullis/fault") {
 			this.#fault(String(data.params?.kind).slice(0, 20), String(data.params?.text).slice(0, 2000));
 		} else if (data.id === undefined) {
@@ -247,7 +249,9 @@ export class View {
 		}
 		this.#state = "delivered";
 		this.#host.state("delivered", "Starting");
-		this.#post({ method: "ui/notifications/sandbox-resource-ready", params: this.#page });
+		const { html, policy } = this.#page;
+		const params = { html, policy, messages: LIMITS.messages };
+		this.#post({ method: "ui/notifications/sandbox-resource-ready", params });
 	}
 
 	#notified(method, params) {
