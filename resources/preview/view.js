@@ -270,9 +270,7 @@ export class View {
 			}
 		} else if (method === "notifications/cancelled") {
 			this.#running.get(params.requestId)?.abort(new Refusal("the view took it back"));
-		} else if (method === "ui/notifications/request-teardown") {
-			this.#host.noted(method, params);
-		} else if (method === "notifications/message") {
+		} else if (method === "ui/notifications/request-teardown" || method === "notifications/message") {
 			this.#host.noted(method, params);
 		} else {
 			this.#fault("protocol", `a host does not know the notification \`${method}\``);
