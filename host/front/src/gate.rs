@@ -178,6 +178,8 @@ impl<S: ServerHandler> Gate<S> {
                 let mut reply = page(request.method(), || shown.make());
                 let headers = reply.headers_mut();
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                let as_said = HeaderValue::from_static("nosniff");
+                headers.insert(header::X_CONTENT_TYPE_OPTIONS, as_said);
                 if let Some(policy) = shown.policy() {
                     let policy = HeaderValue::from_static(policy);
                     headers.insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -27,13 +27,23 @@ const LOOK: Duration = Duration::from_secs(1);
 
 const INDEX: &str = include_str!("../../../resources/preview/index.html");
 const SANDBOX: &str = include_str!("../../../resources/preview/sandbox.html");
-const SCRIPT: &str = include_str!("../../../resources/preview/preview.js");
-const LOOKS: &str = include_str!("../../../resources/preview/preview.css");
 
-/// Of the page itself: nothing from elsewhere but the sandbox, which has an origin of its own.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-    img-src 'self' data: blob:; connect-src 'self'; frame-src http://127.0.0.1:*; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'";
+/// The files that the page is made of.
+const FILES: &[(&str, &str)] = &[
+    ("/calls.js", include_str!("../../../resources/preview/calls.js")),
+    ("/dialogs.js", include_str!("../../../resources/preview/dialogs.js")),
+    ("/mcp.js", include_str!("../../../resources/preview/mcp.js")),
+    ("/panels.js", include_str!("../../../resources/preview/panels.js")),
+    ("/preview.css", include_str!("../../../resources/preview/preview.css")),
+    ("/preview.js", include_str!("../../../resources/preview/preview.js")),
+    ("/stage.js", include_str!("../../../resources/preview/stage.js")),
+    ("/surroundings.js", include_str!("../../../resources/preview/surroundings.js")),
+    ("/text.js", include_str!("../../../resources/preview/text.js")),
+    ("/view.js", include_str!("../../../resources/preview/view.js")),
+];
+
+/// The page says the rest of its policy itself; this cannot be said there.
+const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
@@ -82,11 +92,16 @@ fn pages(index: &str) -> BTreeMap<String, Page> {
     let page = |media_type: &'static str, text: String| {
         Page::new(move || (media_type, text.clone().into())).under(POLICY)
     };
-    BTreeMap::from([
-        ("/".to_owned(), page("text/html; charset=utf-8", index.to_owned())),
-        ("/preview.js".to_owned(), page("text/javascript; charset=utf-8", SCRIPT.to_owned())),
-        ("/preview.css".to_owned(), page("text/css; charset=utf-8", LOOKS.to_owned())),
-    ])
+    let file = |(path, text): &(&str, &str)| {
+        let media_type = match path.ends_with(".css") {
+            true => "text/css; charset=utf-8",
+            false => "text/javascript; charset=utf-8",
+        };
+        ((*path).to_owned(), page(media_type, (*text).to_owned()))
+    };
+    let mut pages: BTreeMap<String, Page> = FILES.iter().map(file).collect();
+    pages.insert("/".to_owned(), page("text/html; charset=utf-8", index.to_owned()));
+    pages
 }
 
 /// The page that views are shown in. Its policy stands in itself, next to why it is as it is.
@@ -142,5 +157,8 @@ mod tests {
     fn the_pages_have_their_places() {
         assert!(INDEX.contains("{{sandbox}}") && INDEX.contains("{{tool}}"));
         assert!(sandbox_page().contains_key("/sandbox.html"));
+        for (path, text) in FILES {
+            assert!(!text.contains("{{"), "{path} has places, and none are filled there");
+        }
     }
 }

@@ -117,39 +117,9 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
     Some(match name {
         "search_blueprints" => search_blueprints(state, arguments),
         "search_assets" => search_assets(state, arguments),
-        "query_asset" => {
-            // By the path of the object: of a package alone nothing is known.
-            let path = text("assetPath");
-            let asset = state.assets().into_iter().find(|asset| asset.object() == path);
-            let mut found = json!({ "bExists": asset.is_some(), "assetPath": path });
-            let asset_told = asset.as_ref().map(|asset| told(asset, arguments));
-            for key in ["assetName", "packagePath", "classPath", "objectPath", "tags"] {
-                found[key] = asset_told.as_ref().map_or(json!(""), |told| told[key].clone());
-            }
-            if !found["tags"].is_object() {
-                found["tags"] = json!({});
-            }
-            done(&found)
-        }
-        "export_asset" | "export_class_default" => {
-            let (key, what) = if name == "export_asset" {
-                ("objectPath", "Object")
-            } else {
-                ("classPath", "Class")
-            };
-            let path = text(key);
-            let mut answer =
-                json!({ "bSuccess": true, "format": text("format"), "content": "", "error": "" });
-            answer[key] = json!(path);
-            let package = path.split('.').next().unwrap_or_default();
-            match state.find(package) {
-                Some(asset) => {
-                    answer["content"] = json!(t3d(&asset, trap));
-                    done(&answer)
-                }
-                None => failed(answer, format!("Failed to load {what}: {path}")),
-            }
-        }
+        "query_asset" => query_asset(state, arguments),
+        "export_asset" => export(state, arguments, "objectPath", "Object", trap),
+        "export_class_default" => export(state, arguments, "classPath", "Class", trap),
         "import_asset" => import(state, arguments),
         "batch_export_assets" => {
             state.do_it(name, arguments);
@@ -164,17 +134,7 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
                 "exportedPaths": files, "failedPaths": [], "error": "",
             }))
         }
-        "get_project_config" => done(&json!({
-            "engineVersion": {
-                "full": "5.6.1-44394996+++UE5+Release-5.6",
-                "major": 5, "minor": 6, "patch": 1, "changelist": 44_394_996,
-            },
-            "paths": {
-                "engineDir": "../../../Engine/", "projectDir": *lock(&state.project),
-                "engineContentDir": "../../../Engine/Content/",
-                "enginePluginsDir": "../../../Engine/Plugins/",
-            },
-        })),
+        "get_project_config" => done(&config(state)),
         "get_log_file_path" => done(
             &json!({ "logFilePath": format!("{}Saved/Logs/MyGame.log", lock(&state.project)) }),
         ),
@@ -194,6 +154,51 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
         "get_asset_dependencies" | "get_asset_references" => relations(state, name, arguments),
         "get_asset_dependency_tree" => tree(state, &text("assetPath")),
         _ => return None,
+    })
+}
+
+fn query_asset(state: &State, arguments: &Value) -> Value {
+    // By the path of the object: of a package alone nothing is known.
+    let path = arguments["assetPath"].as_str().unwrap_or_default();
+    let asset = state.assets().into_iter().find(|asset| asset.object() == path);
+    let mut found = json!({ "bExists": asset.is_some(), "assetPath": path });
+    let asset_told = asset.as_ref().map(|asset| told(asset, arguments));
+    for key in ["assetName", "packagePath", "classPath", "objectPath", "tags"] {
+        found[key] = asset_told.as_ref().map_or(json!(""), |told| told[key].clone());
+    }
+    if !found["tags"].is_object() {
+        found["tags"] = json!({});
+    }
+    done(&found)
+}
+
+fn export(state: &State, arguments: &Value, key: &str, what: &str, trap: Option<Trap>) -> Value {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default();
+    let path = text(key);
+    let mut answer =
+        json!({ "bSuccess": true, "format": text("format"), "content": "", "error": "" });
+    answer[key] = json!(path);
+    let package = path.split('.').next().unwrap_or_default();
+    match state.find(package) {
+        Some(asset) => {
+            answer["content"] = json!(t3d(&asset, trap));
+            done(&answer)
+        }
+        None => failed(answer, format!("Failed to load {what}: {path}")),
+    }
+}
+
+fn config(state: &State) -> Value {
+    json!({
+        "engineVersion": {
+            "full": "5.6.1-44394996+++UE5+Release-5.6",
+            "major": 5, "minor": 6, "patch": 1, "changelist": 44_394_996,
+        },
+        "paths": {
+            "engineDir": "../../../Engine/", "projectDir": *lock(&state.project),
+            "engineContentDir": "../../../Engine/Content/",
+            "enginePluginsDir": "../../../Engine/Plugins/",
+        },
     })
 }
 

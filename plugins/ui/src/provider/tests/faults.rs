@@ -4,12 +4,18 @@ use super::{super::*, asked, right};
 use portcullis_plugin::rehearsal::{Page, Rehearsal};
 use std::time::Duration;
 
-#[test]
-fn what_goes_wrong_has_one_name() {
-    use Code::*;
-    let error = |kind: &str, code: &str, message: &str| json!({ "error": { "type": kind, "code": code, "message": message } });
+use Code::*;
+
+/// What a service answers, what that is called, and how often the service is asked.
+type Row = (Service, u16, Value, Code, usize);
+
+fn error(kind: &str, code: &str, message: &str) -> Value {
+    json!({ "error": { "type": kind, "code": code, "message": message } })
+}
+
+fn anthropic() -> Vec<Row> {
     let refused = json!({ "stop_reason": "refusal", "content": [], "stop_details": { "category": "general_harms" } });
-    let table: Vec<(Service, u16, Value, Code, usize)> = vec![
+    vec![
         (Service::Anthropic, 401, error("authentication_error", "", "invalid x-api-key"), Auth, 1),
         (Service::Anthropic, 403, error("permission_error", "", "no"), Auth, 1),
         (Service::Anthropic, 402, error("billing_error", "", "no"), Quota, 1),
@@ -48,6 +54,11 @@ fn what_goes_wrong_has_one_name() {
             ServerError,
             3,
         ),
+    ]
+}
+
+fn responses() -> Vec<Row> {
+    vec![
         (
             Service::Responses,
             200,
@@ -76,6 +87,11 @@ fn what_goes_wrong_has_one_name() {
             Refused,
             1,
         ),
+    ]
+}
+
+fn chat() -> Vec<Row> {
+    vec![
         (Service::Chat, 429, error("requests", "rate_limit_exceeded", "slow"), RateLimit, 3),
         (Service::Chat, 429, error("insufficient_quota", "insufficient_quota", "pay"), Quota, 1),
         (Service::Chat, 400, error("", "context_length_exceeded", "long"), ContextTooLong, 1),
@@ -102,6 +118,11 @@ fn what_goes_wrong_has_one_name() {
             1,
         ),
         (Service::Chat, 200, json!({ "choices": [] }), ServerError, 3),
+    ]
+}
+
+fn ollama() -> Vec<Row> {
+    vec![
         (Service::Ollama, 404, json!({ "error": "model 'x' not found" }), InvalidRequest, 1),
         (Service::Ollama, 503, json!({ "error": "server busy" }), ServerError, 3),
         (Service::Ollama, 200, json!({ "error": "llama runner has terminated" }), ServerError, 3),
@@ -112,8 +133,13 @@ fn what_goes_wrong_has_one_name() {
             Truncated,
             1,
         ),
-    ];
-    for (service, status, body, code, times) in table {
+    ]
+}
+
+#[test]
+fn what_goes_wrong_has_one_name() {
+    let rows = [anthropic(), responses(), chat(), ollama()].into_iter().flatten();
+    for (service, status, body, code, times) in rows {
         let page = Page::new(status, body.to_string());
         let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
         let error = said.expect_err("it went wrong");
