@@ -109,7 +109,7 @@ const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
 
 /// Lines of code of the host, without tests, comments and empty lines.
-const HOST_LINES: usize = 7000;
+const HOST_LINES: usize = 7100;
 
 /// A Rust file of ours.
 struct Source {
