@@ -82,7 +82,7 @@ impl Wire<'_> {
                     told = elapsed;
                     let seconds = elapsed.as_secs();
                     let words = format!("{}: waiting for the editor for {seconds} s", message.what);
-                    self.request.progress(elapsed.as_secs_f64(), None, &words);
+                    self.request.progress(elapsed.as_secs_f64().floor(), None, &words);
                 }
                 !late && !self.request.cancelled()
             },
