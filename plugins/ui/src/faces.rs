@@ -49,6 +49,7 @@ pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
 pub struct Addresses {
     template: String,
     packed: bool,
+    documents: bool,
     index: kept::Index,
     cache: crate::settings::Cache,
     now: u64,
@@ -60,6 +61,7 @@ impl Addresses {
         Self {
             template: page::template_version(),
             packed: settings.packed,
+            documents: settings.documents,
             index: kept::index(),
             cache: settings.cache,
             now: time::now(),
@@ -73,9 +75,11 @@ impl Addresses {
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
-    /// The view that was made for the tool as it is.
+    /// The view that was made for the tool as it is. A document that was let in before the operator turned
+    /// documents off is out again.
     pub fn view(&self, tool: &Entry) -> Option<&kept::Indexed> {
-        self.index.current(tool, &self.cache, self.now)
+        let view = self.index.current(tool, &self.cache, self.now);
+        view.filter(|view| self.documents || !view.is_document)
     }
 }
 
@@ -146,9 +150,8 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     });
     let face = match &body {
         Some(kept::Body::Specification(view)) => Face::Specification(view),
-        // What was let in before the operator turned documents off is out again.
-        Some(kept::Body::Document(document)) if settings.documents => Face::Document(document),
-        Some(kept::Body::Document(_)) | None => Face::Plain,
+        Some(kept::Body::Document(document)) => Face::Document(document),
+        None => Face::Plain,
     };
     let html = page::make(tool, face, settings.packed);
     Page { html, is_plain: matches!(face, Face::Plain) }

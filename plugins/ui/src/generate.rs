@@ -225,11 +225,11 @@ fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -
     let view = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<View>(bytes).ok());
     let view = view.and_then(|view| {
         let last = catalog::last_result(&tool.name);
-        let body = match &view.body {
+        let judged = match &view.body {
             Body::Specification(value) => judge::specification(value.clone(), tool, last.as_ref()),
             Body::Document(html) => judge::document(html, settings.cache.entry_bytes),
         };
-        Some(View { body: body.ok()?, at: time::now(), ..view })
+        judged.is_ok().then(|| View { at: time::now(), ..view })
     });
     request.log(Level::Info, json!({ "step": "cache", "tool": tool.name, "hit": view.is_some() }));
     view

@@ -99,6 +99,8 @@ pub struct Indexed {
     pub made_for: String,
     /// As [`View::by`].
     pub by: By,
+    /// Whether it is a document.
+    pub is_document: bool,
     /// How long it is.
     pub bytes: usize,
     /// When it was made.
@@ -183,6 +185,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
         digest: view.body.digest(),
         made_for: view.made_for.clone(),
         by: view.by,
+        is_document: matches!(view.body, Body::Document(_)),
         bytes,
         at: view.at,
     };

@@ -51,7 +51,7 @@ fn generate(
                 )));
             }
             Ok(format!(
-                "The UI of tool '{name}' is being generated in the background ({why}). Until then, its plain form is shown."
+                "The UI of tool '{name}' is being generated in the background ({why}). Until then, the one there is now is shown."
             ))
         }
         Err(why) => Err(Failure::new(format!(

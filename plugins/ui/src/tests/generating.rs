@@ -315,8 +315,13 @@ fn documents_are_judged_and_fall_back() {
             .expect("it is there")
             .contains("portcullis.listen")
     );
+    let shown = address(&house, "get_forecast");
+    house.run_job::<Chores>(JOB).expect("it is in the cache");
+    assert_eq!((address(&house, "get_forecast"), house.sent().len()), (shown.clone(), 1));
     // Turned off again, it is shown no more.
     let house = house.setting("documents", "false");
+    let plain = address(&house, "get_forecast");
+    assert_ne!(plain, shown, "what is another page is at another address");
     assert!(
         page::tests::data(&page_at(&house, &address(&house, "get_forecast")))["document"].is_null()
     );
