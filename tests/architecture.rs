@@ -98,7 +98,7 @@ const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
 
 /// Lines of code of the host, without tests, comments and empty lines.
-const HOST_LINES: usize = 7100;
+const HOST_LINES: usize = 7000;
 
 /// The gate, the capabilities and what runs plugins: what a reviewer of the sandbox has to read.
 const SANDBOX: &str = "host/sandbox/src";
