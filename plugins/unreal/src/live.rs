@@ -1,6 +1,6 @@
 //! A running editor as the source of an answer, and as what changes a project.
 
-pub mod epic;
+mod epic;
 mod fault;
 mod place;
 mod reader;
