@@ -62,7 +62,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         &["capabilities/files", "capabilities/process", "cli", "config", "plugins", "sandbox"],
     ),
     ("portcullis_engine", &["call", "capabilities", "cli", "config", "plugins", "sandbox"]),
-    ("portcullis_files", &["call", "capabilities/files", "capabilities/process", "sandbox"]),
+    ("portcullis_files", &["call", "capabilities", "sandbox"]),
     ("portcullis_front", &["cli/preview", "config", "mcp/session", "transport/http"]),
     ("portcullis_lines", &["transport/stdio"]),
     ("portcullis_metrics", &["transport/http"]),

@@ -12,7 +12,9 @@ pub mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
+use portcullis_files::Access;
 use serde::Deserialize;
 
 use crate::bindings::Want;
@@ -135,6 +137,17 @@ impl Grants {
     /// Whether anything of this capability is granted.
     pub fn has(&self, capability: Capability) -> bool {
         self.get(capability).is_some()
+    }
+
+    /// Grants a directory beside the roots, to be read and written.
+    pub fn let_write(&mut self, directory: PathBuf) {
+        let files = self.files.get_or_insert_with(|| files::FilesGrant {
+            access: Access::Write,
+            scope: files::Scope::default(),
+            directories: Vec::new(),
+            writable: Vec::new(),
+        });
+        files.writable.push(directory);
     }
 
     /// One line about each capability granted, as `audit` shows it.

@@ -338,9 +338,5 @@ fn a_read_is_asked_once_until_something_changes() {
     query();
     assert_eq!(asked(), 2);
     let changes = near.changed();
-    assert_eq!(
-        changes,
-        [portcullis_plugin::ListKind::Resources],
-        "it came, and that was told once"
-    );
+    assert_eq!(changes, [ListKind::Resources], "it came, and that was told once");
 }

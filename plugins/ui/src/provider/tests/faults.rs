@@ -150,9 +150,9 @@ fn what_goes_wrong_has_one_name() {
 #[test]
 fn what_is_no_json_is_the_services_fault() {
     for (status, body, code) in [
-        (200, "{\"choices\":[{", Code::ServerError),
-        (502, "<html>Bad Gateway</html>", Code::ServerError),
-        (200, "", Code::ServerError),
+        (200, "{\"choices\":[{", ServerError),
+        (502, "<html>Bad Gateway</html>", ServerError),
+        (200, "", ServerError),
     ] {
         let (said, sent, _) =
             asked(Service::Chat, Rehearsal::new(), move |_| Ok(Page::new(status, body)));
@@ -163,10 +163,10 @@ fn what_is_no_json_is_the_services_fault() {
 #[test]
 fn what_is_not_reached_is_told() {
     let table = [
-        (http::ErrorCode::ConnectionRefused, Code::NetworkError, 3),
-        (http::ErrorCode::ConnectionTerminated, Code::NetworkError, 3),
-        (http::ErrorCode::HttpRequestDenied, Code::NetworkError, 1),
-        (http::ErrorCode::HttpResponseTimeout, Code::Timeout, 3),
+        (http::ErrorCode::ConnectionRefused, NetworkError, 3),
+        (http::ErrorCode::ConnectionTerminated, NetworkError, 3),
+        (http::ErrorCode::HttpRequestDenied, NetworkError, 1),
+        (http::ErrorCode::HttpResponseTimeout, Timeout, 3),
     ];
     for (failed, code, times) in table {
         let said = format!("{failed:?}");
