@@ -44,6 +44,7 @@ pub(crate) struct Gate<S> {
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
     streamable: StreamableHttpService<S, Sessions>,
+    is_streamable: bool,
     legacy: Option<Arc<Legacy>>,
     factory: Arc<dyn Fn() -> S + Send + Sync>,
 }
@@ -106,6 +107,7 @@ impl<S: ServerHandler> Gate<S> {
             pages: settings.pages,
             sessions,
             streamable,
+            is_streamable: settings.streamable,
             factory,
         })
     }
@@ -113,7 +115,7 @@ impl<S: ServerHandler> Gate<S> {
     /// Answers a request, whatever it is.
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Reply {
         let Some(place) = self.place(request.uri().path()) else {
-            return say(StatusCode::NOT_FOUND, "MCP is served at /mcp");
+            return say(StatusCode::NOT_FOUND, "there is nothing here: MCP would be at /mcp");
         };
         if !self.rate.lock().take(Instant::now()) {
             let mut reply = say(StatusCode::TOO_MANY_REQUESTS, "too many requests");
@@ -136,7 +138,7 @@ impl<S: ServerHandler> Gate<S> {
         let legacy = self.legacy.as_ref();
         let metadata = || self.callers.resource().and_then(|ours| ours.metadata_at(path));
         match path {
-            PATH => Some(Place::Inside(Inside::Streamable)),
+            PATH => self.is_streamable.then_some(Place::Inside(Inside::Streamable)),
             SSE_PATH => legacy.map(|legacy| Place::Inside(Inside::Stream(legacy))),
             MESSAGES_PATH => legacy.map(|legacy| Place::Inside(Inside::Messages(legacy))),
             path => match metadata() {

@@ -27,6 +27,8 @@ pub struct Settings {
     pub oauth: Option<Oauth>,
     /// Certificate and key, without which connections are plain HTTP.
     pub tls: Option<Tls>,
+    /// Whether streamable HTTP is served; pages may be all that there is.
+    pub streamable: bool,
     /// Whether the transport of 2024-11-05 is served, too.
     pub legacy_sse: bool,
     /// Connections at the same time.
@@ -58,6 +60,7 @@ impl Settings {
             token: None,
             oauth: None,
             tls: None,
+            streamable: true,
             legacy_sse: true,
             connections: number(256),
             sessions: number(128),

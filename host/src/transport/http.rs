@@ -54,7 +54,9 @@ pub async fn serve_pages(
     /// An MCP server that offers nothing.
     struct Nothing;
     impl ServerHandler for Nothing {}
-    let settings = Settings { pages, legacy_sse: false, ..Settings::new(host.raw.clone()) };
+    let (streamable, legacy_sse) = (false, false);
+    let settings =
+        Settings { pages, streamable, legacy_sse, ..Settings::new(host.raw.clone()) };
     portcullis_front::serve(listener, settings, || Nothing, host.shutdown.clone()).await
 }
 
