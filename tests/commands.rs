@@ -116,3 +116,20 @@ fn what_cannot_be_recorded_is_not_done() {
     assert!(!ran.stdout.contains("hello"), "{ran:?}");
     assert!(ran.stderr.contains("audit"), "{ran:?}");
 }
+
+#[test]
+fn the_log_may_be_json_with_the_request_in_it() {
+    let home = Home::with(&["echo"], CONFIG);
+    let call = ["-v", "--log-json", "call", "report", "{}"];
+    let ran = home.run(&call);
+    let lines: Vec<Value> = ran
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).expect("a line of the log is JSON"))
+        .collect();
+    let said = lines.iter().find(|line| line["plugin"] == "echo" && line["request"].is_string());
+    assert!(said.is_some(), "{ran:?}");
+    let request = said.expect("it is there")["request"].clone();
+    assert!(home.audit().iter().any(|record| record["request"] == request), "{request}");
+}

@@ -402,3 +402,27 @@ fn progress_comes_before_the_answer() {
     assert_eq!(progress, 2, "{messages:#?}");
     assert_eq!(messages.last().map(|last| &last["id"]), Some(&json!(5)), "{messages:#?}");
 }
+
+#[test]
+fn numbers_are_for_those_who_are_let_in() {
+    let home = Home::with(&["echo", "greedy"], CONFIG);
+    let token = home.file("token");
+    std::fs::write(&token, "0123456789abcdef").expect("a home can be written");
+    let front = Front::start_in(home, &["--token-file", &token]);
+    let host = front.host();
+    let get = |headers: &[(&str, &str)]| {
+        let all = [&[("host", host.as_str())], headers].concat();
+        http::request(front.address, "GET /metrics", &all, b"").expect("an answer")
+    };
+    assert_eq!(get(&[]).status(), 401);
+    let let_in = ("authorization", "Bearer 0123456789abcdef");
+    let params = json!({"name": "echo", "arguments": {"text": "hi"}});
+    assert_eq!(front.modern(&[let_in], "tools/call", params).status(), 200);
+    let numbers = get(&[let_in]);
+    assert_eq!(numbers.status(), 200, "{numbers:?}");
+    let expected = "portcullis_calls_total{plugin=\"echo\",tool=\"echo\",outcome=\"done\"} 1";
+    assert!(numbers.text().contains(expected), "{}", numbers.text());
+    assert!(!numbers.text().contains("hi\""), "arguments are nowhere");
+    let other = ("origin", "https://a.example");
+    assert_eq!(get(&[let_in, other]).status(), 403);
+}

@@ -20,6 +20,8 @@ mod secrets;
 mod secured;
 mod support;
 mod transports;
+mod unreal;
 mod upstream_faults;
 mod upstreams;
 mod views;
+mod wrap;

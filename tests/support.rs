@@ -1,6 +1,8 @@
 //! What the tests are made of: a home of its own for each, guests, a client, a web.
 
 pub mod client;
+#[expect(dead_code, reason = "what goes wrong with an editor is tried by the plugin's own tests")]
+pub mod editor;
 pub mod guests;
 pub mod home;
 pub mod http;
@@ -18,6 +20,19 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_portcullis");
 /// When to give up on something that must happen. Far longer than it takes on a busy machine: a
 /// test that waits for it has failed.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The server of `host/upstream/examples/stand-in`, which is built with the tests.
+pub fn stand_in() -> String {
+    let this = std::env::current_exe().expect("a test has a program");
+    let target = this.parent().and_then(|deps| deps.parent()).expect("it is in target/…/deps");
+    let program = target.join("examples/stand-in");
+    assert!(
+        program.is_file(),
+        "{} is missing: cargo build --package portcullis-upstream --examples",
+        program.display()
+    );
+    program.to_str().expect("a path is UTF-8").to_owned()
+}
 
 /// The folder of the workspace.
 pub fn workspace() -> PathBuf {

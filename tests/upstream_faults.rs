@@ -2,28 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, Event, text_of};
 use crate::support::home::{Home, make_fifo};
 use crate::support::process::{memory, peak_memory};
-
-/// The server of `host/upstream/examples/stand-in`, which is built with the tests.
-fn stand_in() -> String {
-    let this = std::env::current_exe().expect("a test has a program");
-    let target = this.parent().and_then(|deps| deps.parent()).expect("it is in target/…/deps");
-    let program: PathBuf = target.join("examples/stand-in");
-    assert!(
-        program.is_file(),
-        "{} is missing: cargo build --package portcullis-upstream --examples",
-        program.display()
-    );
-    program.to_str().expect("a path is UTF-8").to_owned()
-}
+use crate::support::{PATIENCE, stand_in};
 
 /// A home with a plugin, and the server `odd`, started with these options.
 fn home(options: &[&str], more: &str) -> Home {

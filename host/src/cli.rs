@@ -51,6 +51,9 @@ pub struct Common {
     /// Say more on stderr; twice: everything
     #[arg(long, short, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
+    /// Write the log as lines of JSON, each with the request that it belongs to
+    #[arg(long, global = true)]
+    log_json: bool,
 }
 
 #[derive(Subcommand)]

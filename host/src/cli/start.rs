@@ -88,7 +88,7 @@ impl Ready {
 
 /// Runs a command that needs all of this.
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
-    log(common.verbose);
+    log(common.verbose, common.log_json);
     let ready = Ready::new(common)?;
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
@@ -146,7 +146,7 @@ fn no_root(path: &Path, error: &std::io::Error) -> String {
 /// Logs go to stderr: stdout carries answers and nothing else.
 /// `UI5_LOG_LVL`, which the UI5 MCP server reads, counts where neither `-v` nor `PORTCULLIS_LOG` says more.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
-pub(super) fn log(verbose: u8) {
+fn log(verbose: u8, as_json: bool) {
     const QUITE: &str = "info,rmcp=off,plugin=info";
     const ALL: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
     let default = match verbose {
@@ -165,13 +165,12 @@ pub(super) fn log(verbose: u8) {
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
         .unwrap_or_else(|_| EnvFilter::new(default));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never)
-        .without_time()
-        .with_target(false)
-        .init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if as_json {
+        return log.json().flatten_event(true).init();
+    }
+    let colours = anstream::AutoStream::choice(&std::io::stderr());
+    log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
 }
 
 /// Waits for something, and says on stderr what for if it takes longer than a second.

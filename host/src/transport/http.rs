@@ -55,8 +55,7 @@ pub async fn serve_pages(
     struct Nothing;
     impl ServerHandler for Nothing {}
     let (streamable, legacy_sse) = (false, false);
-    let settings =
-        Settings { pages, streamable, legacy_sse, ..Settings::new(host.raw.clone()) };
+    let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(host.raw.clone()) };
     portcullis_front::serve(listener, settings, || Nothing, host.shutdown.clone()).await
 }
 

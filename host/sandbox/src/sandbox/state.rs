@@ -373,8 +373,14 @@ impl request::HostRequest for State {
         logger: Option<String>,
         data: String,
     ) -> Result<()> {
-        let plugin = self.gate.trail().plugin();
-        tracing::debug!(target: "plugin", %plugin, "{}", portcullis_text::line(&data, 2000));
+        let (plugin, request) = (self.gate.trail().plugin(), self.gate.trail().request());
+        let said = portcullis_text::line(&data, 2000);
+        // Nothing a plugin says is a warning of the host's.
+        if level == request::Level::Debug {
+            tracing::debug!(target: "plugin", %plugin, request, "{said}");
+        } else {
+            tracing::info!(target: "plugin", %plugin, request, level = ?level, "{said}");
+        }
         self.notify(|| {
             let data = serde_json::from_str(&data).unwrap_or(serde_json::Value::String(data));
             Notice::Log { level, logger, data }

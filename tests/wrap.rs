@@ -1,0 +1,85 @@
+//! `portcullis wrap`: another server's tools, with views, without a configuration file.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::client::{Client, Era};
+use crate::support::home::Home;
+use crate::support::stand_in;
+
+fn wrapped(home: &Home, more: &[&str], era: Era) -> Client {
+    let server = stand_in();
+    let arguments = [&["wrap"], more, &["--", server.as_str(), "stdio", "all"]].concat();
+    Client::start_with(home, &arguments, era, json!({}))
+}
+
+fn tools(client: &mut Client) -> Vec<Value> {
+    let asked = client.request("tools/list", json!({}));
+    client.reply(asked)["result"]["tools"].as_array().expect("a list").clone()
+}
+
+fn read(client: &mut Client, uri: &str) -> Value {
+    let asked = client.request("resources/read", json!({"uri": uri}));
+    let reply = client.reply(asked);
+    assert!(reply["error"].is_null(), "{reply}");
+    reply["result"]["contents"][0].clone()
+}
+
+#[test]
+fn each_tool_of_another_server_has_a_view() {
+    let home = Home::new();
+    for era in Era::BOTH {
+        let mut client = wrapped(&home, &[], era);
+        let tools = tools(&mut client);
+        let own =
+            tools.iter().filter(|tool| !tool["name"].as_str().expect("a name").starts_with("_ui_"));
+        let mut views = 0;
+        for tool in own {
+            let view = tool["_meta"]["ui"]["resourceUri"].as_str();
+            let view = view.unwrap_or_else(|| panic!("{tool} has no view"));
+            assert_eq!(tool["_meta"]["ui/resourceUri"], view, "{tool}");
+            let page = read(&mut client, view);
+            assert_eq!(page["mimeType"], "text/html;profile=mcp-app");
+            let text = page["text"].as_str().expect("a page");
+            assert!(text.starts_with("<!doctype html>"), "{text:.200}");
+            assert!(text.contains(tool["name"].as_str().expect("a name")), "{text:.200}");
+            views += 1;
+        }
+        assert!(views > 0, "the server has tools");
+        assert!(!tools.iter().any(|tool| tool["name"] == "get_guidelines"), "it was not asked for");
+        let by_an_old_address = "ui://portcullis/echo/0000.html";
+        assert!(read(&mut client, by_an_old_address)["text"].is_string());
+    }
+}
+
+#[test]
+fn what_the_flags_say_is_done() {
+    let home = Home::new();
+    let folder = home.files().join("pages");
+    fs::create_dir_all(&folder).expect("a home can be written");
+    let folder_text = folder.to_str().expect("a path is UTF-8").to_owned();
+    let flags = ["--name", "odd", "--with-bundled", "--no-cache", "--export-dir", &folder_text];
+    let mut client = wrapped(&home, &flags, Era::Modern);
+    let tools = tools(&mut client);
+    assert!(tools.iter().any(|tool| tool["name"] == "get_guidelines"), "it was asked for");
+    let echo = tools.iter().find(|tool| tool["name"] == "echo").expect("it is listed");
+    read(&mut client, echo["_meta"]["ui"]["resourceUri"].as_str().expect("a view"));
+    let pages = fs::read_dir(&folder).expect("it was made").count();
+    assert!(pages > 0, "pages are left in the folder that was named");
+}
+
+#[test]
+fn what_cannot_be_wrapped_is_said() {
+    let home = Home::new();
+    for (arguments, expected) in [
+        (&["wrap"][..], "COMMAND | URL"),
+        (&["wrap", "--", "https://a.example/mcp", "more"], "takes neither arguments"),
+        (&["wrap", "--env", "NO_SUCH_VARIABLE_HERE", "--", "true"], "NO_SUCH_VARIABLE_HERE"),
+        (&["wrap", "--name", "a b", "--", "true"], "letters, digits"),
+    ] {
+        let ran = home.run(arguments);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+}
