@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use tokio::sync::mpsc;
 
 use crate::script::{Out, Server};
@@ -44,7 +45,10 @@ struct Web {
 }
 
 pub async fn serve(server: Arc<Server>, sse: bool) -> std::io::Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    // Room for all that a test connects at once: what finds none is tried again after seconds.
+    let listener = socket.listen(4096)?;
     println!("http://{}/mcp", listener.local_addr()?);
     let web = Arc::new(Web { server, sse, sessions: Mutex::default(), rest: Mutex::default() });
     loop {
