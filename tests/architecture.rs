@@ -71,7 +71,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("portcullis_pack", &["cli"]),
     ("portcullis_plain", &["sandbox"]),
     ("portcullis_raw", &["mcp"]),
-    ("portcullis_records", &["capabilities", "mcp", "plugins", "sandbox"]),
+    ("portcullis_records", &["capabilities", "cli", "mcp", "plugins", "sandbox"]),
     ("portcullis_roots", &["call", "cli", "mcp"]),
     ("portcullis_sandbox", &["lib"]),
     ("portcullis_schema", &["plugins"]),

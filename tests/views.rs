@@ -65,3 +65,16 @@ fn jobs_do_not_pile_up() {
     let taken: u32 = said.split_once(' ').expect("a number").0.parse().expect("a number");
     assert!((32..5_000).contains(&taken), "{said}");
 }
+
+#[test]
+fn a_start_runs_nothing_where_nothing_is_new() {
+    let home = Home::with(&["dresser", "deeds"], CONFIG);
+    let first = tools(&mut Client::start(&home, Era::Modern));
+    let calls = home.audit().len();
+    assert!(calls > 0, "the plugin was asked");
+    assert_eq!(tools(&mut Client::start(&home, Era::Legacy)), first);
+    assert_eq!(home.audit().len(), calls, "what it said then was remembered");
+    home.configure(&CONFIG.replace("allow = [\"erase\", \"burn\"]", "allow = [\"erase\"]"));
+    assert_eq!(meta(&tools(&mut Client::start(&home, Era::Modern)), "burn"), None);
+    assert!(home.audit().len() > calls, "the tools are others, so it was asked again");
+}

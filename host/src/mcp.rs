@@ -23,6 +23,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 use parking_lot::Mutex;
 use portcullis_raw::Raw;
+use portcullis_records::Records;
 use portcullis_roots::Roots;
 use portcullis_upstream::Object;
 use portcullis_wrap::{Source, Upstreams, Wrap};
@@ -47,8 +48,8 @@ pub use convert::{block, shown};
 
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
-use crate::plugins::{Loaded, Plugins};
-use crate::sandbox::{Around, Context, Feature, News};
+use crate::plugins::Plugins;
+use crate::sandbox::{Around, Feature, News};
 use session::Session;
 
 /// Calls that may wait or run at the same time, over all sessions; more are refused at once.
@@ -68,6 +69,8 @@ pub struct Host {
     shown: Mutex<Option<Arc<Shown>>>,
     /// Held while that is being made.
     showing: tokio::sync::Mutex<bool>,
+    /// What plugins said of the tools when they were last asked.
+    dressings: Records,
     /// The operator's roots.
     roots: Roots,
     seal: input::Seal,
@@ -101,6 +104,7 @@ impl Host {
     pub fn new(
         roots: Roots,
         upstreams: Upstreams,
+        dressed: Records,
         load: impl Future<Output = Arc<Plugins>> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -108,6 +112,7 @@ impl Host {
             upstreams: Arc::new(upstreams),
             shown: Mutex::new(None),
             showing: tokio::sync::Mutex::new(false),
+            dressings: dressed,
             roots,
             seal: input::Seal::new(),
             raw: Raw::new().expect("the system has randomness"),
@@ -171,12 +176,6 @@ impl Host {
         for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
             self.around.tell(News::List(list));
         }
-    }
-
-    /// Lets a call of a plugin see what lies around it.
-    fn surround(&self, context: &mut Context, loaded: &Loaded) {
-        context.around = Some(self.around.clone());
-        context.has_jobs = loaded.features.contains(&Feature::Jobs);
     }
 
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,

@@ -14,6 +14,7 @@ use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::sandbox::Sandbox;
 use portcullis_audit::Audit;
+use portcullis_records::Records;
 use portcullis_wrap::{Summary, Upstreams};
 
 /// Everything a command works with.
@@ -61,7 +62,8 @@ impl Ready {
             plugins.warn();
             Arc::new(plugins)
         };
-        Ok(Host::new(self.roots.clone(), self.upstreams()?, load))
+        let dressed = Records::new(self.folders.cache.join("dressed"));
+        Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
     }
 
     /// Other MCP servers.

@@ -20,6 +20,9 @@ use crate::sandbox::{Context, Feature};
 /// How long the list of tools waits for what a plugin has to say of them.
 const SOON: Duration = Duration::from_secs(2);
 
+/// What is kept on disk of what plugins said, in bytes: the newest.
+const MAX_KEPT: u64 = 8 * 1024 * 1024;
+
 /// Where the specification has a tool's view; older clients look at the second place.
 const PLACES: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
@@ -35,7 +38,8 @@ impl Host {
         let results = |loaded: &Arc<Loaded>| grants(loaded).is_some_and(|one| one.has_results());
         self.around.want_results(plugins.iter().any(results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
-            let named: HashMap<String, Dressing> = self.dressings(loaded).await;
+            let said = self.dressings(loaded, &tools).await;
+            let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
             tools.retain_mut(|tool| {
                 let dressing = tool["name"].as_str().and_then(|name| named.get(name));
                 dressing.is_none_or(|dressing| dress(tool, dressing))
@@ -46,8 +50,29 @@ impl Host {
         (tools, typed)
     }
 
-    /// What a plugin says of the tools; nothing, where it fails: the tools are as good without.
-    async fn dressings(&self, loaded: &Arc<Loaded>) -> HashMap<String, Dressing> {
+    /// What a plugin says of these tools, or said of them before: it says when that changes. So a start
+    /// runs nothing where nothing is new.
+    async fn dressings(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
+        let plugin = &loaded.plugin;
+        let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
+        let before = self.dressings.read(&about).ok().flatten();
+        let before = before.filter(|_| !self.around.have_views_changed());
+        if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
+            return before;
+        }
+        let Some(said) = self.ask_for_dressings(loaded).await else { return Vec::new() };
+        let text = serde_json::to_vec(&said).unwrap_or_default();
+        if let Err(error) = self.dressings.write(&about, &text, None, None, |_| true) {
+            tracing::warn!("what `{}` says of the tools is not kept: {error:?}", plugin.name);
+        }
+        if let Err(error) = self.dressings.shrink(MAX_KEPT) {
+            tracing::warn!("what plugins said of tools is not tidied up: {error}");
+        }
+        said
+    }
+
+    /// Asks it. Nothing, where it fails: the tools are as good without.
+    async fn ask_for_dressings(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
         let mut context = Context::default();
         self.surround(&mut context, loaded);
         let cancel = CancellationToken::new();
@@ -62,15 +87,13 @@ impl Host {
         };
         let said = tokio::time::timeout(SOON, crate::call::call(loaded, call)).await;
         let why = match said {
-            Ok(Ok(Answer::Views(all))) => {
-                return all.into_iter().map(|one| (one.tool.clone(), one)).collect();
-            }
+            Ok(Ok(Answer::Views(all))) => return Some(all),
             Ok(Ok(_)) => "it answers something else".to_owned(),
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("it takes longer than {} s", SOON.as_secs()),
         };
         tracing::warn!("tools stay without the views of `{}`: {why}", loaded.plugin.name);
-        HashMap::new()
+        None
     }
 }
 

@@ -6,10 +6,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
 use crate::call::{Call, What};
-use crate::sandbox::{Context, LaterJob};
+use crate::plugins::Loaded;
+use crate::sandbox::{Context, Feature, LaterJob};
 
 /// Jobs that run at the same time, of all plugins together.
 const AT_ONCE: usize = 2;
+
+impl Host {
+    /// Lets a call of a plugin see what lies around it.
+    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded) {
+        context.around = Some(self.around.clone());
+        context.has_jobs = loaded.features.contains(&Feature::Jobs);
+    }
+}
 
 /// Runs the jobs of a host's plugins for as long as it lives.
 pub fn run(host: &Arc<Host>) {

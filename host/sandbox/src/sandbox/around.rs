@@ -45,6 +45,7 @@ type ResultOf = (Option<String>, String);
 pub struct Around {
     news: broadcast::Sender<News>,
     tools_changed: AtomicU64,
+    views_changed: AtomicBool,
     jobs: Mutex<VecDeque<LaterJob>>,
     more_jobs: Notify,
     tools: RwLock<Arc<[Entry]>>,
@@ -57,6 +58,7 @@ impl Default for Around {
         Self {
             news: broadcast::channel(NEWS).0,
             tools_changed: AtomicU64::new(0),
+            views_changed: AtomicBool::new(false),
             jobs: Mutex::default(),
             more_jobs: Notify::new(),
             tools: RwLock::new(Arc::new([])),
@@ -74,6 +76,20 @@ impl Around {
         }
         // No client listens.
         let _nobody = self.news.send(news);
+    }
+
+    /// Tells all clients what a plugin says. Where it is about the list of tools, its views may be others
+    /// from now on.
+    pub fn tell_for_plugin(&self, news: News) {
+        if news == News::List(ListKind::Tools) {
+            self.views_changed.store(true, Ordering::Release);
+        }
+        self.tell(news);
+    }
+
+    /// Whether a plugin has said so since the host began.
+    pub fn have_views_changed(&self) -> bool {
+        self.views_changed.load(Ordering::Acquire)
     }
 
     /// The news from here on.

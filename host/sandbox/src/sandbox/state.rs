@@ -172,7 +172,7 @@ impl State {
             && let Some(left) = self.notices_left.checked_sub(1)
         {
             self.notices_left = left;
-            around.tell(news);
+            around.tell_for_plugin(news);
         }
     }
 
