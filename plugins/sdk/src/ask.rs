@@ -168,6 +168,24 @@ impl<T> Answered<T> {
     }
 }
 
+/// The answer of an earlier round, as `take` reads it; it takes none of another kind. Without an answer,
+/// the question joins those to be asked.
+fn earlier<T>(
+    request: &Request<'_>,
+    missing: &mut Vec<(String, Asked)>,
+    key: &str,
+    ask: impl FnOnce() -> Asked,
+    take: impl FnOnce(Answer) -> Option<Result<T, Failure>>,
+) -> Result<Option<T>, Failure> {
+    match request.answer_to(key) {
+        None => {
+            missing.push((key.to_owned(), ask()));
+            Ok(None)
+        }
+        Some(answer) => take(answer).unwrap_or_else(|| Err(wrong_kind(key))).map(Some),
+    }
+}
+
 impl<T: FormFields> Ask for FormOrDeclined<T> {
     type Answer = Answered<T>;
 
@@ -177,25 +195,15 @@ impl<T: FormFields> Ask for FormOrDeclined<T> {
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<Answered<T>>, Failure> {
         let Form { key, message, .. } = self.0;
-        match request.answer_to(&key) {
-            None => {
-                let schema = schema::of_form::<T>().to_string();
-                missing.push((key, Asked::Form(AskedForm { message, schema })));
-                Ok(None)
-            }
-            Some(Answer::Form(form)) => Ok(Some(match form.action {
-                Action::Accept => Answered::Accepted(read(&key, form.content.as_deref())?),
-                Action::Decline => Answered::Declined,
-                Action::Cancel => Answered::Cancelled,
-            })),
-            Some(
-                Answer::Visit(_)
-                | Answer::Consent(_)
-                | Answer::Sample(_)
-                | Answer::Roots(_)
-                | Answer::Other(_),
-            ) => Err(wrong_kind(&key)),
-        }
+        let ask = || Asked::Form(AskedForm { message, schema: schema::of_form::<T>().to_string() });
+        earlier(request, missing, &key, ask, |answer| {
+            let Answer::Form(form) = answer else { return None };
+            Some(match form.action {
+                Action::Accept => read(&key, form.content.as_deref()).map(Answered::Accepted),
+                Action::Decline => Ok(Answered::Declined),
+                Action::Cancel => Ok(Answered::Cancelled),
+            })
+        })
     }
 }
 
@@ -227,22 +235,15 @@ impl Ask for Visit {
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<()>, Failure> {
         let Self { key, message, url } = self;
-        match request.answer_to(&key) {
-            None => {
-                missing.push((key, Asked::Visit(AskedVisit { message, url })));
-                Ok(None)
-            }
-            Some(Answer::Visit(Action::Accept)) => Ok(Some(())),
-            Some(Answer::Visit(Action::Decline)) => Err(refused(&key, "declined")),
-            Some(Answer::Visit(Action::Cancel)) => Err(refused(&key, "cancelled")),
-            Some(
-                Answer::Form(_)
-                | Answer::Consent(_)
-                | Answer::Sample(_)
-                | Answer::Roots(_)
-                | Answer::Other(_),
-            ) => Err(wrong_kind(&key)),
-        }
+        let ask = || Asked::Visit(AskedVisit { message, url });
+        earlier(request, missing, &key, ask, |answer| {
+            let Answer::Visit(action) = answer else { return None };
+            Some(match action {
+                Action::Accept => Ok(()),
+                Action::Decline => Err(refused(&key, "declined")),
+                Action::Cancel => Err(refused(&key, "cancelled")),
+            })
+        })
     }
 }
 
@@ -255,24 +256,21 @@ impl Ask for Consent {
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<()>, Failure> {
         let key = self.key();
-        match request.answer_to(&key) {
-            None => {
-                missing.push((key, Asked::Consent(self.0)));
-                Ok(None)
-            }
-            Some(Answer::Consent(Action::Accept)) => Ok(Some(())),
-            Some(Answer::Consent(Action::Decline | Action::Cancel)) => Err(Failure::new(format!(
-                "nothing was done: it was not agreed to {} ({})",
-                self.0.deed, self.0.subject
-            ))),
-            Some(
-                Answer::Form(_)
-                | Answer::Visit(_)
-                | Answer::Sample(_)
-                | Answer::Roots(_)
-                | Answer::Other(_),
-            ) => Err(wrong_kind(&key)),
-        }
+        let refused =
+            format!("nothing was done: it was not agreed to {} ({})", self.0.deed, self.0.subject);
+        earlier(
+            request,
+            missing,
+            &key,
+            || Asked::Consent(self.0),
+            |answer| {
+                let Answer::Consent(action) = answer else { return None };
+                Some(match action {
+                    Action::Accept => Ok(()),
+                    Action::Decline | Action::Cancel => Err(Failure::new(refused)),
+                })
+            },
+        )
     }
 }
 
@@ -284,20 +282,12 @@ impl Ask for Sample {
         request: &Request<'_>,
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<Value>, Failure> {
-        match request.answer_to(&self.key) {
-            None => {
-                missing.push((self.key, Asked::Sample(self.params.to_string())));
-                Ok(None)
-            }
-            Some(Answer::Sample(json)) => read(&self.key, Some(&json)).map(Some),
-            Some(
-                Answer::Form(_)
-                | Answer::Visit(_)
-                | Answer::Consent(_)
-                | Answer::Roots(_)
-                | Answer::Other(_),
-            ) => Err(wrong_kind(&self.key)),
-        }
+        let Self { key, params } = self;
+        let ask = || Asked::Sample(params.to_string());
+        earlier(request, missing, &key, ask, |answer| {
+            let Answer::Sample(json) = answer else { return None };
+            Some(read(&key, Some(&json)))
+        })
     }
 }
 
@@ -309,20 +299,16 @@ impl Ask for Roots {
         request: &Request<'_>,
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<Vec<Root>>, Failure> {
-        match request.answer_to(&self.key) {
-            None => {
-                missing.push((self.key, Asked::Roots));
-                Ok(None)
-            }
-            Some(Answer::Roots(roots)) => Ok(Some(roots)),
-            Some(
-                Answer::Form(_)
-                | Answer::Visit(_)
-                | Answer::Consent(_)
-                | Answer::Sample(_)
-                | Answer::Other(_),
-            ) => Err(wrong_kind(&self.key)),
-        }
+        earlier(
+            request,
+            missing,
+            &self.key,
+            || Asked::Roots,
+            |answer| {
+                let Answer::Roots(roots) = answer else { return None };
+                Some(Ok(roots))
+            },
+        )
     }
 }
 
@@ -334,20 +320,12 @@ impl Ask for Other {
         request: &Request<'_>,
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<Value>, Failure> {
-        match request.answer_to(&self.key) {
-            None => {
-                missing.push((self.key, Asked::Other(self.request.to_string())));
-                Ok(None)
-            }
-            Some(Answer::Other(json)) => read(&self.key, Some(&json)).map(Some),
-            Some(
-                Answer::Form(_)
-                | Answer::Visit(_)
-                | Answer::Consent(_)
-                | Answer::Sample(_)
-                | Answer::Roots(_),
-            ) => Err(wrong_kind(&self.key)),
-        }
+        let Self { key, request: asked } = self;
+        let ask = || Asked::Other(asked.to_string());
+        earlier(request, missing, &key, ask, |answer| {
+            let Answer::Other(json) = answer else { return None };
+            Some(read(&key, Some(&json)))
+        })
     }
 }
 

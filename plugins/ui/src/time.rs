@@ -8,22 +8,13 @@ pub fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The last moment that has four digits for its year.
+const LAST: u64 = 253_402_300_799_999;
+
 /// Milliseconds since 1970 as ISO 8601 has it.
 pub fn iso(milliseconds: u64) -> String {
-    let (days, rest) = (milliseconds / 86_400_000, milliseconds % 86_400_000);
-    // The civil calendar of days since 1970, by years that begin in March: leap days come last.
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
-    let (second, fraction) = (rest / 1_000 % 60, rest % 1_000);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z")
+    let moment = UNIX_EPOCH + Duration::from_millis(milliseconds.min(LAST));
+    humantime::format_rfc3339_millis(moment).to_string()
 }
 
 /// A clock that can be waited by.

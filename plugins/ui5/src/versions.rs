@@ -289,20 +289,15 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
+/// The last second of which the year has four digits.
+const LAST: u64 = 253_402_300_799;
+
 /// The day that many seconds after 1970 began, such as `2026-09-23`.
 fn day(seconds: u64) -> String {
-    // Years that begin in March end with the day that some of them lack. 400 of them have 146097
-    // days, and 1 March of the year 0 is 719468 days before 1970.
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let moment = UNIX_EPOCH + Duration::from_secs(seconds.min(LAST));
+    let mut day = humantime::format_rfc3339_seconds(moment).to_string();
+    day.truncate("2026-09-23".len());
+    day
 }
 
 #[cfg(test)]

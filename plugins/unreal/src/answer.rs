@@ -2,6 +2,7 @@
 
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::{Map, Value};
+use std::time::{Duration, UNIX_EPOCH};
 use unreal_project::{Asset, Entry, Index};
 
 /// What an answer is from.
@@ -126,21 +127,7 @@ fn is_plain(key: &str) -> bool {
 
 /// A time, in nanoseconds since 1970, as ISO 8601 in UTC.
 pub fn time(nanoseconds: u64) -> String {
-    let seconds = nanoseconds / 1_000_000_000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days are counted from 0000-03-01, so that leap days come last.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_nanos(nanoseconds)).to_string()
 }
 
 #[cfg(test)]
