@@ -54,6 +54,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("http", &["capabilities/http", "mcp"]),
     ("http_body_util", &["capabilities/http"]),
     ("ipnet", &["capabilities/http"]),
+    ("mimalloc", &["main"]),
     ("parking_lot", &["mcp", "sandbox"]),
     ("portcullis_audit", &["call", "cli", "gate", "mcp", "sandbox"]),
     ("portcullis_cache", &["capabilities/cache", "plugins", "sandbox"]),

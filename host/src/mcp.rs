@@ -4,6 +4,7 @@
 mod consent;
 mod convert;
 mod dress;
+mod host;
 mod input;
 mod jobs;
 mod lists;
@@ -16,17 +17,9 @@ mod session;
 mod tasks;
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use futures_util::future::{BoxFuture, FutureExt, Shared};
-use parking_lot::Mutex;
-use portcullis_raw::Raw;
-use portcullis_records::Records;
-use portcullis_roots::Roots;
-use portcullis_upstream::Object;
-use portcullis_wrap::{Source, Upstreams, Wrap};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -38,168 +31,16 @@ use rmcp::model::{
     UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
-use rmcp::task_manager::TaskManager;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
-use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
 
 pub use convert::{block, shown};
+pub use host::Host;
 
-use crate::bindings::portcullis::plugin::request::ListKind;
-use crate::catalog::Catalog;
-use crate::plugins::Plugins;
-use crate::sandbox::{Around, Feature, News};
+use crate::sandbox::Feature;
 use session::Session;
 
 /// Calls that may wait or run at the same time, over all sessions; more are refused at once.
 const MAX_CALLS: usize = 512;
-
-/// Log records that may wait for a slow client before it misses some.
-const LOGS: usize = 256;
-
-/// How long a client's introduction waits for the plugins.
-const SOON: Duration = Duration::from_millis(500);
-
-/// What all sessions share.
-pub struct Host {
-    plugins: Shared<BoxFuture<'static, Arc<Plugins>>>,
-    /// Other MCP servers.
-    pub upstreams: Arc<Upstreams>,
-    shown: Mutex<Option<Arc<Shown>>>,
-    /// Held while that is being made.
-    showing: tokio::sync::Mutex<bool>,
-    /// What plugins said of the tools when they were last asked.
-    dressings: Records,
-    /// The operator's roots.
-    roots: Roots,
-    seal: input::Seal,
-    /// The key under which results travel that rmcp's types would change.
-    pub raw: Raw,
-    wrap: Wrap,
-    calls: AtomicUsize,
-    tasks: TaskManager,
-    around: Arc<Around>,
-    /// Log records of other servers that belong to no request.
-    logs: broadcast::Sender<Object>,
-    /// Those that said which log records they want.
-    logging: Mutex<Vec<Weak<Session>>>,
-    /// Fires when the process is about to end: calls in flight are then given up.
-    pub shutdown: CancellationToken,
-}
-
-/// What clients see, until something changes.
-struct Shown {
-    catalog: Arc<Catalog>,
-    /// Its tools.
-    whole: Vec<Value>,
-    /// The same in rmcp's types.
-    tools: Vec<McpTool>,
-    /// See [`Around::tools_changed`].
-    age: u64,
-}
-
-impl Host {
-    /// A host that loads its plugins, and starts other servers, when they are first needed.
-    pub fn new(
-        roots: Roots,
-        upstreams: Upstreams,
-        dressed: Records,
-        load: impl Future<Output = Arc<Plugins>> + Send + 'static,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            plugins: load.boxed().shared(),
-            upstreams: Arc::new(upstreams),
-            shown: Mutex::new(None),
-            showing: tokio::sync::Mutex::new(false),
-            dressings: dressed,
-            roots,
-            seal: input::Seal::new(),
-            raw: Raw::new().expect("the system has randomness"),
-            wrap: Wrap::default(),
-            calls: AtomicUsize::new(0),
-            tasks: TaskManager::new(),
-            around: Arc::default(),
-            logs: broadcast::channel(LOGS).0,
-            logging: Mutex::default(),
-            shutdown: CancellationToken::new(),
-        })
-    }
-
-    /// What clients can see.
-    pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
-        self.shown().await.catalog.clone()
-    }
-
-    async fn shown(self: &Arc<Self>) -> Arc<Shown> {
-        let is_new = |shown: &&Arc<Shown>| shown.age == self.around.tools_changed();
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
-            return shown.clone();
-        }
-        let mut kept = self.showing.lock().await;
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
-            return shown.clone();
-        }
-        if !*kept {
-            *kept = true;
-            jobs::run(self);
-            let host = Arc::downgrade(self);
-            self.upstreams.keep(&self.shutdown, move |heard| {
-                if let Some(host) = host.upgrade() {
-                    host.hear(heard);
-                }
-            });
-        }
-        let plugins = self.plugins.clone().await;
-        let catalog = Arc::new(Catalog::new(plugins, self.upstreams.offered().await));
-        let (whole, tools) = self.dressed(&catalog).await;
-        // What plugins said while they dressed the tools is already seen to.
-        let age = self.around.tools_changed();
-        let shown = Arc::new(Shown { catalog, whole, tools, age });
-        *self.shown.lock() = Some(shown.clone());
-        shown
-    }
-
-    /// Another server offers something else than before.
-    fn changed(&self) {
-        let mut shown = self.shown.lock();
-        let Some(before) = &*shown else { return };
-        let is_shown = |source: &Arc<Source>| {
-            source.upstream.known().is_none_or(|now| {
-                before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
-            })
-        };
-        if self.upstreams.all.iter().all(is_shown) {
-            return;
-        }
-        *shown = None;
-        for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-            self.around.tell(News::List(list));
-        }
-    }
-
-    /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
-    /// which a later session will know.
-    async fn plugins_soon(self: &Arc<Self>) {
-        if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
-            tracing::info!("the plugins are still being loaded");
-        }
-    }
-
-    /// Whether a feature is offered. As long as the plugins are being loaded: it may be.
-    fn offers(&self, feature: Feature) -> bool {
-        let Some(shown) = self.shown.lock().clone() else { return true };
-        let catalog = &shown.catalog;
-        let other =
-            |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
-        match feature {
-            Feature::Manifest | Feature::Tools | Feature::Views | Feature::Jobs => true,
-            Feature::Prompts => catalog.prompts().next().is_some() || other("prompts"),
-            Feature::Resources => catalog.with(feature).next().is_some() || other("resources"),
-            Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),
-        }
-    }
-}
 
 /// One session, or, on transports without sessions, one request.
 #[derive(Clone)]
@@ -333,7 +174,13 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
         let shown = self.host.shown.lock().clone()?;
-        shown.tools.iter().find(|tool| tool.name == name).cloned()
+        match shown.tools.get() {
+            Some(tools) => tools.typed.iter().find(|tool| tool.name == name).cloned(),
+            None => {
+                let tool = shown.catalog.tool(name)?;
+                serde_json::from_value(convert::shown(name, tool)).ok()
+            }
+        }
     }
 
     async fn call_tool(

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::Tool as McpTool;
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, convert};
+use super::convert;
+use super::host::{Host, Tools};
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::{Dressing, ToolHints};
 use crate::call::{Answer, Call, What};
 use crate::catalog::Catalog;
 use crate::plugins::Loaded;
 use crate::sandbox::{Context, Feature};
+use portcullis_records::digest;
 
 /// How long the list of tools waits for what a plugin has to say of them.
 const SOON: Duration = Duration::from_secs(2);
@@ -28,7 +31,7 @@ const PLACES: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 impl Host {
     /// The tools as clients see them: as they are defined, and in rmcp's types.
-    pub(super) async fn dressed(&self, catalog: &Catalog) -> (Vec<Value>, Vec<McpTool>) {
+    pub(super) async fn dressed(&self, catalog: &Catalog) -> Tools {
         let mut tools: Vec<Value> =
             catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
         let sources = catalog.tools().map(|(_, tool)| tool.source().to_owned());
@@ -45,9 +48,8 @@ impl Host {
                 dressing.is_none_or(|dressing| dress(tool, dressing))
             });
         }
-        let typed = tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok());
-        let typed = typed.collect();
-        (tools, typed)
+        let typed = tools.iter().filter_map(|tool| McpTool::deserialize(tool).ok()).collect();
+        Tools { whole: tools, typed }
     }
 
     /// What a plugin says of these tools, or said of them before: it says when that changes. So a start
@@ -55,6 +57,7 @@ impl Host {
     async fn dressings(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
+        let about = digest(about.as_bytes());
         let before = self.dressings.read(&about).ok().flatten();
         let before = before.filter(|_| !self.around.have_views_changed());
         if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {

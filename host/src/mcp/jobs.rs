@@ -39,7 +39,7 @@ pub fn run(host: &Arc<Host>) {
 }
 
 async fn one(host: Arc<Host>, LaterJob { plugin, job }: LaterJob, _place: OwnedSemaphorePermit) {
-    let catalog = host.catalog().await;
+    let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
     let mut context = Context { background: true, ..Context::default() };

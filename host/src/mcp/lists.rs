@@ -176,11 +176,11 @@ impl Server {
     }
 
     pub(super) async fn tools(&self, cx: &RequestContext<RoleServer>) -> ListToolsResult {
-        let shown = self.host.shown().await;
-        if shown.catalog.others.is_empty() {
-            return ListToolsResult::with_all_items(shown.tools.clone());
+        let (catalog, tools) = self.host.tools().await;
+        if catalog.others.is_empty() {
+            return ListToolsResult::with_all_items(tools.typed.clone());
         }
-        let meta = Some(self.whole("tools", shown.whole.clone(), None, cx));
+        let meta = Some(self.whole("tools", tools.whole.clone(), None, cx));
         ListToolsResult { meta, ..Default::default() }
     }
 

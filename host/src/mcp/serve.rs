@@ -80,6 +80,8 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<Served, Refused> {
         let loaded = asked.loaded;
+        // A plugin may look at them.
+        self.host.tools().await;
         let caller = Caller::of(cx);
         let binding = Binding {
             plugin: &loaded.plugin.digest,

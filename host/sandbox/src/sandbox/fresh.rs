@@ -73,7 +73,7 @@ pub fn store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
 /// A tick is a millisecond, and only guests that compute notice it.
 fn bound_time(store: &mut Store<State>, limits: &Limits) {
     let mut left = limits.cpu_ms.get();
-    store.set_epoch_deadline(1);
+    store.set_epoch_deadline(2);
     store.epoch_deadline_callback(move |_| {
         left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
         Ok(UpdateDeadline::Yield(1))
