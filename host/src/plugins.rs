@@ -10,12 +10,12 @@ use portcullis_confine::Commands;
 use crate::bindings::{Manifest, Tool as Definition};
 use crate::capabilities::actions::{ActionAsk, ActionsGrant};
 use crate::capabilities::files::Scope;
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, Unusable};
 use crate::config::{Config, Folders, PluginConfig, is_name};
 use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{
     Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
-    dispensable, missing,
+    dispensable, imports_sockets, missing,
 };
 use portcullis_engine::code::read_component;
 use portcullis_records::digest;
@@ -265,30 +265,15 @@ async fn load(
             places.clone(),
         )
     };
-    let grants = own.grants;
     let described_with = Capability::ALL.to_vec();
     let unknown = plugin(Policy { dispensable: described_with, ..Policy::default() });
     let Known { imports, features, manifest } =
         unknown.know().await.map_err(|failure| refuse(explain(failure)))?;
-    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
-    let missing = missing(&imports, &grants, &dispensable);
-    let Some(manifest) = manifest.filter(|_| missing.is_empty()) else {
-        return Err(refuse(lacking(name, &missing)));
-    };
-    let (mut wants, unusable) = Grants::wanted(&manifest.wants, &settings);
-    if !features.contains(&Feature::Manifest) {
-        // It cannot say what it wants: what counts is what it is granted.
-        wants = grants.clone();
-        if manifest.tools.is_empty() {
-            return Err(refuse("it exports no function that could be a tool".into()));
-        }
-    }
-    let mut remarks: Vec<String> = unusable
-        .iter()
-        .map(|one| format!("`{name}` wants `{}`: {}", one.want, one.reason))
-        .collect();
+    let plain = !features.contains(&Feature::Manifest);
+    let judged = judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;
+    let (policy, manifest, mut remarks) = judged;
     let mut tools = tools(&manifest).map_err(refuse)?;
-    keep_granted(&mut tools, &grants, &wants).map_err(refuse)?;
+    keep_granted(&mut tools, &policy).map_err(refuse)?;
     for off in &own.tools_off {
         match tools.iter_mut().find(|tool| tool.definition.name == *off) {
             Some(tool) => tool.on = false,
@@ -301,7 +286,7 @@ async fn load(
             tool.definition.output_schema = None;
         }
     }
-    let plugin = plugin(Policy { grants, wants, dispensable });
+    let plugin = plugin(policy);
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
 }
 
@@ -310,7 +295,8 @@ async fn load(
 /// # Errors
 ///
 /// Where the plugin does not even want an action that a tool of it needs.
-fn keep_granted(tools: &mut Vec<Tool>, grants: &Grants, wants: &Grants) -> Result<(), String> {
+fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(), String> {
+    let Policy { grants, wants, .. } = policy;
     for tool in tools.iter() {
         let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
         if let Some(action) = tool.definition.needs.iter().find(unwanted) {
@@ -363,6 +349,54 @@ fn lacking(name: &str, missing: &[Missing]) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// What a component may do, and what the operator should know of that.
+///
+/// # Errors
+///
+/// Why it cannot be a plugin.
+fn judge(
+    name: &str,
+    plain: bool,
+    imports: &[Import],
+    manifest: Option<Manifest>,
+    grants: Grants,
+    settings: &BTreeMap<String, String>,
+) -> Result<(Policy, Manifest, Vec<String>), String> {
+    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
+    let mut policy = Policy { grants, dispensable, plain, ..Policy::default() };
+    let missing = missing(imports, &policy);
+    let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
+    let Some(manifest) = manifest.filter(|_| !missing.iter().any(lacks)) else {
+        return Err(lacking(name, &missing));
+    };
+    if !plain {
+        let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
+        policy.wants = wants;
+        let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
+        return Ok((policy, manifest, unusable.into_iter().map(remark).collect()));
+    }
+    if manifest.tools.is_empty() {
+        return Err("it exports no function that could be a tool".into());
+    }
+    // It cannot say what it wants, and its language's runtime may import what its functions never use:
+    // what it is granted counts, and what it is not granted is there, and refuses.
+    policy.wants = policy.grants.clone();
+    policy.dispensable = Capability::ALL.to_vec();
+    let refusing = missing.iter().filter_map(|missing| match missing {
+        Missing::Grant(capability) => Some(format!(
+            "`{name}` imports `{capability}`, which it is not granted: what needs it fails; to grant it, add \
+             to portcullis.toml:\n{}",
+            capability.remedy(name)
+        )),
+        Missing::Unknown(_) => None,
+    });
+    let mut remarks: Vec<_> = refusing.collect();
+    if imports_sockets(imports) {
+        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
+    }
+    Ok((policy, manifest, remarks))
 }
 
 /// Checks what can be checked without running anything: names, and where paths are declared.

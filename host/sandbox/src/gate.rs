@@ -99,6 +99,9 @@ pub struct Policy {
     pub wants: Grants,
     /// What it can do without: this is there without a grant, and refuses everything.
     pub dispensable: Vec<Capability>,
+    /// Whether it is a plain component. Its imports are no sign of what it needs: what nobody gets is there,
+    /// too, and refuses everything.
+    pub plain: bool,
 }
 
 impl Policy {
@@ -167,6 +170,15 @@ impl Gate {
         let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
         tracing::warn!("{}", denied.for_operator());
         denied
+    }
+
+    /// Records an ask for what nobody is granted.
+    pub fn refuse_to_all(&self, what: &str, subject: &str) {
+        let plugin = self.trail.plugin();
+        tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
+        if let Err(error) = self.trail.asked(what, subject, false) {
+            tracing::error!("the audit does not say that `{plugin}` would {subject}: {error}");
+        }
     }
 
     fn remedy<A: Ask>(&self, ask: &A) -> String {

@@ -5,6 +5,7 @@ mod fresh;
 mod known;
 mod offer;
 mod plain;
+mod sockets;
 mod state;
 
 use std::collections::BTreeMap;
@@ -19,14 +20,13 @@ use wasmtime::component::{Component, Linker};
 
 pub use around::{Around, LaterJob, News};
 use fresh::{Fresh, Maker, Next};
-pub use known::{Import, Known, Missing, dispensable, missing};
+pub use known::{Import, Known, Missing, dispensable, imports_sockets, missing};
 use offer::Offer;
 pub use offer::{Feature, Outcome, Work};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
-use crate::capabilities::{Capability, Grants};
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_engine::code::{CodeError, Codes};
@@ -220,7 +220,7 @@ impl Plugin {
                 Code::Bundled(_) => &[],
             };
             known.manifest = Some(plain::describe(engine, &component, &self.name, bytes));
-        } else if missing(&known.imports, &Grants::default(), &Capability::ALL).is_empty() {
+        } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
         let text = serde_json::to_vec(&known).map_err(|error| Failure::Host(error.to_string()))?;

@@ -6,9 +6,11 @@ use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
 use super::offer::Feature;
+use super::sockets;
 use super::state::ALWAYS;
 use crate::bindings::Manifest;
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::Capability;
+use crate::gate::Policy;
 use portcullis_engine::Engine;
 
 /// Kept by digest from one start of the host to the next.
@@ -52,21 +54,21 @@ pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
     Capability::ALL.into_iter().filter(can_do_without).collect()
 }
 
-/// What these imports need beyond these grants, each once.
-pub fn missing(imports: &[Import], grants: &Grants, dispensable: &[Capability]) -> Vec<Missing> {
+/// What these imports need beyond what this policy gives, each once.
+pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
     let mut missing = Vec::new();
     for import in imports {
         let name = import.interface.as_str();
-        if ALWAYS.iter().any(|always| name.starts_with(always)) {
+        if ALWAYS.iter().any(|always| name.starts_with(always))
+            || policy.plain && name.starts_with(sockets::INTERFACES)
+        {
             continue;
         }
         let one = match Capability::ALL
             .into_iter()
             .find(|capability| capability.imports().iter().any(|i| name.starts_with(i)))
         {
-            Some(capability) if grants.has(capability) || dispensable.contains(&capability) => {
-                continue;
-            }
+            Some(capability) if policy.has(capability) => continue,
             Some(capability) => Missing::Grant(capability),
             None => Missing::Unknown(import.interface.clone()),
         };
@@ -75,6 +77,11 @@ pub fn missing(imports: &[Import], grants: &Grants, dispensable: &[Capability]) 
         }
     }
     missing
+}
+
+/// Whether some of these imports are sockets.
+pub fn imports_sockets(imports: &[Import]) -> bool {
+    imports.iter().any(|import| import.interface.starts_with(sockets::INTERFACES))
 }
 
 /// The imports of a compiled component.
@@ -109,7 +116,7 @@ mod tests {
 
     #[test]
     fn imports_beyond_the_grants_are_named_once() {
-        let grants: Grants = toml::from_str("[store]\nbytes = 1").unwrap();
+        let grants = toml::from_str("[store]\nbytes = 1").unwrap();
         let imports = imports(&[
             "wasi:io/streams@0.2.6",
             "wasi:cli/environment@0.2.6",
@@ -119,14 +126,18 @@ mod tests {
             "wasi:filesystem/preopens@0.2.6",
             "wasi:sockets/tcp@0.2.6",
         ]);
+        let mut policy = Policy { grants, ..Policy::default() };
         assert_eq!(
-            missing(&imports, &grants, &[]),
+            missing(&imports, &policy),
             [Missing::Grant(Capability::Files), Missing::Unknown("wasi:sockets/tcp@0.2.6".into())]
         );
+        policy.dispensable = vec![Capability::Files];
         assert_eq!(
-            missing(&imports, &grants, &[Capability::Files]),
+            missing(&imports, &policy),
             [Missing::Unknown("wasi:sockets/tcp@0.2.6".into())],
             "the plugin can do without files"
         );
+        policy.plain = true;
+        assert_eq!(missing(&imports, &policy), [], "a plain component has sockets that refuse");
     }
 }

@@ -16,6 +16,7 @@ use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::around::{Around, News};
+use super::sockets;
 use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
@@ -241,6 +242,9 @@ pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
             Capability::Catalog => catalog::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
             Capability::Client | Capability::Actions => {}
         }
+    }
+    if policy.plain {
+        sockets::link(linker)?;
     }
     Ok(())
 }
