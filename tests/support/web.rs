@@ -46,7 +46,8 @@ pub struct Web {
 struct Shared {
     folder: Option<PathBuf>,
     script: Mutex<BTreeMap<String, Scripted>>,
-    asked: Mutex<Vec<String>>,
+    /// By the connection and the number of the request in it: a body that ends late is recorded late.
+    asked: Mutex<BTreeMap<(usize, usize), String>>,
     stopped: AtomicBool,
 }
 
@@ -70,12 +71,12 @@ impl Web {
         }
         let serving = shared.clone();
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
+            for (number, stream) in listener.incoming().enumerate() {
                 if serving.stopped.load(Ordering::SeqCst) {
                     return;
                 }
                 let (Ok(stream), serving) = (stream, serving.clone()) else { continue };
-                std::thread::spawn(move || serving.serve(stream));
+                std::thread::spawn(move || serving.serve(number, stream));
             }
         });
         Self { address, shared }
@@ -90,7 +91,8 @@ impl Web {
 
     /// Every request so far: a line, and its headers beneath.
     pub fn asked(&self) -> Vec<String> {
-        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let asked = self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.values().cloned().collect()
     }
 }
 
@@ -103,12 +105,15 @@ impl Drop for Web {
 }
 
 impl Shared {
-    fn serve(&self, stream: TcpStream) {
+    fn serve(&self, number: usize, stream: TcpStream) {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         let mut reader = BufReader::new(stream.try_clone().expect("a connection"));
-        while let Some(request) = Message::read(&mut reader) {
+        for place in 0.. {
+            let Some(request) = Message::read(&mut reader) else { return };
             let shown = show(&request);
-            self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(shown.clone());
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.insert((number, place), shown.clone());
+            drop(asked);
             if self.reply(&request, &shown, &stream, &mut reader).is_err() {
                 return;
             }
