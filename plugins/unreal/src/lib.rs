@@ -70,6 +70,8 @@ plugin! {
         Want::settings("editor-url", "where UnrealMCPServer listens, usually http://127.0.0.1:30069/mcp; without it, it is not asked").optional(),
         Want::settings("epic-url", "where Epic's Unreal MCP listens, usually http://127.0.0.1:8000/mcp; without it, it is not asked").optional(),
         Want::settings("mode", "auto (the editor if it has the project open, or else the files), live or offline").optional(),
+        Want::settings("editor-pause-ms", "how long an editor is left alone between two messages: 0 to 5000 ms, usually 50").optional(),
+        Want::settings("import-classes", "classes that may be imported besides textures, meshes, sounds, tables and materials, such as /Script/Engine.Blueprint; with commas between them").optional(),
         Want::action("editor-write", "to have the editor import files into the project, and export assets to files").optional(),
         Want::action("editor-console", "to have the editor run console commands").optional(),
         Want::client("consent", "to have you asked before the editor changes anything").optional(),

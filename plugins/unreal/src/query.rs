@@ -134,8 +134,11 @@ impl Asked for QueryAsset {
                 None => {}
             }
         } else {
-            problem =
-                Some("assetPath is no path of an asset, such as /Game/Doors/BP_Door".to_owned());
+            problem = Some(
+                "assetPath is no path of an asset, such as /Game/Doors/BP_Door: where only the name \
+                 is known, search_assets takes `*/BP_Door` in packageNames"
+                    .to_owned(),
+            );
         }
         answer.warnings = offline.warnings_and(problem);
         Ok(answer)
@@ -200,7 +203,10 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
         path: shown(index.text(entry.file)),
         bytes: entry.size,
         modified: time(entry.modified),
-        saved_by: format!("{major}.{minor}.{patch}-{change}"),
+        // What cannot be read does not say.
+        saved_by: (entry.engine != [0; 4])
+            .then(|| format!("{major}.{minor}.{patch}-{change}"))
+            .unwrap_or_default(),
         cooked: entry.is_cooked,
         redirects_to: index.redirected(entry).map(shown),
     }
