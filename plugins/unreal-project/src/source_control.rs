@@ -65,7 +65,7 @@ impl SourceControl {
         let mut found = found.filter(|(folder, (name, _))| folder.join(name).exists());
         let keeper = match found.next() {
             None => Keeper::Unknown,
-            Some((_, (_, Mark::Of(name)))) => Keeper::Other(*name),
+            Some((_, (_, Mark::Of(name)))) => Keeper::Other(name),
             Some((top, (_, Mark::Git))) => {
                 Keeper::Git { tracked: tracked(top, file), is_lockable: is_lockable(top, file) }
             }
