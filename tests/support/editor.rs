@@ -99,6 +99,12 @@ pub struct Arrived {
     pub at: Instant,
 }
 
+impl Arrived {
+    fn now(headers: &BTreeMap<String, String>, body: &Value) -> Self {
+        Self { headers: headers.clone(), body: body.clone(), at: Instant::now() }
+    }
+}
+
 /// What the editor has done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
@@ -262,11 +268,7 @@ impl State {
             return write(writer, &fault, None);
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        lock(&self.arrived).push(Arrived {
-            headers: headers.clone(),
-            body: body.clone(),
-            at: Instant::now(),
-        });
+        lock(&self.arrived).push(Arrived::now(&headers, &body));
         let trap = self.trap(&body);
         match trap {
             Some(Trap::Html) => {
