@@ -56,9 +56,24 @@ views: build
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}
 
-# Read damaged packages for so many seconds
-mutate-unreal folder seconds="60":
-    cargo run --release --package unreal-package --features writer --example mutate -- {{folder}} {{seconds}}
+# Read so many damaged packages, made of those of a folder: no panic, no hang, little memory
+mutate-unreal folder count="1000000":
+    cargo run --release --package unreal-package --features writer --example mutate -- {{folder}} {{count}}
+
+# Fuzz the reader of Unreal's packages for so many seconds, with libFuzzer and a stable compiler (needs a C++ compiler)
+fuzz-unreal seconds="60":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/fuzz"
+    host="$(rustc -vV | sed -n 's/^host: //p')"
+    cd plugins/unreal-package/fuzz
+    # As cargo-fuzz has it, without the sanitizer of addresses: that takes a nightly compiler, and here is no unsafe code.
+    coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
+    RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=1 $coverage" \
+        cargo build --locked --release --target "$host" --target-dir "$target"
+    mkdir -p "$target/corpus"
+    "$target/$host/release/read" -max_total_time={{seconds}} -max_len=65536 -timeout=10 -rss_limit_mb=512 \
+        -artifact_prefix="$target/" "$target/corpus" corpus/read
 
 # Measure beside a native server; on a quiet machine
 bench:

@@ -9,6 +9,9 @@ use crate::support::client::{Client, Era, text_of};
 use crate::support::editor::{Asset, Editor, Server};
 use crate::support::home::Home;
 
+mod changes;
+mod news;
+
 const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
 
 /// A home with a project as its only root.

@@ -9,7 +9,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 #[path = "editor/epic.rs"]
@@ -95,6 +95,14 @@ pub struct Arrived {
     pub headers: BTreeMap<String, String>,
     /// The message.
     pub body: Value,
+    /// When.
+    pub at: Instant,
+}
+
+impl Arrived {
+    fn now(headers: &BTreeMap<String, String>, body: &Value) -> Self {
+        Self { headers: headers.clone(), body: body.clone(), at: Instant::now() }
+    }
 }
 
 /// What the editor has done.
@@ -260,7 +268,7 @@ impl State {
             return write(writer, &fault, None);
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        lock(&self.arrived).push(Arrived { headers: headers.clone(), body: body.clone() });
+        lock(&self.arrived).push(Arrived::now(&headers, &body));
         let trap = self.trap(&body);
         match trap {
             Some(Trap::Html) => {

@@ -66,7 +66,7 @@ impl Config {
             let name = file.strip_prefix(project).unwrap_or(&file).to_string_lossy().into_owned();
             let small = fs::metadata(&file).is_ok_and(|found| found.len() <= MAX_SIZE);
             match fs::read(&file) {
-                Ok(bytes) if small => config.settings.extend(parse(&name, &decode(&bytes))),
+                Ok(bytes) if small => config.settings.extend(lines_of(&name, &decode(&bytes))),
                 Ok(_) => config.warnings.push(format!("{name} is larger than 8 MiB: left out")),
                 Err(error) => config.warnings.push(format!("{name} cannot be read: {error}")),
             }
@@ -136,7 +136,7 @@ fn ini_files(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) {
 }
 
 /// The lines of a file that set something.
-fn parse(file: &str, text: &str) -> Vec<Setting> {
+pub(crate) fn lines_of(file: &str, text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut section = String::new();
     for (position, line) in text.lines().enumerate() {
@@ -196,7 +196,7 @@ no value
 
     #[test]
     fn lines_with_their_operators() {
-        let config = Config { settings: parse("Config/X.ini", TEXT), warnings: vec![] };
+        let config = Config { settings: lines_of("Config/X.ini", TEXT), warnings: vec![] };
         let values = config.values();
         let found: Vec<_> =
             values.iter().map(|value| (value.key.as_str(), value.values.as_slice())).collect();

@@ -65,8 +65,8 @@ impl fmt::Display for Lost {
         };
         match self {
             Self::Nowhere { looked } if looked.is_empty() => f.write_str(
-                "no folder is open in this session: name the project's folder in `projectDir`, \
-                 beneath a root of the session",
+                "no folder is open in this session: give the folder of the Unreal project as a \
+                 root (on the command line with --root)",
             ),
             Self::Nowhere { looked } => write!(
                 f,

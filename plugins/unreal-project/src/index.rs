@@ -81,11 +81,7 @@ impl Index {
 
     /// Whether packages of that name would be in this project.
     pub fn has_mount_of(&self, package: &str) -> bool {
-        self.mounts.iter().any(|mount| {
-            let rest = package.get(mount.name.len()..);
-            rest.is_some_and(|rest| rest.starts_with('/'))
-                && package[..mount.name.len()].eq_ignore_ascii_case(&mount.name)
-        })
+        self.mounts.iter().any(|mount| mount.below(package).is_some())
     }
 
     /// The whole path of an asset of a package.

@@ -28,6 +28,13 @@ impl Mount {
     pub fn package(&self, relative: &str) -> String {
         format!("{}/{relative}", self.name)
     }
+
+    /// What the path of a package is below this mount; none where it is of another. Case does not matter.
+    pub fn below<'p>(&self, package: &'p str) -> Option<&'p str> {
+        let start = package.get(..self.name.len())?;
+        let rest = package.get(self.name.len()..)?.strip_prefix('/')?;
+        start.eq_ignore_ascii_case(&self.name).then_some(rest)
+    }
 }
 
 /// The mounts of a project, and the folders that were looked into for plugins.

@@ -77,6 +77,12 @@ impl Index {
         hits
     }
 
+    /// Whether a package is in a folder, or in one below it.
+    pub fn has_folder(&self, folder: &str) -> bool {
+        let scope = Scope::new(&[folder.to_owned()], true);
+        self.entries().iter().any(|entry| scope.has(self, entry))
+    }
+
     /// The Blueprints that fit, each with why. Of what `Inherits` cannot tell, as ancestors are not
     /// known, the number comes along.
     pub fn search_blueprints(

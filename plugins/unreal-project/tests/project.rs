@@ -36,7 +36,7 @@ fn projects_are_found_in_around_and_below() {
     assert_eq!(find_among(&roots[1..]).expect("there is one").name, "MyGame");
     let nothing = Folder::new("nothing");
     assert!(matches!(find(&nothing.0), Err(Lost::Nowhere { .. })));
-    assert!(find_among(&[]).expect_err("no roots").to_string().contains("projectDir"));
+    assert!(find_among(&[]).expect_err("no roots").to_string().contains("as a root"));
     nothing.put("Content/A.uasset", "");
     let bare = find(&nothing.0).expect("it has content");
     assert_eq!(bare.warnings.len(), 1);

@@ -22,14 +22,10 @@ about_project! {
         #[path(directory, write)]
         output_folder: String,
         /// Such as `T3D`.
-        #[serde(default = "t3d")]
+        #[serde(default = "crate::export::t3d")]
         #[schemars(length(min = 1, max = 16))]
         format: String,
     }
-}
-
-fn t3d() -> String {
-    "T3D".to_owned()
 }
 
 told! {
@@ -78,9 +74,12 @@ impl Tool for BatchExportAssets {
             editor.url
         );
         let mut question = consent("export", "export assets to files", subject);
-        if !overwritten.is_empty() {
-            question = question.overwriting(overwritten.join(", "));
-        }
+        question = match overwritten.as_slice() {
+            [] => question,
+            [file] => question.overwriting(file),
+            // First how many: of a long list not all may be shown.
+            files => question.overwriting(format!("{} files: {}", files.len(), files.join(", "))),
+        };
         request.ask(question)?;
         request.background()?;
         let arguments = json!({
@@ -156,7 +155,11 @@ impl BatchExportAssets {
                     shown(&self.output_folder)
                 )));
             }
-            found.push(format!("{}/{}", self.output_folder.trim_end_matches('/'), shown(&file)));
+            // To be opened changes nothing, and tells what the editor would meet.
+            let refused = fs::OpenOptions::new().write(true).open(entry.path()).err();
+            let refused = refused.map(|error| format!(" (cannot be written: {error})"));
+            let folder = self.output_folder.trim_end_matches('/');
+            found.push(format!("{folder}/{}{}", shown(&file), refused.unwrap_or_default()));
         }
         found.sort_unstable();
         Ok(found)

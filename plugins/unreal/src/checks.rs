@@ -78,7 +78,7 @@ impl Asked for UnusedAssets {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(no_map),
+            warnings: offline.warnings_and(offline.missing([&self.package_path]).chain(no_map)),
             as_of: offline.as_of.clone(),
         })
     }
@@ -147,7 +147,7 @@ impl Asked for BrokenReferences {
             has_more: page.has_more(total),
             unchecked,
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(None),
+            warnings: offline.warnings_and(offline.missing([&self.package_path])),
             as_of: offline.as_of.clone(),
         })
     }

@@ -1,4 +1,4 @@
-//! The tool `export_asset`: an object as text, reconstructed from its file.
+//! The tool `export_asset`: an object as text; and what all texts of objects have in common.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -6,47 +6,43 @@ use crate::{
     offline::Offline,
     source::Asked,
 };
-use portcullis_plugin::prelude::*;
+use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
 
 /// The longest text of one call, in bytes.
 const MAX_TEXT: usize = 4 << 20;
+/// How many warnings of one text are passed on.
+const MAX_WARNINGS: usize = 20;
 
 about_project! {
+    #[exporting]
     /// Export an object as text: by the editor if it runs, and else reconstructed from the file, which is like the engine's T3D but not made by the engine and not for import (`source` says which).
     pub struct ExportAsset {
         /// Path of the object, such as /Game/Doors/BP_Door.BP_Door, or of one in it, such as /Game/Doors/BP_Door.BP_Door:EventGraph.
         #[schemars(length(min = 1, max = 2048))]
         object_path: String,
         /// `T3D`; or `MD` for a Blueprint as Markdown, which is much shorter.
-        #[serde(default = "t3d")]
+        #[serde(default = "crate::export::t3d")]
+        #[schemars(length(max = 64))]
         format: String,
-        /// About how many characters at most.
-        #[serde(default = "usual")]
-        #[schemars(range(min = 1_000, max = 4_000_000))]
-        max_chars: u32,
     }
 }
 
-fn t3d() -> String {
+/// The usual format.
+pub fn t3d() -> String {
     "T3D".to_owned()
 }
 
-fn usual() -> u32 {
+/// The usual length of a text, in characters.
+pub fn usual() -> u32 {
     100_000
 }
 
 told! {
+    #[exported]
     /// An exported object.
     pub struct Exported {
-        #[serde(rename = "bSuccess")]
-        success: bool,
         object_path: String,
-        format: String,
-        /// The text
-        content: String,
-        /// Why there is none
-        error: String,
         /// How much of the object the text tells
         #[serde(skip_serializing_if = "Option::is_none")]
         told: Option<Told>,
@@ -55,7 +51,8 @@ told! {
 
 /// How much of an object a text tells.
 #[data]
-struct Told {
+#[derive(Clone, Copy)]
+pub struct Told {
     objects: usize,
     properties: usize,
     pins: usize,
@@ -71,69 +68,143 @@ impl Asked for ExportAsset {
     type Answer = Exported;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
-        let is_markdown = self.format.to_ascii_uppercase().starts_with('M');
-        if is_markdown || editor.seen.kind == Kind::Epic {
-            return Err(Fault::Unsupported(
-                "the editor exports no Markdown, and Epic's server nothing: the files answer",
-            ));
+        if self.format.to_ascii_uppercase().starts_with('M') {
+            return Err(Fault::Unsupported("the editor exports no Markdown: the files answer"));
         }
-        let arguments = json!({ "objectPath": self.object_path, "format": self.format });
-        let mut answer = Exported {
-            success: false,
-            object_path: shown(&self.object_path),
-            format: shown(&self.format),
-            content: String::new(),
-            error: String::new(),
-            told: None,
-            source: SourceKind::Live,
-            as_of: editor.as_of(),
-            warnings: editor.warnings(None),
-        };
-        match editor.read("export_asset", &arguments) {
-            Ok(result) => {
-                let (content, cut) = told_by_editor(&result, self.max_chars);
-                answer.content = content;
-                answer.success = true;
-                answer.warnings.extend(cut);
-                Ok(answer)
-            }
-            Err(Fault::Failed(said)) => {
-                answer.error = value::why(&said);
-                Err(Fault::from(failed(&answer)))
-            }
-            Err(fault) => Err(fault),
-        }
+        by_editor(self, editor, &json!({ "objectPath": self.object_path, "format": self.format }))
     }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Exported, Failure> {
-        let mut answer = Exported {
-            success: false,
-            object_path: shown(&self.object_path),
-            format: shown(&self.format),
-            content: String::new(),
-            error: String::new(),
-            told: None,
-            source: SourceKind::Offline,
-            as_of: offline.as_of.clone(),
-            warnings: Vec::new(),
-        };
-        match self.export(offline, &mut answer) {
-            Ok(warnings) => {
-                answer.success = true;
-                answer.warnings = offline.warnings_and(warnings);
-                Ok(answer)
+        from_files(self, offline)
+    }
+}
+
+impl Exports for ExportAsset {
+    fn max_chars(&self) -> u32 {
+        self.max_chars
+    }
+
+    fn reconstruct(&self, offline: &Offline) -> Result<Text, String> {
+        let limit = (self.max_chars as usize).min(MAX_TEXT);
+        let opened =
+            offline.index.open(&offline.project, &self.object_path).map_err(|e| e.to_string())?;
+        let package = opened.package().map_err(|error| error.to_string())?;
+        let from = opened.redirected_from.iter();
+        let mut warnings: Vec<String> =
+            from.map(|from| format!("{from} is a redirector to {}", opened.package)).collect();
+        if package.header.summary.is_cooked() {
+            warnings.push("the package is cooked: it has no editor data".to_owned());
+        }
+        match self.format.to_ascii_uppercase().as_str() {
+            "" | "T3D" => {
+                let object = opened.find(&package).ok_or_else(|| {
+                    format!("there is no object {} in {}", opened.object, opened.package)
+                })?;
+                let mut text = Text::of(package.t3d(object, &opened.package, limit));
+                text.warnings.splice(0..0, warnings);
+                Ok(text)
             }
-            Err(error) => {
-                answer.error = error;
-                answer.warnings = offline.warnings_and(None);
-                Err(failed(&answer))
-            }
+            "MD" | "MARKDOWN" => match package.markdown(&opened.package, limit) {
+                none if none.is_empty() => {
+                    Err(format!("{} has no Blueprint: use format T3D", opened.package))
+                }
+                content => Ok(Text { content, warnings, told: None }),
+            },
+            _ => Err(format!(
+                "Failed to find {} exporter for Object: {}; without the editor there are T3D and MD",
+                shown(&self.format),
+                shown(&self.object_path)
+            )),
+        }
+    }
+
+    fn answer(&self, made: Result<Text, String>, from: Origin) -> Exported {
+        let (told, path) = (made.as_ref().ok().and_then(|text| text.told), &self.object_path);
+        exported!(Exported { made, from, &self.format, object_path: shown(path), told: told })
+    }
+}
+
+/// Tools that answer with the text of an object.
+pub trait Exports: Asked + Tool {
+    /// How long the text may be.
+    fn max_chars(&self) -> u32;
+
+    /// The text as it is made of the files, or why there is none.
+    fn reconstruct(&self, offline: &Offline) -> Result<Text, String>;
+
+    /// The answer with the text, or with why there is none.
+    fn answer(&self, made: Result<Text, String>, from: Origin) -> Self::Answer;
+}
+
+/// The text of an object.
+pub struct Text {
+    pub content: String,
+    pub warnings: Vec<String>,
+    /// Where it was reconstructed.
+    pub told: Option<Told>,
+}
+
+impl Text {
+    /// What was made of a package.
+    pub fn of(text: unreal_package::T3d) -> Self {
+        let unreal_package::Told { objects, properties, pins, undecoded, cut } = text.told;
+        Self {
+            content: text.text,
+            warnings: text.warnings.into_iter().take(MAX_WARNINGS).collect(),
+            told: Some(Told { objects, properties, pins, undecoded, cut }),
         }
     }
 }
 
+/// What an answer is from.
+pub struct Origin {
+    pub source: SourceKind,
+    pub as_of: String,
+    pub warnings: Vec<String>,
+}
+
+/// The answer of the editor's tool of the same name.
+pub fn by_editor<E>(asked: &E, editor: &Editor<'_>, arguments: &Value) -> Result<E::Answer, Fault>
+where
+    E: Exports<Answer: Serialize>,
+{
+    if editor.seen.kind == Kind::Epic {
+        return Err(Fault::Unsupported("Epic's server exports nothing: the files answer"));
+    }
+    let made = match editor.read(E::NAME, arguments) {
+        Ok(result) => {
+            let (content, cut) = told_by_editor(&result, asked.max_chars());
+            Ok(Text { content, warnings: cut.into_iter().collect(), told: None })
+        }
+        Err(Fault::Failed(said)) => Err(value::why(&said)),
+        Err(fault) => return Err(fault),
+    };
+    let warnings = editor.warnings(None);
+    let from = Origin { source: SourceKind::Live, as_of: editor.as_of(), warnings };
+    ended(asked, made, from).map_err(Fault::from)
+}
+
+/// The answer of the files.
+pub fn from_files<E>(asked: &E, offline: &Offline) -> Result<E::Answer, Failure>
+where
+    E: Exports<Answer: Serialize>,
+{
+    let warnings = offline.warnings_and(None);
+    let from = Origin { source: SourceKind::Offline, as_of: offline.as_of.clone(), warnings };
+    ended(asked, asked.reconstruct(offline), from)
+}
+
+fn ended<E>(asked: &E, made: Result<Text, String>, from: Origin) -> Result<E::Answer, Failure>
+where
+    E: Exports<Answer: Serialize>,
+{
+    let is_made = made.is_ok();
+    let answer = asked.answer(made, from);
+    if is_made { Ok(answer) } else { Err(failed(&answer)) }
+}
+
 /// The text of an object as the editor wrote it, cut where it is too long.
-pub fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
+fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
     let content = result["content"].as_str().unwrap_or_default();
     let most = (most as usize).min(MAX_TEXT);
     let is_cut = content.len() > most;
@@ -141,51 +212,4 @@ pub fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
         format!("the text is cut after {most} of {} bytes: see `maxChars`", content.len())
     });
     (unreal_package::visible(content, most, true).into_owned(), warning)
-}
-
-impl ExportAsset {
-    fn export(&self, offline: &Offline, answer: &mut Exported) -> Result<Vec<String>, String> {
-        let limit = (self.max_chars as usize).min(MAX_TEXT);
-        let opened =
-            offline.index.open(&offline.project, &self.object_path).map_err(|e| e.to_string())?;
-        let package = opened.package().map_err(|error| error.to_string())?;
-        let mut warnings: Vec<String> = opened
-            .redirected_from
-            .iter()
-            .map(|from| format!("{from} is a redirector to {}", opened.package))
-            .collect();
-        if package.header.summary.is_cooked() {
-            warnings.push("the package is cooked: it has no editor data".to_owned());
-        }
-        match self.format.to_ascii_uppercase().as_str() {
-            "" | "T3D" => {
-                let Some(object) = opened.find(&package) else {
-                    return Err(format!(
-                        "there is no object {} in {}",
-                        opened.object, opened.package
-                    ));
-                };
-                let text = package.t3d(object, &opened.package, limit);
-                warnings.extend(text.warnings.into_iter().take(20));
-                answer.content = text.text;
-                let unreal_package::Told { objects, properties, pins, undecoded, cut } = text.told;
-                answer.told = Some(Told { objects, properties, pins, undecoded, cut });
-            }
-            "MD" | "MARKDOWN" => {
-                answer.content = package.markdown(&opened.package, limit);
-                if answer.content.is_empty() {
-                    return Err(format!("{} has no Blueprint: use format T3D", opened.package));
-                }
-            }
-            _ => {
-                return Err(format!(
-                    "Failed to find {} exporter for Object: {}; without the editor there are T3D \
-                     and MD",
-                    shown(&self.format),
-                    shown(&self.object_path)
-                ));
-            }
-        }
-        Ok(warnings)
-    }
 }

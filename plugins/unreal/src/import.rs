@@ -12,12 +12,38 @@ use std::{
     io::Read,
     path::{Component, Path},
 };
-use unreal_project::Mount;
+use unreal_project::{Mount, Project, SourceControl};
 
 /// The largest file that is imported, in bytes.
 const MAX_FILE: u64 = 2 << 30;
 /// How texts begin that this plugin made of files: the engine would take them for its own.
 const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
+/// Classes that are imported unless the setting `import-classes` names more: what an editor makes of files
+/// of other programs. Of what runs, such as Blueprints, the operator decides.
+const CLASSES: &[&str] = &[
+    "/Script/Engine.AnimSequence",
+    "/Script/Engine.CurveFloat",
+    "/Script/Engine.CurveLinearColor",
+    "/Script/Engine.CurveTable",
+    "/Script/Engine.CurveVector",
+    "/Script/Engine.DataTable",
+    "/Script/Engine.Font",
+    "/Script/Engine.FontFace",
+    "/Script/Engine.Material",
+    "/Script/Engine.MaterialInstanceConstant",
+    "/Script/Engine.SkeletalMesh",
+    "/Script/Engine.SoundWave",
+    "/Script/Engine.StaticMesh",
+    "/Script/Engine.StringTable",
+    "/Script/Engine.SubsurfaceProfile",
+    "/Script/Engine.Texture2D",
+    "/Script/Engine.Texture2DArray",
+    "/Script/Engine.TextureCube",
+    "/Script/Engine.TextureLightProfile",
+    "/Script/Engine.VectorFieldStatic",
+    "/Script/Engine.VolumeTexture",
+    "/Script/MediaAssets.FileMediaSource",
+];
 
 about_project! {
     /// Have the editor import a file, as a new asset or in place of one that is there. You are asked first. The asset is changed in the editor and not saved.
@@ -31,7 +57,7 @@ about_project! {
         /// Path of the asset to make, such as /Game/Doors/T_Door or /Game/Doors/T_Door.T_Door.
         #[schemars(length(min = 1, max = 1024))]
         package_path: String,
-        /// Path of its class, such as /Script/Engine.Texture2D.
+        /// Path of its class, such as /Script/Engine.Texture2D. Textures, meshes, sounds, tables and materials may be imported, and what the operator's setting `import-classes` names.
         #[schemars(length(min = 1, max = 1024))]
         class_path: String,
     }
@@ -76,7 +102,7 @@ impl Tool for ImportAsset {
         let target = Target::parse(&self.package_path, &project.mounts().0)?;
         let class = class(&self.class_path)?;
         let how = How::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
-        let there = already_there(&editor, &target)?;
+        let there = target.already_there(&editor, project)?;
         let files: Vec<&str> = file.iter().chain(&t3d).map(String::as_str).collect();
         let subject = format!(
             "{} as {class} to {} in the project {}, by the editor at {}",
@@ -197,44 +223,79 @@ impl Target {
         if !is_rooted || !parts.all(fits) || !fits(object) {
             return Err(wrong("it does not begin with a slash, or has characters of no name"));
         }
-        let is_within = |mount: &str| {
-            folder.eq_ignore_ascii_case(mount)
-                || folder.get(..mount.len()).is_some_and(|start| start.eq_ignore_ascii_case(mount))
-                    && folder[mount.len()..].starts_with('/')
-        };
-        if !mounts.iter().any(|mount| is_within(&mount.name)) {
+        if !mounts.iter().any(|mount| mount.below(package).is_some()) {
             return Err(wrong("it is neither in /Game nor in a plugin of this project"));
         }
         let object = format!("{package}.{object}");
         Ok(Self { folder: folder.to_owned(), name: name.to_owned(), object })
     }
+
+    /// What is there already, in words: what the editor knows, and the file that it would save to.
+    fn already_there(
+        &self,
+        editor: &Editor<'_>,
+        project: &Project,
+    ) -> Result<Option<String>, Failure> {
+        let known = self.known(editor)?;
+        let package = format!("{}/{}", self.folder, self.name);
+        let mounts = project.mounts().0;
+        let files = mounts.iter().filter_map(|mount| Some((mount, mount.below(&package)?)));
+        let files = files.flat_map(|(mount, rest)| {
+            ["uasset", "umap"].map(|end| format!("{}/{rest}.{end}", mount.folder))
+        });
+        let file =
+            files.map(|name| (project.dir.join(&name), name)).find(|(path, _)| path.is_file());
+        let file = file.map(|(path, name)| {
+            format!("the file {}, {}", shown(&name), SourceControl::of(project, &path))
+        });
+        Ok(match (known, file) {
+            (None, None) => None,
+            (Some(known), Some(file)) => Some(format!("{known}, and once that is saved {file}")),
+            (Some(known), None) => Some(format!("{known}, which was never saved")),
+            (None, Some(file)) => Some(format!("{file} (the editor does not know of it)")),
+        })
+    }
+
+    /// What the editor has in the place.
+    fn known(&self, editor: &Editor<'_>) -> Result<Option<String>, Failure> {
+        let is_there = match editor.seen.kind {
+            Kind::UnrealMcpServer => {
+                let asset = json!({ "assetPath": self.object, "bIncludeTags": false });
+                let found = editor.read("query_asset", &asset)?;
+                (found["bExists"] == true).then(|| value::text(&found, "classPath"))
+            }
+            Kind::Epic => {
+                let package = format!("{}/{}", self.folder, self.name);
+                let there = editor.epic("AssetTools", "exists", &json!({ "path": package }))?;
+                (there == true).then(|| "an asset".to_owned())
+            }
+        };
+        Ok(is_there.map(|class| format!("{} ({class}), as it is in the editor", self.object)))
+    }
 }
 
+/// The class of that path, if it may be imported.
 fn class(path: &str) -> Result<&str, Failure> {
     let path = path.trim();
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     let is_path = path.starts_with('/') && path.contains('.') && path.chars().all(fits);
-    is_path.then_some(path).or_fail(format!(
-        "`{}` is no path of a class: write it like /Script/Engine.Texture2D",
-        shown(path)
-    ))
-}
-
-/// What is there already, in words.
-fn already_there(editor: &Editor<'_>, target: &Target) -> Result<Option<String>, Failure> {
-    let is_there = match editor.seen.kind {
-        Kind::UnrealMcpServer => {
-            let asset = json!({ "assetPath": target.object, "bIncludeTags": false });
-            let found = editor.read("query_asset", &asset)?;
-            (found["bExists"] == true).then(|| value::text(&found, "classPath"))
-        }
-        Kind::Epic => {
-            let package = target.object.split('.').next().unwrap_or_default();
-            let there = editor.epic("AssetTools", "exists", &json!({ "path": package }))?;
-            (there == true).then(|| "an asset".to_owned())
-        }
-    };
-    Ok(is_there.map(|class| format!("{} ({class}), as it is in the editor", target.object)))
+    if !is_path {
+        return Err(Failure::new(format!(
+            "`{}` is no path of a class: write it like /Script/Engine.Texture2D",
+            shown(path)
+        )));
+    }
+    let more = settings::get("import-classes").unwrap_or_default();
+    let mut allowed = CLASSES.iter().copied().chain(more.split([',', ' ']).map(str::trim));
+    if allowed.any(|class| class.eq_ignore_ascii_case(path)) {
+        return Ok(path);
+    }
+    Err(Failure::new(format!(
+        "the class {} is not imported: there are {}. The operator of this server can name more in the \
+         setting `import-classes` of this plugin",
+        shown(path),
+        CLASSES.join(", ")
+    )))
 }
 
 /// Which tool imports it.

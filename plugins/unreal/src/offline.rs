@@ -84,6 +84,19 @@ impl Offline {
         Ok(self.index.open(&self.project, path)?)
     }
 
+    /// What is to be said of folders that a call names and that no package is in.
+    pub fn missing<'f>(
+        &'f self,
+        folders: impl IntoIterator<Item = &'f String> + 'f,
+    ) -> impl Iterator<Item = String> + 'f {
+        let missing = folders.into_iter().filter(move |folder| !self.index.has_folder(folder));
+        missing.map(move |folder| {
+            let mounts = self.project.mounts().0.into_iter().map(|mount| mount.name);
+            let mounts = mounts.collect::<Vec<_>>().join(", ");
+            format!("no package is in a folder {folder}: those of this project begin with {mounts}")
+        })
+    }
+
     /// The common warnings and more.
     pub fn warnings_and(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let all = self.warnings.iter().cloned().chain(more);
@@ -124,7 +137,9 @@ fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
     counts.sort_unstable();
     for (state, number) in counts {
         let words = state.words();
-        warnings.push(format!("{number} packages could not be read ({words}); see unreal_status"));
+        let packages = if number == 1 { "package" } else { "packages" };
+        warnings
+            .push(format!("{number} {packages} could not be read ({words}); see unreal_status"));
     }
     warnings
 }

@@ -55,7 +55,7 @@ struct PackageFile {
     path: String,
     bytes: u64,
     modified: String,
-    /// The engine that saved it
+    /// The engine that saved it; empty where the file does not say
     saved_by: String,
     /// Whether it was made for a packaged game
     cooked: bool,
@@ -134,8 +134,11 @@ impl Asked for QueryAsset {
                 None => {}
             }
         } else {
-            problem =
-                Some("assetPath is no path of an asset, such as /Game/Doors/BP_Door".to_owned());
+            problem = Some(
+                "assetPath is no path of an asset, such as /Game/Doors/BP_Door: where only the name \
+                 is known, search_assets takes `*/BP_Door` in packageNames"
+                    .to_owned(),
+            );
         }
         answer.warnings = offline.warnings_and(problem);
         Ok(answer)
@@ -195,12 +198,15 @@ fn hit<'i>(index: &'i Index, entry: &'i Entry, object: &str) -> Option<Hit<'i>> 
 }
 
 fn file(index: &Index, entry: &Entry) -> PackageFile {
-    let [major, minor, patch, change] = entry.engine;
     PackageFile {
         path: shown(index.text(entry.file)),
         bytes: entry.size,
         modified: time(entry.modified),
-        saved_by: format!("{major}.{minor}.{patch}-{change}"),
+        // What cannot be read does not say.
+        saved_by: match entry.engine {
+            [0, 0, 0, 0] => String::new(),
+            [major, minor, patch, change] => format!("{major}.{minor}.{patch}-{change}"),
+        },
         cooked: entry.is_cooked,
         redirects_to: index.redirected(entry).map(shown),
     }

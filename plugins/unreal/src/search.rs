@@ -113,8 +113,8 @@ impl Asked for SearchBlueprints {
             .collect();
         let guess = (unknown > 0).then(|| {
             format!(
-                "of {unknown} Blueprints more the ancestors are not all known: they derive from \
-                 classes in C++ of the project or of a plugin"
+                "{unknown} more may belong here: they derive from classes in C++ of the project or \
+                 of a plugin, whose ancestors are not known"
             )
         });
         let Self { search_type, package_path, .. } = self;
@@ -132,7 +132,7 @@ impl Asked for SearchBlueprints {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(guess),
+            warnings: offline.warnings_and(offline.missing([package_path]).chain(guess)),
             as_of: offline.as_of.clone(),
         })
     }
@@ -273,7 +273,7 @@ impl Asked for SearchAssets {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(None),
+            warnings: offline.warnings_and(offline.missing(&self.package_paths)),
             as_of: offline.as_of.clone(),
         })
     }

@@ -1,8 +1,24 @@
 //! What the tools have in common in their arguments and their answers, written once.
 
 /// The arguments of a tool about a project: those that are its own, and which project is meant. After
-/// `#[paged]`, also which part of a long list.
+/// `#[paged]`, also which part of a long list; after `#[exporting]`, also how long a text.
 macro_rules! about_project {
+    (
+        #[exporting]
+        $(#[$meta:meta])*
+        pub struct $name:ident { $($fields:tt)* }
+    ) => {
+        about_project! {
+            $(#[$meta])*
+            pub struct $name {
+                $($fields)*
+                /// About how many characters at most.
+                #[serde(default = "crate::export::usual")]
+                #[schemars(range(min = 1_000, max = 4_000_000))]
+                max_chars: u32,
+            }
+        }
+    };
     (
         #[paged]
         $(#[$meta:meta])*
@@ -42,8 +58,28 @@ macro_rules! about_project {
     };
 }
 
-/// An answer: what it tells, from where, as of when, and with which warnings.
+/// An answer: what it tells, from where, as of when, and with which warnings. After `#[exported]`, also
+/// with the text of an object: to be made with `exported!`.
 macro_rules! told {
+    (
+        #[exported]
+        $(#[$meta:meta])*
+        pub struct $name:ident { $($fields:tt)* }
+    ) => {
+        told! {
+            $(#[$meta])*
+            pub struct $name {
+                #[serde(rename = "bSuccess")]
+                success: bool,
+                $($fields)*
+                format: String,
+                /// The text
+                content: String,
+                /// Why there is none
+                error: String,
+            }
+        }
+    };
     (
         $(#[$meta:meta])*
         pub struct $name:ident { $($fields:tt)* }
@@ -57,6 +93,22 @@ macro_rules! told {
             warnings: Vec<String>,
         }
     };
+}
+
+/// An answer with the text that was made, or with why there is none, and with fields of its own.
+macro_rules! exported {
+    ($name:ident { $made:expr, $from:expr, $format:expr, $($field:ident: $value:expr),* }) => {{
+        let crate::export::Origin { source, as_of, mut warnings } = $from;
+        let (success, content, error) = match $made {
+            Ok(text) => {
+                warnings.extend(text.warnings.iter().map(|text| crate::answer::shown(text)));
+                (true, text.content, String::new())
+            }
+            Err(error) => (false, String::new(), crate::answer::shown(&error)),
+        };
+        let format = crate::answer::shown($format);
+        $name { success, $($field: $value,)* format, content, error, source, as_of, warnings }
+    }};
 }
 
 /// A tool that changes nothing, and that the editor or the files answer.

@@ -85,7 +85,7 @@ fn blueprints_are_found() {
     assert_eq!((&found["totalCount"], &found["hasMore"]), (&json!(2), &json!(true)));
     let warnings = found["warnings"].to_string();
     assert!(
-        warnings.contains("1 Blueprints more") && warnings.contains("git lfs pull"),
+        warnings.contains("1 more may belong") && warnings.contains("git lfs pull"),
         "{warnings}"
     );
 }
@@ -105,6 +105,10 @@ fn assets_are_found() {
         "tags": { "LevelIsPartitioned": "0" },
     }]);
     assert_eq!(found["assets"], town);
+    let nowhere = json!({ "packagePaths": ["/Gaem"] });
+    let found = call::<SearchAssets>(&host, &game, nowhere);
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("folder /Gaem") && warnings.contains("with /Game"), "{warnings}");
     let page = |offset| {
         let arguments = json!({ "packagePaths": ["/Game"], "maxResults": 2, "offset": offset });
         call::<SearchAssets>(&host, &game, arguments)
@@ -303,7 +307,7 @@ fn the_session_s_folders_say_which_project_is_meant() {
         host.call::<SearchAssets>(arguments).map_err(|failure| failure.to_string())
     };
     let fault = search().expect_err("nothing is open");
-    assert!(fault.contains("projectDir"), "{fault}");
+    assert!(fault.contains("as a root"), "{fault}");
     session::FOLDERS.set(vec![game.0.clone()]);
     assert!(search().is_ok());
     session::FOLDERS.set(vec![game.0.clone(), other.0.clone()]);

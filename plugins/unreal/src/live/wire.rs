@@ -1,6 +1,6 @@
 //! One message to an editor, and its answer: JSON-RPC in a POST.
 
-use super::{fault::Fault, reader::Reader};
+use super::{fault::Fault, now, reader::Reader};
 use crate::answer::shown;
 use portcullis_plugin::{
     http::{ErrorCode, Reason},
@@ -15,6 +15,11 @@ const MAX_BYTES: u64 = 32 << 20;
 const CONNECTING: Duration = Duration::from_secs(2);
 /// What is left of the time of a call to tell its answer.
 const RESERVE: Duration = Duration::from_millis(750);
+/// How long an editor is left alone between two messages, unless the setting `editor-pause-ms` says
+/// otherwise: it answers in the thread that draws its windows, which shall be smooth meanwhile.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The longest such pause.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How often it is said that the editor is waited for.
 const REPORTED: Duration = Duration::from_secs(2);
 
@@ -61,6 +66,7 @@ impl Wire<'_> {
 
     /// Sends a message, once, and waits for its answer.
     pub fn ask(self, message: &Message<'_>) -> Result<Answered, Fault> {
+        std::thread::sleep(left_of(self.last(), now(), pause()?));
         let limit = self.limit(message.limit)?;
         let id = self.id(message.number);
         let Message { method, params, .. } = message;
@@ -87,6 +93,7 @@ impl Wire<'_> {
                 !late && !self.request.cancelled()
             },
         );
+        self.note_end();
         let response = match sent {
             Ok(response) => Some(response),
             Err(_) if reader.is_answered() => None,
@@ -116,6 +123,21 @@ impl Wire<'_> {
         if let Ok(post) = self.post(&body, headers, CONNECTING) {
             let _ignored = post.send_watched(|_| Ok(()), |elapsed| elapsed < CONNECTING);
         }
+        self.note_end();
+    }
+
+    /// When the last message there ended, in nanoseconds since 1970.
+    fn last(self) -> Option<u64> {
+        let kept = cache::get(&self.last_key())?;
+        Some(u64::from_le_bytes(kept.try_into().ok()?))
+    }
+
+    fn note_end(self) {
+        cache::set(&self.last_key(), now().to_le_bytes(), MAX_PAUSE);
+    }
+
+    fn last_key(self) -> String {
+        format!("last message at {}", self.url)
     }
 
     /// As long as may be waited for at most, and as the call has time left.
@@ -193,5 +215,40 @@ impl Wire<'_> {
             | ErrorCode::HttpResponseTimeout => Fault::Busy(url, limit),
             other => self.garbled(shown(&format!("{other:?}"))),
         }
+    }
+}
+
+/// The pause that is set.
+fn pause() -> Result<Duration, Failure> {
+    let Some(set) = settings::get("editor-pause-ms") else { return Ok(PAUSE) };
+    let pause = set.trim().parse().ok().map(Duration::from_millis);
+    pause.filter(|pause| *pause <= MAX_PAUSE).or_fail(format!(
+        "the setting `editor-pause-ms` of this plugin is `{}`: it can be 0 to {}",
+        shown(&set),
+        MAX_PAUSE.as_millis()
+    ))
+}
+
+/// What is left of the pause since the last message; times are in nanoseconds since 1970. A clock that
+/// was set back lengthens no pause.
+fn left_of(last: Option<u64>, now: u64, pause: Duration) -> Duration {
+    let since = last.map(|last| Duration::from_nanos(now.saturating_sub(last)));
+    since.map_or(Duration::ZERO, |since| pause.saturating_sub(since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_kept_and_end() {
+        let ms = Duration::from_millis;
+        let left = |last, now| left_of(last, now, ms(50));
+        assert_eq!(left(None, 7), ms(0), "the first message waits for nothing");
+        assert_eq!(left(Some(1_000_000), 1_000_000), ms(50));
+        assert_eq!(left(Some(1_000_000), 31_000_000), ms(20));
+        assert_eq!(left(Some(1_000_000), 99_000_000), ms(0));
+        assert_eq!(left(Some(99_000_000), 1_000_000), ms(50), "the clock was set back");
+        assert_eq!(left_of(Some(1), 1, ms(0)), ms(0));
     }
 }

@@ -54,8 +54,17 @@ fn what_is_overwritten_is_said() {
     over["packagePath"] = json!("/Game/Doors/BP_Door.BP_Door");
     let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, over);
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor";
+    let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor, and \
+                 once that is saved the file Content/Doors/BP_Door.uasset, of which no source control";
     assert!(format!("{asks:?}").contains(words), "{asks:?}");
+    // What the editor does not know of is overwritten all the same.
+    game.put(".p4config", "P4CLIENT=ada");
+    game.put("Content/Doors/T_Door.uasset", "not registered");
+    let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, import_of(&game));
+    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+    let asks = format!("{asks:?}");
+    assert!(asks.contains("T_Door.uasset, which is in a workspace of Perforce"), "{asks}");
+    assert!(asks.contains("the editor does not know of it"), "{asks}");
     game.put("Out/BP_Door.T3D", "old");
     let out = game.0.join("Out");
     let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
@@ -78,6 +87,13 @@ fn what_is_overwritten_is_said() {
         assert!(fails::<BatchExportAssets>(&near, &game, export).contains("is a link"));
     }
     assert_eq!(editor.done().len(), 1);
+    // What cannot be written is said before the editor fails at it.
+    let _gone = fs::remove_file(out.join("BP_Door.T3D"));
+    game.put("Out/BP_Door.T3D/file", "a folder is in its place");
+    let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
+    let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export);
+    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
+    assert!(format!("{asks:?}").contains("BP_Door.T3D (cannot be written"), "{asks:?}");
 }
 
 #[test]
@@ -124,6 +140,7 @@ fn what_is_not_fit_for_import_is_refused() {
         ("packagePath", json!("/Engine/T_Door"), "neither in /Game"),
         ("packagePath", json!("/Game/Doors/T Door"), "characters"),
         ("classPath", json!("Texture2D"), "no path of a class"),
+        ("classPath", json!("/Script/Engine.Blueprint"), "`import-classes`"),
     ] {
         let mut arguments = import_of(&game);
         arguments[key] = value;
@@ -131,6 +148,13 @@ fn what_is_not_fit_for_import_is_refused() {
         assert!(fault.contains(why), "{key}: {fault}");
     }
     assert!(editor.done().is_empty());
+    // What the operator names may be imported besides.
+    let named = "/Script/Engine.Blueprint, /Script/MyGame.Thing";
+    let near = near.setting("import-classes", named);
+    let mut arguments = import_of(&game);
+    arguments["classPath"] = json!("/Script/Engine.Blueprint");
+    let asked = reply::<ImportAsset>(&near, &game, arguments);
+    assert!(matches!(asked, Err(Failure::NeedInput(_))), "{asked:?}");
 }
 
 #[test]

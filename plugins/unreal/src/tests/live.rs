@@ -322,6 +322,23 @@ fn nobody_there_is_no_matter() {
 }
 
 #[test]
+fn an_editor_is_left_alone_between_messages() {
+    let game = Game::new("live-pause");
+    let editor = game.editor(Server::Plugin);
+    let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "80");
+    live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely.Lonely" }));
+    let arrived = editor.arrived();
+    assert!(arrived.len() >= 4, "it is asked who it is first: {arrived:?}");
+    for pair in arrived.windows(2) {
+        // A pause is never shorter, however busy the machine is.
+        assert!(pair[1].at - pair[0].at >= std::time::Duration::from_millis(80), "{pair:?}");
+    }
+    let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "soon");
+    let fault = fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
+    assert!(fault.contains("`editor-pause-ms`") && fault.contains("0 to 5000"), "{fault}");
+}
+
+#[test]
 fn a_read_is_asked_once_until_something_changes() {
     let game = Game::new("live-kept");
     let editor = game.editor(Server::Plugin);

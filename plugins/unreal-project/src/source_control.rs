@@ -1,0 +1,244 @@
+//! What files tell of the source control of a package, for who is about to overwrite it.
+//!
+//! Whether a file is checked out or locked only the server of a source control knows, and whether it is
+//! read-only a sandbox is not told. Neither is guessed.
+
+mod git_index;
+
+use crate::{Project, config::lines_of, descriptor::decode};
+use git_index::Tracked;
+use std::{
+    fmt, fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// How many folders above a file are looked into.
+const MAX_DEPTH: usize = 64;
+/// The largest index of git that is read, in bytes: of about half a million files.
+const MAX_INDEX: u64 = 64 << 20;
+/// The largest other file that is read, in bytes.
+const MAX_SIZE: u64 = 1 << 20;
+/// What is in the folder that a source control begins in.
+const MARKS: &[(&str, Mark)] = &[
+    (".git", Mark::Git),
+    (".p4config", Mark::Of("Perforce")),
+    (".p4config.txt", Mark::Of("Perforce")),
+    ("p4config.txt", Mark::Of("Perforce")),
+    (".svn", Mark::Of("Subversion")),
+    (".plastic", Mark::Of("Unity Version Control")),
+    (".hg", Mark::Of("Mercurial")),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Git,
+    Of(&'static str),
+}
+
+/// What is known of the source control of a file. As text it is a part of a sentence about the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceControl {
+    keeper: Keeper,
+    /// What the editor itself is set to use.
+    of_editor: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Keeper {
+    /// Nothing was found that could bring it back.
+    Unknown,
+    Git {
+        /// None where the index of git cannot be read from here.
+        tracked: Option<Tracked>,
+        is_lockable: bool,
+    },
+    /// Of which no more can be told from files.
+    Other(&'static str),
+}
+
+impl SourceControl {
+    /// Of a file of a project. Folders that cannot be read are as if they were not there.
+    pub fn of(project: &Project, file: &Path) -> Self {
+        let above = file.ancestors().skip(1).take(MAX_DEPTH);
+        let found = above.flat_map(|folder| MARKS.iter().map(move |mark| (folder, mark)));
+        let mut found = found.filter(|(folder, (name, _))| folder.join(name).exists());
+        let keeper = match found.next() {
+            None => Keeper::Unknown,
+            Some((_, (_, Mark::Of(name)))) => Keeper::Other(name),
+            Some((top, (_, Mark::Git))) => {
+                Keeper::Git { tracked: tracked(top, file), is_lockable: is_lockable(top, file) }
+            }
+        };
+        Self { keeper, of_editor: of_editor(project) }
+    }
+}
+
+impl fmt::Display for SourceControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.keeper {
+            Keeper::Unknown => f.write_str("of which no source control is seen from here")?,
+            Keeper::Other(name) => write!(
+                f,
+                "which is in a workspace of {name} (whether it is checked out only {name} knows)"
+            )?,
+            Keeper::Git { tracked, is_lockable } => {
+                f.write_str(match tracked {
+                    None => "which is in a repository of git that cannot be read from here",
+                    Some(Tracked::Same) => "which git has as it is",
+                    Some(Tracked::Changed) => {
+                        "which git has, but not as it is now: it was changed or touched since"
+                    }
+                    Some(Tracked::No) => "which git does not have: it could not bring it back",
+                })?;
+                if *is_lockable {
+                    f.write_str("; files like it are to be locked with Git LFS before a change")?;
+                }
+            }
+        }
+        match &self.of_editor {
+            Some(provider) => write!(f, "; the editor is set to use {provider}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether git has the file; the repository begins in the folder `top`.
+fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
+    let mut folder = top.join(".git");
+    if folder.is_file() {
+        // Of a submodule, or of one of several working trees.
+        let text = read(&folder, MAX_SIZE)?;
+        let text = String::from_utf8(text).ok()?;
+        folder = top.join(text.strip_prefix("gitdir:")?.trim());
+    }
+    let index = read(&folder.join("index"), MAX_INDEX)?;
+    let name = file.strip_prefix(top).ok()?.to_str()?.replace('\\', "/");
+    git_index::tracked(&index, &name, &fs::metadata(file).ok()?)
+}
+
+/// Whether `.gitattributes` of the repository says of files with such an end that they are to be locked.
+fn is_lockable(top: &Path, file: &Path) -> bool {
+    let text = read(&top.join(".gitattributes"), MAX_SIZE).unwrap_or_default();
+    let end = file.extension().map(|end| end.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut lockable = false;
+    for line in String::from_utf8_lossy(&text).lines() {
+        let mut words = line.split_whitespace();
+        let pattern = words.next().unwrap_or_default();
+        if pattern == "*" || pattern.strip_prefix("*.").is_some_and(|of| of == end) {
+            for word in words {
+                match word {
+                    "lockable" => lockable = true,
+                    "-lockable" | "!lockable" => lockable = false,
+                    _ => {}
+                }
+            }
+        }
+    }
+    lockable
+}
+
+/// What somebody chose in the editor, which it keeps for each platform in `Saved/Config`; or else what the
+/// project has for everybody.
+fn of_editor(project: &Project) -> Option<String> {
+    let platforms = fs::read_dir(project.dir.join("Saved/Config")).into_iter().flatten().flatten();
+    let files = platforms.map(|one| one.path().join("SourceControlSettings.ini"));
+    let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+    // Where somebody works on several platforms, that which was used last.
+    files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
+    let of_all = project.dir.join("Config/DefaultSourceControlSettings.ini");
+    let text = read(files.last().unwrap_or(&of_all), MAX_SIZE)?;
+    let settings = lines_of("SourceControlSettings.ini", &decode(&text));
+    let provider = settings.into_iter().rev().find(|setting| {
+        setting.section.eq_ignore_ascii_case("SourceControl.SourceControlSettings")
+            && setting.key.eq_ignore_ascii_case("Provider")
+    });
+    let is_set = |name: &String| !name.is_empty() && !name.eq_ignore_ascii_case("None");
+    provider.map(|setting| setting.value).filter(is_set)
+}
+
+fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(most + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> (Self, Project, PathBuf) {
+            let dir = std::env::temp_dir();
+            let dir = dir.join(format!("unreal-source-control-{}-{name}", std::process::id()));
+            let _gone = fs::remove_dir_all(&dir);
+            let file = dir.join("Content/A.uasset");
+            fs::create_dir_all(dir.join("Content")).expect("it can be made");
+            fs::write(&file, "one").expect("it can be written");
+            let project = Project { dir: dir.clone(), ..Project::default() };
+            (Self(dir), project, file)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _gone = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_workspace_and_what_the_editor_uses() {
+        let (folder, project, file) = Folder::new("marks");
+        let words = || SourceControl::of(&project, &file).to_string();
+        fs::write(folder.0.join(".p4config"), "P4CLIENT=ada").expect("it can be written");
+        assert!(
+            words().contains("Perforce (whether it is checked out only Perforce"),
+            "{}",
+            words()
+        );
+        let settings = folder.0.join("Saved/Config/WindowsEditor");
+        fs::create_dir_all(&settings).expect("it can be made");
+        let say = |provider: &str| {
+            let text = format!("[SourceControl.SourceControlSettings]\r\nProvider={provider}\r\n");
+            let file = settings.join("SourceControlSettings.ini");
+            fs::write(file, text).expect("it can be written");
+        };
+        say("Perforce");
+        assert!(words().ends_with("; the editor is set to use Perforce"), "{}", words());
+        say("None");
+        assert!(words().ends_with("knows)"), "{}", words());
+    }
+
+    #[test]
+    fn a_repository_of_git() {
+        let (folder, project, file) = Folder::new("git");
+        let words = || SourceControl::of(&project, &file).to_string();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(&folder.0).args(["-c", "core.autocrlf=false"]).args(arguments);
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+            let done = git.output().expect("git is installed");
+            assert!(done.status.success(), "{arguments:?}: {done:?}");
+        };
+        git(&["init", "--quiet"]);
+        assert!(words().contains("cannot be read"), "it has no index yet: {}", words());
+        fs::write(folder.0.join("Content/B.uasset"), "two").expect("it can be written");
+        git(&["add", "Content/B.uasset"]);
+        for version in ["2", "4"] {
+            git(&["update-index", "--index-version", version]);
+            git(&["rm", "--cached", "--force", "--quiet", "--ignore-unmatch", "Content/A.uasset"]);
+            assert!(words().contains("git does not have"), "{version}: {}", words());
+            fs::write(&file, "one").expect("it can be written");
+            git(&["add", "Content/A.uasset"]);
+            assert_eq!(words(), "which git has as it is", "{version}");
+            fs::write(&file, "longer").expect("it can be written");
+            assert!(words().contains("not as it is now"), "{version}: {}", words());
+        }
+        let attributes = "*.png lockable\n*.uasset filter=lfs lockable\n";
+        fs::write(folder.0.join(".gitattributes"), attributes).expect("it can be written");
+        assert!(words().contains("locked with Git LFS"), "{}", words());
+    }
+}

@@ -1,0 +1,116 @@
+//! The index of git: which files it has, and how they were when it looked at them last.
+//!
+//! Versions 2 to 4, with names of objects of 20 bytes, as git's `gitformat-index` describes them.
+
+use std::{fs::Metadata, time::UNIX_EPOCH};
+
+/// Before the name of a file: times, place, kind, owner, size, name of the object, flags.
+const FIXED: usize = 62;
+/// In the flags: two bytes more follow.
+const EXTENDED: u16 = 0x4000;
+
+/// Whether git has a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// As it is on the disk.
+    Same,
+    /// As it was: size or time are others now.
+    Changed,
+    /// It has not.
+    No,
+}
+
+/// Looks a file up by its path in the repository. None where this is no index that can be read.
+pub fn tracked(index: &[u8], name: &str, found: &Metadata) -> Option<Tracked> {
+    let rest = index.strip_prefix(b"DIRC")?;
+    let (version, rest) = number(rest)?;
+    let (count, mut rest) = number(rest)?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut path = Vec::new();
+    for _ in 0..count {
+        let fixed = rest.get(..FIXED)?;
+        let flags = u16::from_be_bytes([fixed[60], fixed[61]]);
+        let before = if flags & EXTENDED == 0 { FIXED } else { FIXED + 2 };
+        let after = rest.get(before..)?;
+        let len = if version == 4 {
+            // What the names of this file and of the last have in common is not said again.
+            let (cut, after_cut) = variable(after)?;
+            path.truncate(path.len().checked_sub(cut)?);
+            let end = after_cut.iter().position(|byte| *byte == 0)?;
+            path.extend_from_slice(&after_cut[..end]);
+            before + (after.len() - after_cut.len()) + end + 1
+        } else {
+            let end = after.iter().position(|byte| *byte == 0)?;
+            path.clear();
+            path.extend_from_slice(&after[..end]);
+            (before + end) / 8 * 8 + 8
+        };
+        if path == name.as_bytes() {
+            return Some(compared(fixed, found));
+        }
+        rest = rest.get(len..)?;
+    }
+    Some(Tracked::No)
+}
+
+fn compared(fixed: &[u8], found: &Metadata) -> Tracked {
+    let field = |at: usize| number(&fixed[at..]).map_or(0, |(number, _)| number);
+    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let (seconds, nanoseconds) =
+        modified.map_or((0, 0), |time| (time.as_secs() as u32, time.subsec_nanos()));
+    let is_same_size = field(36) == found.len() as u32;
+    // Not every git notes parts of a second.
+    let is_same_time = field(8) == seconds && (field(12) == 0 || field(12) == nanoseconds);
+    if is_same_size && is_same_time { Tracked::Same } else { Tracked::Changed }
+}
+
+fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_be_bytes(*number), rest))
+}
+
+/// A number in as many bytes as it needs, each but the last with its highest bit set.
+fn variable(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value: usize = 0;
+    for (at, byte) in bytes.iter().enumerate().take(5) {
+        value = (value << 7) | usize::from(byte & 0x7F);
+        if byte & 0x80 == 0 {
+            return Some((value, &bytes[at + 1..]));
+        }
+        value += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_is_no_index() {
+        let found = std::fs::metadata(".").expect("it is there");
+        let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+        index.extend([0; FIXED]);
+        index.extend(b"Content/A.uasset\0\0");
+        for len in 0..index.len() {
+            let read = tracked(&index[..len], "Content/A.uasset", &found);
+            // All but the padding is needed.
+            assert_eq!(read.is_some(), len > index.len() - 2, "{len}");
+        }
+        assert_eq!(tracked(&index, "Content/B.uasset", &found), Some(Tracked::No));
+        let cut = &index[..index.len() - 1];
+        assert_eq!(tracked(cut, "Content/B.uasset", &found), None, "more may follow");
+        index[7] = 5;
+        assert_eq!(tracked(&index, "Content/A.uasset", &found), None, "it is too new");
+    }
+
+    #[test]
+    fn numbers_of_several_bytes() {
+        for (bytes, value) in [(&[0x05][..], 5), (&[0x80, 0x00], 128), (&[0x81, 0x01], 257)] {
+            assert_eq!(variable(bytes), Some((value, &[][..])), "{bytes:?}");
+        }
+        assert_eq!((variable(&[0xFF; 9]), variable(&[0x80])), (None, None));
+    }
+}

@@ -1,0 +1,69 @@
+//! What clients are told of by themselves: packages that change on the disk, editors that come and go.
+
+use std::fs;
+use std::io::Write as _;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::{editor, game, with_editor};
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Era, Event};
+use crate::support::editor::Server;
+
+/// Does something again and again until the client is told something by this method.
+fn until_told(client: &mut Client, method: &str, mut again: impl FnMut(&mut Client)) {
+    let deadline = Instant::now() + PATIENCE;
+    let is_told = |event: &Event| match event {
+        Event::Told(message) => message["method"] == method,
+        Event::Asked(..) => false,
+    };
+    while !std::mem::take(&mut client.events).iter().any(is_told) {
+        assert!(Instant::now() < deadline, "nobody said {method}");
+        again(client);
+    }
+}
+
+#[test]
+fn a_package_that_changes_is_told_to_its_subscribers() {
+    let home = game("");
+    let package = home.files().join("MyGame/Content/BP_Door.uasset");
+    fs::write(&package, "version https://git-lfs.github.com/spec/v1\n").expect("a home");
+    let uri = "unreal+md:///Game/BP_Door";
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        match era {
+            Era::Legacy => {
+                let id = client.request("resources/subscribe", json!({"uri": uri}));
+                assert!(client.reply(id).get("result").is_some());
+            }
+            Era::Modern => {
+                let filter = json!({"notifications": {"resourceSubscriptions": [uri]}});
+                client.request("subscriptions/listen", filter);
+            }
+        }
+        // When it was looked at first cannot be seen from here: it changes until somebody notices.
+        until_told(&mut client, "notifications/resources/updated", |client| {
+            let mut file = fs::OpenOptions::new().append(true).open(&package).expect("it is there");
+            file.write_all(b"x").expect("a home can be written");
+            client.call("query_asset", json!({"assetPath": "/Game/BP_Door"}));
+        });
+    }
+}
+
+#[test]
+fn resources_are_said_to_change_when_an_editor_comes_or_goes() {
+    let home = game("");
+    let editor = editor(&home, Server::Plugin);
+    home.configure(&with_editor(&editor, Server::Plugin));
+    let mut client = Client::start(&home, Era::Legacy);
+    let changed = "notifications/resources/list_changed";
+    let look = |client: &mut Client| {
+        client.call("unreal_status", json!({}));
+    };
+    until_told(&mut client, changed, look);
+    look(&mut client);
+    client.events.clear();
+    drop(editor);
+    until_told(&mut client, changed, look);
+}
