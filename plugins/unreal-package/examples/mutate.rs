@@ -1,7 +1,8 @@
 //! Reads packages that have been damaged in many ways: nothing may panic, take long or take much memory.
 //!
-//! `mutate DIR COUNT [SEED]` makes so many damaged files of the packages of the folder, and of packages of
-//! every version. The same seed makes the same files.
+//! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]` makes so many
+//! damaged files of the packages of the folder, and of packages of every version. The same seed makes the
+//! same files.
 
 // A counting allocator cannot be had otherwise.
 #![allow(unsafe_code, reason = "`GlobalAlloc` is an unsafe trait")]

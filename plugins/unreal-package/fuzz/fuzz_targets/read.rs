@@ -1,7 +1,7 @@
 //! Everything the reader can do with a file, whatever it holds: nothing may panic, hang or take memory
 //! without bound.
 //!
-//! `just fuzz-unreal`; or, with the sanitizer of addresses, `cargo +nightly fuzz run read -- -max_len=65536
+//! `run.sh`; or, with the sanitizer of addresses, `cargo +nightly fuzz run read -- -max_len=65536
 //! -timeout=10 -rss_limit_mb=512` in the folder of the crate.
 
 #![no_main]
