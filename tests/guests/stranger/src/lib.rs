@@ -12,11 +12,11 @@ impl Guest for Stranger {
         text.to_uppercase()
     }
 
-    fn read(path: String) -> Result<String, String> {
+    fn read_text(path: String) -> Result<String, String> {
         std::fs::read_to_string(path).map_err(|error| error.to_string())
     }
 
-    fn connect(address: String) -> Vec<String> {
+    fn reach(address: String) -> Vec<String> {
         let said = |way: &str, done: std::io::Result<()>| match done {
             Ok(()) => format!("{way}: done"),
             Err(error) => format!("{way}: {:?}", error.kind()),
