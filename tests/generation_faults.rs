@@ -65,8 +65,7 @@ fn each_fault_has_its_name_and_leaves_the_plain_view() {
             assert_eq!(address(&mut client, "get_forecast"), plain, "{about}");
             assert!(page(&mut client, &plain)["view"].is_null(), "{about}");
         }
-        let told = client.text("get_forecast", json!({"city": "Bonn", "days": 0}));
-        assert_eq!(told, r#"{"city":"Bonn","days":[]}"#);
+        assert_eq!(client.text("get_alerts", json!({})), "No alerts.");
         model.from_now_on(author("At last"));
         assert!(refine(&mut client, "please").starts_with("UI refined"));
         let now = address(&mut client, "get_forecast");
@@ -162,9 +161,9 @@ fn a_provider_that_is_not_granted_is_named() {
     let said = refine(&mut client, "please");
     assert!(said.contains("NETWORK_ERROR") && said.contains("grants.http"), "{said}");
     assert!(model.asked().is_empty());
-    let denied = home.audit().into_iter().find(|one| one["verdict"] == "denied");
-    let denied = denied.expect("it is recorded");
-    assert_eq!((&denied["plugin"], &denied["capability"]), (&json!("ui"), &json!("http")));
+    let audit = home.audit();
+    let mut asks = audit.iter().filter(|one| one["plugin"] == "ui" && one["capability"] == "http");
+    assert!(asks.any(|one| one["verdict"] == "denied"), "{audit:?}");
 }
 
 #[test]

@@ -106,14 +106,15 @@ fn names(tools: &[Value]) -> BTreeSet<&str> {
 
 /// A definition without what the host puts into it.
 fn undressed(tool: &Value) -> Value {
-    let mut tool = tool.clone();
-    let Some(meta) = tool["_meta"].as_object_mut() else { return tool };
-    meta.remove("ui");
-    meta.remove("ui/resourceUri");
-    if meta.is_empty() {
-        tool.as_object_mut().expect("a tool").remove("_meta");
+    let mut tool = tool.as_object().expect("a tool").clone();
+    if let Some(meta) = tool.get_mut("_meta").and_then(Value::as_object_mut) {
+        meta.remove("ui");
+        meta.remove("ui/resourceUri");
+        if meta.is_empty() {
+            tool.remove("_meta");
+        }
     }
-    tool
+    tool.into()
 }
 
 /// What a page says of its tool.

@@ -65,7 +65,7 @@ where
         // A plugin's own level counts instead of the one under which the host logs it.
         event.record(&mut line);
         if let Some(Value::String(level)) = line.0.get_mut("level") {
-            level.make_ascii_uppercase();
+            *level = level.rsplit("::").next().unwrap_or_default().to_ascii_uppercase();
         }
         let said = line.0.get("message").and_then(Value::as_str);
         let data: Option<Map<String, Value>> = said
