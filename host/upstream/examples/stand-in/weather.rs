@@ -51,8 +51,9 @@ impl Shop for Weather {
             json!({"name": "compare_cities", "annotations": read_only,
                 "inputSchema": {"type": "object", "required": ["cities"], "properties": {
                     "cities": {"type": "array", "items": city, "minItems": 2, "maxItems": 5, "uniqueItems": true}}},
-                "outputSchema": {"type": "array", "items": {"type": "object", "properties": {
-                    "city": {"type": "string"}, "temperature": number}}}}),
+                "outputSchema": {"type": "object", "properties": {"cities": {"type": "array",
+                    "items": {"type": "object", "properties": {
+                        "city": {"type": "string"}, "temperature": number}}}}}}),
             json!({"name": "get_alerts", "annotations": read_only, "description": "Without an output schema.",
                 "inputSchema": {"type": "object", "$defs": {"severity": severity, "alert": alert}, "properties": {
                     "atLeast": {"$ref": "#/$defs/severity", "default": 1},
@@ -84,7 +85,7 @@ impl Shop for Weather {
                 let cities = arguments["cities"].as_array().into_iter().flatten();
                 let cities = cities.filter_map(Value::as_str);
                 let of = |city| json!({"city": city, "temperature": temperature(city, 0, false)});
-                structured(cities.map(of).collect())
+                structured(json!({"cities": cities.map(of).collect::<Vec<_>>()}))
             }
             "get_alerts" => {
                 json!({"content": [{"type": "text", "text": "No alerts.", "x-odd": {"kept": [1]}}]})

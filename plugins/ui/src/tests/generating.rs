@@ -217,8 +217,8 @@ fn failures_are_told_and_leave_the_plain_form() {
     let table: [(u16, Value, &str); 6] = [
         (
             401,
-            json!({ "error": { "message": "Incorrect key: sk-abcdefghijklmnop1234" } }),
-            "AUTH: status 401: Incorrect key: [redacted]",
+            json!({ "error": { "message": "Incorrect key: sk-abcdefghijklmnop1234." } }),
+            "AUTH: status 401: Incorrect key: [redacted].",
         ),
         (
             429,
