@@ -223,7 +223,7 @@ fn wishes_and_views_outlive_the_host() {
     assert_eq!(of("show_radar")["uiType"], "own");
     assert_eq!(model.asked().len(), 3, "nothing is paid for twice");
 
-    model.from_now_on(author("Second"));
+    model.always(author("Second"));
     let anew = json!({"toolName": "get_forecast", "clearRefinements": true});
     let said = client.text("_ui_regenerate", anew);
     assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
@@ -285,7 +285,7 @@ fn what_hangs_is_given_up_in_its_time_and_told() {
     }
     let why = inspected(&mut client)["fallbackReason"].clone();
     assert!(why.as_str().is_some_and(|why| why.starts_with("TIMEOUT")), "{why}");
-    model.from_now_on(author("Awake"));
+    model.always(author("Awake"));
     // The last of those that were given up may still be tidying up.
     while !refine(&mut client, "larger still").starts_with("UI refined") {
         assert!(Instant::now() < deadline, "its place is free again");

@@ -56,7 +56,7 @@ fn each_fault_has_its_name_and_leaves_the_plain_view() {
         let plain = address(&mut client, "get_forecast");
         let mut asked = 0;
         for (turn, code, requests) in faults(dialect) {
-            model.from_now_on(turn.clone());
+            model.always(turn.clone());
             let said = refine(&mut client, &format!("wish {asked}"));
             let about = format!("{dialect}: {turn:.200?}: {said}");
             assert!(said.contains(code), "{code}: {about}");
@@ -66,7 +66,7 @@ fn each_fault_has_its_name_and_leaves_the_plain_view() {
             assert!(page(&mut client, &plain)["view"].is_null(), "{about}");
         }
         assert_eq!(client.text("get_alerts", json!({})), "No alerts.");
-        model.from_now_on(author("At last"));
+        model.always(author("At last"));
         assert!(refine(&mut client, "please").starts_with("UI refined"));
         let now = address(&mut client, "get_forecast");
         assert_eq!(page(&mut client, &now)["view"], specification("At last"));
@@ -136,7 +136,7 @@ fn a_hostile_document_is_not_shown() {
             "<!doctype html><html lang=en><title>W</title><p id=c>x</p>\
              <script>portcullis.listen(() => {{ {script} }})</script></html>"
         );
-        model.from_now_on(Turn::Says(document));
+        model.always(Turn::Says(document));
         let said = refine(&mut client, "a map");
         assert!(said.contains("INVALID") && said.contains(why), "{said}");
         assert!(said.ends_with("Its plain form is shown."), "{said}");

@@ -137,7 +137,7 @@ fn nothing_is_kept_where_nothing_is_to_be_kept() {
     let kept = address(&mut client, "get_forecast");
     client.end();
 
-    model.from_now_on(author("Fleeting"));
+    model.always(author("Fleeting"));
     let mut before = String::new();
     for round in 0..2 {
         let mut client = weather(&home, &["--no-cache"], Era::BOTH[round]);

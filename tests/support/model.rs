@@ -92,8 +92,8 @@ impl Model {
         lock(&self.shared.turns).0.push_back(turn);
     }
 
-    /// From now on, it always does this.
-    pub fn from_now_on(&self, turn: Turn) {
+    /// From now on, it does this, whatever it was to do before.
+    pub fn always(&self, turn: Turn) {
         *lock(&self.shared.turns) = (VecDeque::new(), Some(turn));
     }
 

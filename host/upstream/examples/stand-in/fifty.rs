@@ -32,7 +32,7 @@ fn tool(number: u32) -> Value {
     let name = format!("tool_{number:02}");
     json!({"name": name, "title": format!("Tool {number}"),
         "description": format!("Does the thing with the number {number}, and nothing else."),
-        "annotations": {"readOnlyHint": number % 2 == 0, "destructiveHint": number % 10 == 9},
+        "annotations": {"readOnlyHint": number.is_multiple_of(2), "destructiveHint": number % 10 == 9},
         "inputSchema": {"type": "object", "properties": properties},
         "outputSchema": {"type": "object", "properties": {
             "tool": {"const": name}, "asked": {"type": "object"}}}})
