@@ -6,6 +6,7 @@ pub mod editor;
 pub mod guests;
 pub mod home;
 pub mod http;
+pub mod model;
 pub mod picture;
 pub mod process;
 pub mod web;

@@ -6,10 +6,12 @@ mod call;
 mod check;
 mod config;
 mod list;
+mod log;
 mod preview;
 mod serve;
 mod start;
 mod ui5;
+mod views;
 mod wrap;
 
 use std::io::Write;

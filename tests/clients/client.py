@@ -30,6 +30,8 @@ async def do(client, order):
             return await client.list_tools()
         case "call":
             return await client.call_tool(order["name"], order["args"])
+        case "read":
+            return await client.read_resource(order["uri"])
         case other:
             raise ValueError(f"{other} is nothing to do")
 

@@ -46,6 +46,7 @@ export const connect = (era, world) => async ({ start, url, roots }) => {
       const pairs = Object.entries(args).flatMap(([key, value]) => ['--tool-arg', `${key}=${json(value)}`]);
       return answer(await run(['--method', 'tools/call', '--tool-name', name, ...pairs]));
     },
+    read: async (uri) => answer(await run(['--method', 'resources/read', '--uri', uri])).contents,
     close: async () => {},
   };
 };

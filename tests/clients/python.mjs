@@ -41,6 +41,7 @@ export const connect = (mode) => async ({ start, url, sse, roots }) => {
     server: async () => (await ask({ op: 'server' })).info,
     tools: async () => (await ask({ op: 'tools' })).tools,
     call: (name, args) => ask({ op: 'call', name, args }),
+    read: async (uri) => (await ask({ op: 'read', uri })).contents,
     close: async () => {
       const ended = once(child, 'exit');
       child.stdin.end();

@@ -104,6 +104,39 @@ async function mistakes(name, client) {
   });
 }
 
+/** The view of a tool, where clients look for it. */
+const viewOf = async (client, name) => (await client.tools()).find((tool) => tool.name === name)?._meta?.ui?.resourceUri;
+
+/** MCP Apps. */
+async function views(name, client) {
+  await check(`${name}: each tool has a view`, async () => {
+    const dressed = (await client.tools()).filter((tool) => !tool.name.startsWith('_ui_'));
+    assert.ok(dressed.length >= 10, `${dressed.length} tools`);
+    for (const { _meta: meta } of dressed) {
+      assert.match(meta.ui.resourceUri, /^ui:\/\/portcullis\/\w+\/[0-9a-f]+\.html$/);
+      assert.equal(meta['ui/resourceUri'], meta.ui.resourceUri);
+    }
+  });
+  await check(`${name}: a view is read`, async () => {
+    const uri = await viewOf(client, TOOL);
+    const [page, ...more] = await client.read(uri);
+    assert.equal(more.length, 0);
+    assert.equal(page.uri, uri);
+    assert.equal(page.mimeType, 'text/html;profile=mcp-app');
+    assert.deepEqual(page._meta.ui, { csp: {}, prefersBorder: true });
+    assert.match(page.text, /^<!doctype html>/);
+    assert.ok(page.text.includes('ui/initialize') || page.text.includes('DecompressionStream'), 'it speaks to its host');
+  });
+  await check(`${name}: a view that the client's model writes`, async () => {
+    const words = 'What the manifest lacks';
+    const spec = { version: 1, root: { component: 'Text', text: words } };
+    assert.match(text(await client.call('_ui_apply', { toolName: TOOL, spec })), /^UI applied for tool/);
+    const [page] = await client.read(await viewOf(client, TOOL));
+    assert.ok(page.text.includes(words), 'it is shown');
+    assert.match(text(await client.call('_ui_regenerate', { toolName: TOOL })), /from its schemas/);
+  });
+}
+
 /** One client, over one transport, with roots from one place. */
 async function session(name, connect, transport, rootsOf) {
   const args = rootsOf === 'operator' ? ['--root', world.project] : [];
@@ -126,7 +159,10 @@ async function session(name, connect, transport, rootsOf) {
     await tools(name, client);
     await validations(name, client);
     await refusals(name, client);
-    if (rootsOf === 'operator') await mistakes(name, client);
+    if (rootsOf === 'operator') {
+      await mistakes(name, client);
+      await views(name, client);
+    }
   }
   await check(`${name}: ending`, async () => {
     try {

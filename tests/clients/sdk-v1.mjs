@@ -22,6 +22,7 @@ export async function connect({ start, url, sse, roots }) {
     server: async () => client.getServerVersion(),
     tools: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
+    read: async (uri) => (await client.readResource({ uri })).contents,
     close: () => client.close(),
   };
 }

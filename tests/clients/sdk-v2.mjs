@@ -26,6 +26,7 @@ export const connect = (name) => async ({ start, url, roots }) => {
     server: async () => client.getServerVersion(),
     tools: async () => (await client.listTools()).tools,
     call: (name, args) => client.callTool({ name, arguments: args }),
+    read: async (uri) => (await client.readResource({ uri })).contents,
     close: () => client.close(),
   };
 };

@@ -95,6 +95,19 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		}
 	}
 
+	await t.test("an axis of days has days at it, and one of hours has hours", { timeout: 30_000 }, async (t) => {
+		for (const [times, hours] of [
+			[["2026-03-01", "2026-03-02"], false],
+			[["2026-03-01T00:00Z", "2026-03-01T01:00Z"], true]
+		]) {
+			const view = await show(t, data(times.map((time, n) => ({ time, n: 5 - n }))));
+			await view.app.getByRole("img", { name: /Line chart/ }).waitFor();
+			const words = await view.app.locator("svg > text").allTextContents();
+			assert.equal(words.length, 2, words.join());
+			assert.ok(words.every((one) => one.includes(":") === hours), words.join());
+		}
+	});
+
 	for (const profile of Object.keys(PROFILES)) {
 		await t.test(`pictures, sounds, links and files in ${profile}`, { timeout: 30_000 }, async (t) => {
 			const view = await show(

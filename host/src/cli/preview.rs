@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
-use super::{End, serve};
+use super::{End, serve, views};
 use crate::transport;
 
 /// What `preview` takes.
@@ -20,6 +20,8 @@ pub struct Args {
     /// Listen at this port of 127.0.0.1, instead of any that is free
     #[arg(long, default_value_t = 0)]
     port: u16,
+    #[command(flatten)]
+    views: views::Flags,
 }
 
 /// How often the plugin folders are looked at.
@@ -46,7 +48,8 @@ const FILES: &[(&str, &str)] = &[
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
-    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+        self.views.apply(&mut ready.config)?;
         let failed = |error: std::io::Error| format!("listening on 127.0.0.1: {error}");
         let bind = async |port| {
             let listener = TcpListener::bind(("127.0.0.1", port)).await?;

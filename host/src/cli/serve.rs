@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::End;
 use super::start::Ready;
+use super::{End, views};
 use crate::mcp::Host;
 use crate::transport;
 
@@ -23,10 +23,13 @@ pub struct Args {
     /// Over HTTP, with TLS: the certificate's private key, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    views: views::Flags,
 }
 
 impl Args {
-    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+        self.views.apply(&mut ready.config)?;
         let host = ready.host()?;
         // While the client introduces itself; `initialize` does not wait for it.
         let loading = host.clone();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use portcullis_roots::{Root, Roots};
-use tracing_subscriber::EnvFilter;
 
 use super::{Command, Common, End, Plugin};
 use crate::catalog::Catalog;
@@ -90,7 +89,7 @@ impl Ready {
 
 /// Runs a command that needs all of this.
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
-    log(common.verbose, common.log_json);
+    super::log::begin(common.verbose, common.log_json);
     let ready = Ready::new(common)?;
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
@@ -143,36 +142,6 @@ fn roots(common: &Common, config: &Config) -> Result<Roots, String> {
 
 fn no_root(path: &Path, error: &std::io::Error) -> String {
     format!("the root {} cannot be opened: {error}", path.display())
-}
-
-/// Logs go to stderr: stdout carries answers and nothing else.
-/// `UI5_LOG_LVL`, which the UI5 MCP server reads, counts where neither `-v` nor `PORTCULLIS_LOG` says more.
-#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
-fn log(verbose: u8, as_json: bool) {
-    const QUITE: &str = "info,rmcp=off,plugin=info";
-    const ALL: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
-    let default = match verbose {
-        // rmcp takes the end of an ordinary HTTP request for an error.
-        0 => "warn,rmcp=off",
-        1 => QUITE,
-        _ => ALL,
-    };
-    let default = match std::env::var("UI5_LOG_LVL").as_deref() {
-        Ok("silent") if verbose == 0 => "off",
-        Ok("error") if verbose == 0 => "error,rmcp=off",
-        Ok("info") if verbose == 0 => QUITE,
-        Ok("perf" | "verbose" | "silly") if verbose < 2 => ALL,
-        Ok(_) | Err(_) => default,
-    };
-    let filter = std::env::var("PORTCULLIS_LOG").ok();
-    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
-        .unwrap_or_else(|_| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if as_json {
-        return log.json().flatten_event(true).init();
-    }
-    let colours = anstream::AutoStream::choice(&std::io::stderr());
-    log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
 }
 
 /// Waits for something, and says on stderr what for if it takes longer than a second.

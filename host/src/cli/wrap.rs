@@ -1,9 +1,7 @@
 //! `portcullis wrap`: another MCP server, with views for its tools, without a configuration file.
 
-use std::path::PathBuf;
-
 use super::start::Ready;
-use super::{End, serve};
+use super::{End, serve, views};
 
 /// What `wrap` takes.
 #[derive(clap::Args)]
@@ -22,22 +20,10 @@ pub struct Args {
     /// Let the bundled tools be called, too
     #[arg(long)]
     with_bundled: bool,
-    /// Make every view anew
-    #[arg(long)]
-    no_cache: bool,
-    /// Leave the pages of views in this folder
-    #[arg(long, value_name = "DIR")]
-    export_dir: Option<PathBuf>,
-    /// Leave prompts, models' answers and pages in this folder, without secrets, to find faults
-    #[arg(long, value_name = "DIR")]
-    debug: Option<PathBuf>,
     /// The server: a program and its arguments, behind `--`, or an address
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
 }
-
-/// The bundled plugin that dresses tools.
-const VIEWS: &str = "ui";
 
 impl Args {
     pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
@@ -50,21 +36,9 @@ impl Args {
         }
         if !self.with_bundled {
             for (name, plugin) in &mut ready.config.plugins {
-                if name != VIEWS && crate::plugins::is_bundled(name) {
+                if name != views::PLUGIN && crate::plugins::is_bundled(name) {
                     plugin.enabled = Some(false);
                 }
-            }
-        }
-        let views = ready.config.plugins.entry(VIEWS.to_owned()).or_default();
-        if self.no_cache {
-            views.settings.insert("cache".into(), "false".into());
-        }
-        for (key, folder) in [("export-dir", &self.export_dir), ("debug-dir", &self.debug)] {
-            if let Some(folder) = folder {
-                let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
-                let text = folder.to_str().ok_or("the folder's name is no text")?;
-                views.settings.insert(key.into(), text.to_owned());
-                views.grants.let_write(folder);
             }
         }
         ready.config.check()?;

@@ -58,12 +58,20 @@ impl Host {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
+        let has_changed = self.around.have_views_changed();
         let before = self.dressings.read(&about).ok().flatten();
-        let before = before.filter(|_| !self.around.have_views_changed());
+        let before = before.filter(|_| !has_changed);
         if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
             return before;
         }
         let Some(said) = self.ask_for_dressings(loaded).await else { return Vec::new() };
+        if has_changed {
+            // What it says now may hold for this run of the host alone.
+            if let Err(error) = self.dressings.remove(&about) {
+                tracing::warn!("what `{}` said of the tools before stays: {error}", plugin.name);
+            }
+            return said;
+        }
         let text = serde_json::to_vec(&said).unwrap_or_default();
         if let Err(error) = self.dressings.write(&about, &text, None, None, |_| true) {
             tracing::warn!("what `{}` says of the tools is not kept: {error:?}", plugin.name);

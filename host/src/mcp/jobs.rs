@@ -38,14 +38,15 @@ pub fn run(host: &Arc<Host>) {
     });
 }
 
-async fn one(host: Arc<Host>, LaterJob { plugin, job }: LaterJob, _place: OwnedSemaphorePermit) {
+async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
+    let LaterJob { plugin, request, job } = later;
     let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
     let mut context = Context { background: true, ..Context::default() };
     host.surround(&mut context, loaded);
     let call = Call {
-        request: crate::call::request_id(),
+        request,
         what: What::Job(job),
         roots: host.roots.clone(),
         context,

@@ -76,6 +76,15 @@ pub enum Pace {
     Background,
 }
 
+impl Pace {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Foreground => "foreground",
+            Self::Background => "background",
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, PartialEq)]
 pub struct Made {
@@ -185,6 +194,10 @@ pub fn generate(
     let key = key(tool, settings, provider, &kept::record(&tool.name));
     let before = Addresses::new(settings).of(tool);
     let begin = clock.elapsed();
+    request.log(
+        Level::Info,
+        json!({ "step": "generate", "tool": tool.name, "key": short(&key), "pace": pace.name() }),
+    );
     let slot = Slot::take(&tool.name, pace, provider.background)?;
     let found =
         if settings.cache.on && !anew { cached(request, settings, tool, &key) } else { None };
@@ -194,21 +207,38 @@ pub fn generate(
         None => written(request, settings, provider, tool, clock, pace, &key),
     };
     drop(slot);
-    let kept =
-        made.and_then(|view| kept::keep(&tool.name, view, &settings.cache).map_err(Why::Kept));
-    if let Err(why) = kept {
-        note_failure(request, tool, &key, &why);
-        return Err(why);
-    }
+    let kept = made.and_then(|view| {
+        let (kind, tokens) = (view.body.kind(), view.tokens);
+        kept::keep(&tool.name, view, &settings.cache).map_err(Why::Kept)?;
+        Ok((kind, tokens))
+    });
+    let ms = kept::milliseconds(clock.elapsed() - begin);
+    let (kind, tokens) = match kept {
+        Ok(kept) => kept,
+        Err(why) => {
+            note_failure(request, tool, &key, &why, ms);
+            return Err(why);
+        }
+    };
+    request.log(Level::Info, json!({
+        "step": "store", "tool": tool.name, "key": short(&key), "kind": kind, "ms": ms, "tokens": tokens,
+    }));
     let address = faces::tell(request, tool, settings, &before);
     let page = faces::page_of(tool, settings).html;
     folders::debug(request, settings, &tool.name, "page.html", &page);
     folders::export(request, settings, &tool.name, &page);
-    Ok(Made { address, ms: kept::milliseconds(clock.elapsed() - begin), from_cache })
+    Ok(Made { address, ms, from_cache })
 }
 
-fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &Why) {
-    request.log(Level::Warning, json!({ "step": "generate", "tool": tool.name, "code": why.code(), "why": why.to_string() }));
+/// Of a key, as much as tells it from others in a log.
+fn short(key: &str) -> &str {
+    &key[..12]
+}
+
+fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &Why, ms: u64) {
+    request.log(Level::Warning, json!({
+        "step": "failed", "tool": tool.name, "key": short(key), "code": why.code(), "why": why.to_string(), "ms": ms,
+    }));
     if matches!(why, Why::Provider(error) if error.code == Code::Aborted) {
         return;
     }
@@ -231,7 +261,10 @@ fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -
         };
         judged.is_ok().then(|| View { at: time::now(), ..view })
     });
-    request.log(Level::Info, json!({ "step": "cache", "tool": tool.name, "hit": view.is_some() }));
+    request.log(
+        Level::Info,
+        json!({ "step": "cache", "tool": tool.name, "key": short(key), "hit": view.is_some() }),
+    );
     view
 }
 
@@ -267,14 +300,14 @@ fn written(
             settings.documents,
             settings.cache.entry_bytes,
         );
-        let problems = match judged {
-            Ok(body) => break (body, said),
-            Err(problems) => problems,
-        };
+        let problems = judged.as_ref().err().cloned().unwrap_or_default();
         request.log(
             Level::Info,
             json!({ "step": "validate", "tool": tool.name, "round": round, "problems": problems }),
         );
+        if let Ok(body) = judged {
+            break (body, said);
+        }
         if round == 2 {
             return Err(Why::Invalid(problems));
         }
@@ -286,6 +319,7 @@ fn written(
         by: By::Provider,
         made_for: By::Provider.depends_on(tool),
         key: Some(key.to_owned()),
+        request: Some(request.id()),
         at: time::now(),
         duration_ms: budget.spent_ms(),
         model: Some(said.model.unwrap_or_else(|| provider.model.clone())),

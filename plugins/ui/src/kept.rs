@@ -1,9 +1,13 @@
 //! What outlives a call: for each tool its refinements and the view that was made for it, and one index of
-//! the views, so that all tools are dressed with one look at the store.
+//! the views, so that all tools are dressed with one look at the store. Where the operator wants nothing kept,
+//! all of that is in the cache alone, which need not outlive the host.
 
-use crate::{canonical, page, settings::Cache};
+use crate::{
+    canonical, page,
+    settings::{self, Cache},
+};
 use portcullis_plugin::{
-    Failure,
+    Failure, cache,
     catalog::Entry,
     serde_json::{self, Value, json},
     store,
@@ -60,6 +64,9 @@ pub struct View {
     pub made_for: String,
     /// Under which key it is cached.
     pub key: Option<String>,
+    /// The id of the request that led to it, as logs and the audit have it.
+    #[serde(default)]
+    pub request: Option<String>,
     /// Milliseconds since 1970.
     pub at: u64,
     /// How long it took.
@@ -118,6 +125,14 @@ impl Body {
     /// What tells it from every other.
     pub fn digest(&self) -> String {
         canonical::digest(&json!(self))
+    }
+
+    /// What it is, in a word for logs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Specification(_) => "specification",
+            Self::Document(_) => "document",
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -234,7 +249,7 @@ pub fn forget_view(tool: &str) -> Result<(), Failure> {
 
 /// Forgets everything of a tool that is no more.
 pub fn forget(tool: &str) -> Result<(), Failure> {
-    store::plugin()?.delete(&key(tool))?;
+    remove(&key(tool))?;
     change_index(|views| {
         views.remove(tool);
     })
@@ -243,7 +258,7 @@ pub fn forget(tool: &str) -> Result<(), Failure> {
 /// Says which tools there are now, each with its digest; returns those of the last time.
 pub fn replace_seen(tools: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Failure> {
     let before = read(SEEN).unwrap_or_default();
-    store::plugin()?.set(SEEN, serde_json::to_vec(tools)?)?;
+    write(SEEN, serde_json::to_vec(tools)?)?;
     Ok(before)
 }
 
@@ -263,14 +278,49 @@ fn key(tool: &str) -> String {
 
 /// What is not there, cannot be read or is of another form is absent: it is made anew.
 fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
-    let entry = store::plugin().ok()?.get(key).ok()??;
-    serde_json::from_slice(&entry.value).ok()
+    let bytes = if settings::keeps() {
+        store::plugin().ok()?.get(key).ok()??.value
+    } else {
+        cache::get(&fleeting(key))?
+    };
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn write(key: &str, value: Vec<u8>) -> Result<(), Failure> {
+    if settings::keeps() {
+        store::plugin()?.set(key, value)?;
+    } else {
+        cache::set(&fleeting(key), value, None);
+    }
+    Ok(())
+}
+
+fn remove(key: &str) -> Result<(), Failure> {
+    if settings::keeps() {
+        store::plugin()?.delete(key)?;
+    } else {
+        // What is no JSON counts as absent, and a cache has no way to take something out.
+        cache::set(&fleeting(key), [], None);
+    }
+    Ok(())
+}
+
+/// The place in the cache of what is not kept.
+fn fleeting(key: &str) -> String {
+    format!("fleeting/{key}")
 }
 
 fn update<T: Serialize + DeserializeOwned>(
     key: &str,
     change: impl Fn(Option<T>) -> T,
 ) -> Result<T, Failure> {
+    if !settings::keeps() {
+        // Of all that change something there, one at a time does.
+        let _turn = cache::claim("turn");
+        let changed = change(read(key));
+        write(key, serde_json::to_vec(&changed)?)?;
+        return Ok(changed);
+    }
     let kept = store::plugin()?.update(key, |old| {
         let old = old.and_then(|bytes| serde_json::from_slice(bytes).ok());
         serde_json::to_vec(&change(old)).expect("what is kept is JSON")
@@ -293,6 +343,7 @@ mod tests {
             by: By::Client,
             made_for: By::Client.depends_on(&tool),
             key: None,
+            request: None,
             at: 1_000,
             duration_ms: 0,
             model: None,

@@ -149,7 +149,7 @@ pub fn ask(
     let mut dialect = Dialect::of(question);
     loop {
         attempt += 1;
-        let asked = once(provider, question, dialect, budget);
+        let asked = once(&request.id(), provider, question, dialect, budget);
         let error = match asked {
             Ok(said) => {
                 request.log(Level::Info, json!({
@@ -175,7 +175,9 @@ pub fn ask(
     }
 }
 
+/// `id`: of the request that all this is for, so that the service's log can be compared with ours.
 fn once(
+    id: &str,
     provider: &settings::Provider,
     question: &Question,
     dialect: Dialect,
@@ -186,6 +188,7 @@ fn once(
     let mut request = http::Request::post(join(&provider.base_url, path))
         .json(&body)
         .header("accept", "application/json")
+        .header("x-client-request-id", id)
         .timeout(left)
         .max_bytes(MAX_BYTES);
     for (name, value) in headers {

@@ -68,7 +68,7 @@ pub enum Generate {
 /// How much of what was generated is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Whether what was generated before is used again.
+    /// Whether what was generated before is used again, and anything is kept: see [`keeps`].
     pub on: bool,
     /// How many views.
     pub entries: usize,
@@ -125,6 +125,11 @@ impl Settings {
             })
         })
     }
+}
+
+/// Whether what is made and asked for outlives the host.
+pub fn keeps() -> bool {
+    text("cache").as_deref() != Some("false")
 }
 
 /// A setting that is empty is not set.

@@ -55,7 +55,8 @@ fn generate(
             ))
         }
         Err(why) => Err(Failure::new(format!(
-            "the UI of tool '{name}' was not generated: {why}. {}",
+            "the UI of tool '{name}' was not generated: {}. {}",
+            why.to_string().trim_end_matches('.'),
             if faces::page_of(tool, settings).is_plain {
                 "Its plain form is shown."
             } else {

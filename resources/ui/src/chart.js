@@ -115,7 +115,7 @@ function picture(records, across, series, on, kind) {
 		timed
 			? showTime(
 					records[index][across.key],
-					last - first > 3 * 864e5
+					last - first > 3 * 864e5 || !records.some((record) => record[across.key].includes("T"))
 						? { month: "short", day: "numeric" }
 						: { hour: "numeric", minute: "numeric" }
 				)

@@ -30,10 +30,12 @@ pub enum News {
 }
 
 /// Something a plugin asked to be called with later.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LaterJob {
     /// Which plugin.
     pub plugin: Arc<str>,
+    /// The request that it belongs to: the one in which it was put off first.
+    pub request: String,
     /// What it wrote itself.
     pub job: Vec<u8>,
 }
@@ -103,16 +105,16 @@ impl Around {
     }
 
     /// Keeps a job, unless too many of that plugin wait. One that waits already is not added again.
-    pub fn later(&self, plugin: Arc<str>, job: Vec<u8>) -> bool {
-        let job = LaterJob { plugin, job };
+    pub fn later(&self, plugin: Arc<str>, request: &str, job: Vec<u8>) -> bool {
         let mut jobs = self.jobs.lock();
-        if jobs.contains(&job) {
+        let mut own = jobs.iter().filter(|other| other.plugin == plugin);
+        if own.clone().any(|other| other.job == job) {
             return true;
         }
-        if jobs.iter().filter(|other| other.plugin == job.plugin).count() >= MAX_JOBS {
+        if own.nth(MAX_JOBS - 1).is_some() {
             return false;
         }
-        jobs.push_back(job);
+        jobs.push_back(LaterJob { plugin, request: request.to_owned(), job });
         self.more_jobs.notify_one();
         true
     }
@@ -183,14 +185,15 @@ mod tests {
     #[tokio::test]
     async fn jobs_wait_once_each_and_not_without_end() {
         let around = Around::default();
-        assert!(around.later("a".into(), b"1".to_vec()));
-        assert!(around.later("a".into(), b"1".to_vec()), "it waits already");
+        assert!(around.later("a".into(), "first", b"1".to_vec()));
+        assert!(around.later("a".into(), "second", b"1".to_vec()), "it waits already");
         for job in 0..MAX_JOBS {
-            around.later("a".into(), vec![u8::try_from(job).unwrap(), 0]);
+            around.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0]);
         }
-        assert!(!around.later("a".into(), b"one too many".to_vec()));
-        assert!(around.later("b".into(), b"1".to_vec()), "another plugin's jobs do not count");
-        assert_eq!(around.next_job().await.job, b"1");
+        assert!(!around.later("a".into(), "", b"one too many".to_vec()));
+        assert!(around.later("b".into(), "", b"1".to_vec()), "another plugin's jobs do not count");
+        let first = around.next_job().await;
+        assert_eq!((&*first.request, &*first.job), ("first", b"1".as_slice()));
         assert_eq!(around.next_job().await.job, [0, 0]);
     }
 

@@ -342,7 +342,8 @@ impl request::HostRequest for State {
         let Some(around) = self.call.around.as_ref().filter(|_| self.call.has_jobs) else {
             return Ok(false);
         };
-        Ok(job.len() <= MAX_JOB && around.later(self.gate.trail().plugin(), job))
+        let trail = self.gate.trail();
+        Ok(job.len() <= MAX_JOB && around.later(trail.plugin(), trail.request(), job))
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

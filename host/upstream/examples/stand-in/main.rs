@@ -1,9 +1,14 @@
 //! A server for tests, which speaks every MCP over every transport, and misbehaves on demand:
-//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it says on its stdout where it listens.
+//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it says on its stdout where it listens. With `weather`,
+//! `database` or `fifty`, it offers what such a server would, and nothing goes wrong.
 
+mod database;
+mod fifty;
 mod pipes;
 mod script;
+mod shop;
 mod tools;
+mod weather;
 mod web;
 
 use std::sync::Arc;

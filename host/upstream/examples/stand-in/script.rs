@@ -8,12 +8,16 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::shop::Shop;
+
 /// Where messages go that belong to one request.
 pub type Out = mpsc::UnboundedSender<Value>;
 
 /// The server, as its options make it.
 pub struct Server {
     options: Vec<String>,
+    /// What it offers, where that is not what goes wrong.
+    pub shop: Option<Box<dyn Shop>>,
     /// What it was told: methods, and what a transport adds.
     pub seen: Mutex<Vec<String>>,
     /// Who is told of changes.
@@ -36,6 +40,7 @@ pub struct Call {
 impl Server {
     pub fn new(options: Vec<String>) -> Self {
         Self {
+            shop: crate::shop::of(&options),
             options,
             seen: Mutex::default(),
             listeners: Mutex::default(),
@@ -122,6 +127,15 @@ impl Server {
             "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
                 Some(Ok(json!({})))
             }
+            "subscriptions/listen" => {
+                let meta = json!({"io.modelcontextprotocol/subscriptionId": call.id});
+                let told = json!({"_meta": meta, "notifications": call.params["notifications"]});
+                let _gone = call.out.send(json!({"jsonrpc": "2.0",
+                    "method": "notifications/subscriptions/acknowledged", "params": told}));
+                self.listeners.lock().push((call.id, call.out));
+                None
+            }
+            _ if self.shop.is_some() => Some(self.sell(method, &call.params)),
             "tools/list" => Some(Ok(self.tools(&call.params))),
             "prompts/list" => Some(Ok(json!({"prompts": [{"name": "greet", "odd": 1}]}))),
             "resources/list" => {
@@ -134,20 +148,36 @@ impl Server {
                 "contents": [{"uri": call.params["uri"], "text": "content", "odd": [null]}],
             }))),
             "completion/complete" => Some(Ok(json!({"completion": {"values": ["a"]}}))),
-            "subscriptions/listen" => {
-                let meta = json!({"io.modelcontextprotocol/subscriptionId": call.id});
-                let told = json!({"_meta": meta, "notifications": call.params["notifications"]});
-                let _gone = call.out.send(json!({"jsonrpc": "2.0",
-                    "method": "notifications/subscriptions/acknowledged", "params": told}));
-                self.listeners.lock().push((call.id, call.out));
-                None
-            }
             "tools/call" => self.tool(call).await,
             _ => unknown(),
         }
     }
 
+    /// What a shop says.
+    fn sell(&self, method: &str, params: &Value) -> Result<Value, Value> {
+        let wrong = |what: &Value| json!({"code": -32602, "message": format!("{what}?")});
+        let shop = self.shop.as_ref().expect("asked where there is one");
+        match method {
+            "tools/list" => Ok(json!({"tools": shop.tools(), "ttlMs": 60_000})),
+            "tools/call" => {
+                let name = params["name"].as_str().unwrap_or_default();
+                shop.call(name, &params["arguments"]).ok_or_else(|| wrong(&params["name"]))
+            }
+            "resources/list" => Ok(json!({"resources": shop.resources()})),
+            "resources/templates/list" => Ok(json!({"resourceTemplates": []})),
+            "resources/read" => {
+                let uri = params["uri"].as_str().unwrap_or_default();
+                let contents = shop.read(uri).ok_or_else(|| wrong(&params["uri"]))?;
+                Ok(json!({"contents": [contents]}))
+            }
+            _ => Err(json!({"code": -32601, "message": format!("{method}?")})),
+        }
+    }
+
     fn capabilities(&self) -> Value {
+        if self.shop.is_some() {
+            return json!({"tools": {}, "resources": {}});
+        }
         json!({"tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true},
             "completions": {}, "logging": {}, "experimental": {"odd": {}}})
     }

@@ -1,6 +1,7 @@
 //! What goes wrong with a service, in the same words for all of them.
 
 use super::Budget;
+use crate::folders;
 use portcullis_plugin::{http, serde_json::Value};
 use std::{fmt, time::Duration};
 
@@ -12,7 +13,7 @@ const WORDS: usize = 300;
 pub struct Error {
     /// What kind of thing went wrong.
     pub code: Code,
-    /// In words, without anything secret: services do not repeat whole keys, and we do not know any.
+    /// In words, without what looks like a key.
     pub why: String,
     /// Whether the same request may succeed later.
     retryable: bool,
@@ -124,7 +125,8 @@ pub fn of_http(failed: &http::Error, budget: &Budget<'_>) -> Error {
 pub fn of_status(response: &http::Response, answer: &Value) -> Error {
     let error = &answer["error"];
     let words = error["message"].as_str().or_else(|| error.as_str()).unwrap_or_default();
-    let words: String = words.chars().take(WORDS).collect();
+    // Some services say the key back that they do not like.
+    let words: String = folders::redacted(words).chars().take(WORDS).collect();
     let kind = [&error["code"], &error["type"]].map(|name| name.as_str().unwrap_or_default());
     let is = |name: &str| kind.contains(&name);
     let speaks_of = |part: &str| words.to_ascii_lowercase().contains(part);

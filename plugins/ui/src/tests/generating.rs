@@ -89,7 +89,27 @@ fn a_look_at_a_view_leads_to_a_better_one() {
         .into_iter()
         .map(|(_, data)| data["step"].as_str().expect("each is a step").to_owned())
         .collect();
-    assert_eq!(steps, ["queue", "cache", "provider", "publish"]);
+    let expected = ["queue", "generate", "cache", "provider", "validate", "store", "publish"];
+    assert_eq!(steps, expected);
+}
+
+#[test]
+fn where_nothing_is_kept_it_is_there_for_as_long_as_the_cache() {
+    let house = with_model(&[&specification()]).setting("cache", "false");
+    let plain = address(&house, "get_forecast");
+    house
+        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .expect("it works");
+    let now = address(&house, "get_forecast");
+    assert_ne!(now, plain);
+    assert_eq!(page::tests::data(&page_at(&house, &now))["view"], everything());
+    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    assert_eq!(inspected["refinementHistory"], json!(["larger"]));
+    // The store has heard of none of it.
+    let house = house.setting("cache", "true");
+    assert_eq!(address(&house, "get_forecast"), plain);
+    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    assert_eq!(inspected["refinementHistory"], json!([]));
 }
 
 #[test]
@@ -195,7 +215,11 @@ fn a_faulty_answer_is_put_right_once() {
 #[test]
 fn failures_are_told_and_leave_the_plain_form() {
     let table: [(u16, Value, &str); 6] = [
-        (401, json!({ "error": { "message": "Incorrect API key provided: sk-***" } }), "AUTH"),
+        (
+            401,
+            json!({ "error": { "message": "Incorrect key: sk-abcdefghijklmnop1234." } }),
+            "AUTH: status 401: Incorrect key: [redacted].",
+        ),
         (
             429,
             json!({ "error": { "code": "insufficient_quota", "message": "no credit" } }),

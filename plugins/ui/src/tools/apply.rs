@@ -59,6 +59,7 @@ impl Tool for Apply {
             by: By::Client,
             made_for: By::Client.depends_on(&tool),
             key: None,
+            request: Some(request.id()),
             at: time::now(),
             duration_ms: 0,
             model: None,

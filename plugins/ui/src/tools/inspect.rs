@@ -32,6 +32,9 @@ pub struct Inspected {
     /// What stands for everything that shaped it, or would shape it if it were generated now.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_key: Option<String>,
+    /// The id of the request that led to it, as logs and the audit have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
     /// `client` or `provider`.
     #[serde(skip_serializing_if = "Option::is_none")]
     made_by: Option<String>,
@@ -115,6 +118,7 @@ impl Tool for Inspect {
             cached: is_shown,
             address: addresses.of(&tool),
             cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
+            request_id: shown.as_ref().and_then(|view| view.request.clone()),
             made_by: shown.as_ref().map(|view| match view.by {
                 By::Client => "client".to_owned(),
                 By::Provider => "provider".to_owned(),
