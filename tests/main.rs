@@ -22,6 +22,7 @@ mod support;
 mod transports;
 mod unreal;
 mod upstream_faults;
+mod upstream_login;
 mod upstreams;
 mod views;
 mod wrap;

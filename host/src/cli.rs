@@ -6,6 +6,7 @@ mod call;
 mod check;
 mod config;
 mod list;
+mod login;
 mod preview;
 mod serve;
 mod start;
@@ -75,6 +76,9 @@ enum Command {
     /// Look after plugins
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Log in at other MCP servers
+    #[command(subcommand)]
+    Upstream(login::Upstreams),
     /// Show what each plugin can reach, and what it did last
     Audit(audit::Args),
     /// Check configuration, plugins and grants against each other
@@ -152,6 +156,7 @@ pub fn main() -> ExitCode {
         | Command::Call(_)
         | Command::Tools { .. }
         | Command::Plugin(_)
+        | Command::Upstream(_)
         | Command::Audit(_)
         | Command::Check { .. }) => start::block_on(&cli.common, command),
     };

@@ -193,8 +193,9 @@ async fn register(
 ) -> Result<Client, String> {
     let Some(url) = &issuer.registration else {
         return Err(format!(
-            "{} does not let programs register themselves: register this one there by hand, with the \
-             address http://127.0.0.1 for what it comes back to, and give its name as `client-id`",
+            "{} does not let programs register themselves: register this one there by hand, with \
+             http://127.0.0.1:PORT/callback as the address that it comes back to, and give its name as \
+             `client-id` and the port as `redirect-port`",
             issuer.name
         ));
     };

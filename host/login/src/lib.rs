@@ -38,7 +38,7 @@ use discovery::{Found, discover};
 use reach::Reach;
 pub use settings::{Grant, Settings};
 use settings::{Identity, Plan};
-use store::{Granted, Kept, Store, Wanted};
+use store::{Granted, Kept, Stamp, Store, Wanted};
 use tokens::{Desk, Issued, Refusal};
 
 /// How long nobody is asked for a token after that did not work: whoever waits would wait in vain.
@@ -54,11 +54,19 @@ pub struct Login {
     reach: Reach,
     /// `None`: nothing outlives this process.
     store: Option<Store>,
-    now: Mutex<Option<Arc<Granted>>>,
+    now: Mutex<Now>,
     /// What the server wanted to see when it refused us last.
     wanted: Mutex<Wanted>,
     /// Held while a token is asked for. In it: when that failed last, and why.
     turn: tokio::sync::Mutex<Option<(Instant, String)>>,
+}
+
+/// What is granted, as far as is known.
+#[derive(Default)]
+struct Now {
+    granted: Option<Arc<Granted>>,
+    /// The file that it was read from, by its looks.
+    stamp: Option<Stamp>,
 }
 
 /// What is sent with a request, as `Authorization`. It is marked as what is not to be shown.
@@ -158,6 +166,14 @@ impl Login {
         }
     }
 
+    /// What to say where a token was refused that had just been got.
+    pub fn given_up(&self) -> Denied {
+        match self.plan.grant {
+            Grant::ClientCredentials => Denied::Failed("it refuses the one that was issued".into()),
+            Grant::AuthorizationCode => self.needs_person(false),
+        }
+    }
+
     /// Forgets the token. Answers whether there was any.
     ///
     /// # Errors
@@ -165,14 +181,14 @@ impl Login {
     /// Where its file cannot be removed.
     pub fn forget(&self) -> Result<bool, String> {
         *self.wanted.lock() = Wanted::default();
-        let had = self.now.lock().take().is_some();
+        let had = std::mem::take(&mut *self.now.lock()).granted.is_some();
         let kept = self.store.as_ref().map_or(Ok(false), Store::remove)?;
         Ok(had || kept)
     }
 
     /// A text that the server said, without the token that it was sent.
     pub fn hide(&self, text: &str) -> String {
-        match self.now.lock().as_deref() {
+        match &self.now.lock().granted {
             Some(granted) => text.replace(&granted.access.0, "…"),
             None => text.to_owned(),
         }
@@ -196,17 +212,21 @@ impl Login {
         ))
     }
 
-    /// What is granted now: what this process knows, or what another has written.
+    /// What is granted now. Another process may have logged in, out, or had it renewed: its file says so.
     fn granted(&self) -> Option<Arc<Granted>> {
-        if let Some(granted) = self.now.lock().clone() {
-            return Some(granted);
+        let mut now = self.now.lock();
+        if let Some(store) = &self.store {
+            let stamp = store.stamp();
+            if stamp.is_none() || now.stamp != stamp {
+                *now = Now { stamp, granted: self.load(store).map(Arc::new) };
+            }
         }
-        self.load()
+        now.granted.clone()
     }
 
     /// What is in the file, if it fits the settings.
-    fn load(&self) -> Option<Arc<Granted>> {
-        let granted = self.store.as_ref()?.read(self.url.as_str())?.granted?;
+    fn load(&self, store: &Store) -> Option<Granted> {
+        let granted = store.read(self.url.as_str())?.granted?;
         let is_issuer = |issuer: &Url| {
             issuer.as_str().trim_end_matches('/') == granted.issuer.trim_end_matches('/')
         };
@@ -215,18 +235,13 @@ impl Login {
                 Identity::Registered { id, .. } => *id == granted.client.id,
                 Identity::Described(_) | Identity::Unknown => true,
             };
-        let granted = Arc::new(granted);
-        fits.then(|| {
-            *self.now.lock() = Some(granted.clone());
-            granted
-        })
+        fits.then_some(granted)
     }
 
     /// A token that is another than the one that was sent: somebody else was faster.
     fn another_than(&self, sent: Option<&Token>) -> Option<Token> {
-        let other = |granted: Arc<Granted>| granted.header().map(Token).filter(|token| Some(token) != sent);
-        let known = self.now.lock().clone();
-        known.and_then(other).or_else(|| self.load().and_then(other))
+        let token = self.granted()?.header().map(Token);
+        token.filter(|token| Some(token) != sent)
     }
 
     /// Has a token renewed, unless somebody else has in the meantime.
@@ -362,10 +377,11 @@ impl Login {
     /// Keeps what was granted, and is ready to send it.
     fn keep(&self, granted: Granted) -> Result<Token, String> {
         let token = granted.header().map(Token).ok_or("the token cannot be sent")?;
-        *self.now.lock() = Some(Arc::new(granted.clone()));
+        let kept = Some(granted.clone());
+        let wanted = Some(self.wanted());
+        *self.now.lock() = Now { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
-            let wanted = Some(self.wanted());
-            store.write(&Kept { url: self.url.to_string(), granted: Some(granted), wanted })?;
+            store.write(&Kept { url: self.url.to_string(), granted: kept, wanted })?;
         }
         Ok(token)
     }

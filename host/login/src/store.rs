@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use http::HeaderValue;
 use portcullis_records::{create_private_folder, lock, replace};
@@ -23,6 +24,10 @@ const MOST: u64 = 256 * 1024;
 pub(crate) struct Store {
     path: PathBuf,
 }
+
+/// What a file looks like from outside: another one looks otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp(SystemTime, u64);
 
 /// What is in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -116,6 +121,12 @@ impl Store {
         io::Read::read_to_string(&mut io::Read::take(file, MOST), &mut text).ok()?;
         let kept: Kept = serde_json::from_str(&text).ok()?;
         (kept.url == url).then_some(kept)
+    }
+
+    /// What the file looks like from outside. `None`: it is not there.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        let metadata = self.path.metadata().ok()?;
+        Some(Stamp(metadata.modified().ok()?, metadata.len()))
     }
 
     /// Keeps this in the place of what is there.
