@@ -102,8 +102,7 @@ async fn serve(stream: TcpStream, state: Arc<str>) -> Option<Answer> {
         .header_read_timeout(CONNECTION_TIME)
         .serve_connection(TokioIo::new(stream), service);
     let _gone_before = timeout(CONNECTION_TIME, connection).await;
-    let brought = brought.lock().take();
-    brought
+    brought.lock().take()
 }
 
 fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
