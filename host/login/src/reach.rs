@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Secret, is_public};
@@ -157,8 +157,10 @@ impl Reach {
             Posted::Form(form) => ("application/x-www-form-urlencoded", form),
             Posted::Json(json) => ("application/json", json.to_string()),
         };
-        *request.body_mut() = Full::from(body);
+        // Said beforehand: there are issuers that take no body in pieces.
+        request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        *request.body_mut() = Full::from(body);
         if let Some(authorization) = authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization);
         }

@@ -175,7 +175,10 @@ async fn answer(
         String::from_utf8_lossy(&body),
         authorization.unwrap_or("-")
     ));
-    let reply = replies.lock().get(&path).cloned();
+    let reply = match parts.method == "POST" && !parts.headers.contains_key("content-length") {
+        true => Some(Reply::Status(411, json!({"error": "how long is it?"}))),
+        false => replies.lock().get(&path).cloned(),
+    };
     let (status, body) = match reply {
         None => (404, Bytes::new()),
         Some(Reply::Json(value)) => (200, value.to_string().into()),
