@@ -25,12 +25,12 @@ struct Locked {
 }
 
 impl Locked {
-    fn start() -> Self {
+    fn start(transport: &str) -> Self {
         let issuer = Web::start(None);
         let origin = format!("http://{}", issuer.address);
         let metadata = format!("metadata={origin}/resource");
         let mut server =
-            Process::start(Command::new(stand_in()).args(["http", "all", "locked", &metadata]));
+            Process::start(Command::new(stand_in()).args([transport, "all", "locked", &metadata]));
         let url = server.line().expect("it says where it listens");
         let url = url.trim();
         let said = |value: Value| json!({"body": value.to_string()});
@@ -50,7 +50,7 @@ impl Locked {
         issuer.answer("/register", said(json!({"client_id": "a-client"})));
         let home = Home::new();
         home.configure(&format!(
-            "[host]\nbundled = false\n[upstreams.odd]\nurl = {url:?}\ntransport = \"http\"\n"
+            "[host]\nbundled = false\n[upstreams.odd]\nurl = {url:?}\ntransport = {transport:?}\n"
         ));
         Self { issuer, _server: server, home }
     }
@@ -104,7 +104,7 @@ impl Locked {
 
 #[test]
 fn a_login_is_kept_renewed_and_forgotten() {
-    let locked = Locked::start();
+    let locked = Locked::start("http");
     let call = |arguments: &[&str]| locked.home.run(&[&["call", "log"], arguments].concat());
     // Nobody has logged in: whoever asks is told which command to run, and no browser is opened.
     let ran = locked.home.run(&["plugin", "list"]);
@@ -143,7 +143,7 @@ fn a_login_is_kept_renewed_and_forgotten() {
 
 #[test]
 fn a_token_that_is_refused_says_which_command_to_run() {
-    let locked = Locked::start();
+    let locked = Locked::start("http");
     locked.issue(KEY, 3600);
     locked.log_in();
     let text = fs::read_to_string(locked.kept()).expect("it is kept");
@@ -161,11 +161,21 @@ fn a_token_that_is_refused_says_which_command_to_run() {
     assert!(ran.code == Some(2) && ran.stderr.contains("there is no upstream"), "{ran:?}");
 }
 
+#[test]
+fn the_transport_of_2024_takes_tokens_too() {
+    let locked = Locked::start("sse");
+    locked.issue(KEY, 3600);
+    let (said, code) = locked.log_in();
+    assert_eq!(code, Some(0), "{said}");
+    let ran = locked.home.run(&["call", "log"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_kept_of_a_login_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let locked = Locked::start();
+    let locked = Locked::start("http");
     locked.issue(KEY, 3600);
     locked.log_in();
     for path in [locked.kept(), locked.kept().parent().expect("a folder").to_owned()] {
