@@ -26,6 +26,7 @@ mod support;
 mod transports;
 mod unreal;
 mod upstream_faults;
+mod upstream_login;
 mod upstreams;
 mod views;
 mod wrap;

@@ -7,6 +7,7 @@ mod check;
 mod config;
 mod list;
 mod log;
+mod login;
 mod preview;
 mod serve;
 mod start;
@@ -77,6 +78,9 @@ enum Command {
     /// Look after plugins
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Log in at other MCP servers
+    #[command(subcommand)]
+    Upstream(login::Upstreams),
     /// Show what each plugin can reach, and what it did last
     Audit(audit::Args),
     /// Check configuration, plugins and grants against each other
@@ -154,6 +158,7 @@ pub fn main() -> ExitCode {
         | Command::Call(_)
         | Command::Tools { .. }
         | Command::Plugin(_)
+        | Command::Upstream(_)
         | Command::Audit(_)
         | Command::Check { .. }) => start::block_on(&cli.common, command),
     };

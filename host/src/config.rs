@@ -61,15 +61,18 @@ pub struct HostConfig {
     pub store_dir: Option<PathBuf>,
     /// What was approved, instead of `portcullis.lock` in the user's state folder.
     pub lock_file: Option<PathBuf>,
+    /// Logins at other servers, instead of `logins` in the user's data folder.
+    pub login_dir: Option<PathBuf>,
 }
 
 impl HostConfig {
     /// These folders, as far as the configuration does not name others.
     pub fn over(&self, mut folders: Folders) -> Folders {
-        let Self { audit_file, cache_dir, store_dir, lock_file, .. } = self.clone();
+        let Self { audit_file, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
         folders.audit = audit_file.unwrap_or(folders.audit);
         folders.cache = cache_dir.unwrap_or(folders.cache);
         folders.lock = lock_file.unwrap_or(folders.lock);
+        folders.logins = login_dir.unwrap_or(folders.logins);
         folders.store = store_dir.unwrap_or(folders.store);
         folders
     }
@@ -134,6 +137,7 @@ impl Config {
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
             .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
+            .chain(self.host.login_dir.iter().map(|path| ("host.login-dir", path)))
             .chain(self.http.files());
         for (key, path) in paths {
             if !path.is_absolute() {

@@ -42,6 +42,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
         }
     }
     examine(&catalog.plugins, &mut findings);
+    let mut missing = Vec::new();
     for name in ready.config.upstreams.keys() {
         match catalog.others.iter().find(|other| *other.source.name == **name) {
             Some(other) => findings.good.push(format!(
@@ -49,8 +50,16 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
                 other.listing.tools.len(),
                 other.listing.peer.version
             )),
-            None => findings.remarks.push(format!("the upstream `{name}` does not answer")),
+            None => missing.push(name.as_str()),
         }
+    }
+    if !missing.is_empty() {
+        let others = ready.others().await?;
+        let reason = |name: &str| others.iter().find(|other| other.name == name)?.reason.clone();
+        findings.remarks.extend(missing.into_iter().map(|name| match reason(name) {
+            Some(why) => format!("the upstream `{name}` does not answer: {why}"),
+            None => format!("the upstream `{name}` does not answer"),
+        }));
     }
     findings.remarks.extend(catalog.remarks);
     let faults = findings.faults.len();

@@ -67,7 +67,8 @@ impl Ready {
 
     /// Other MCP servers.
     pub fn upstreams(&self) -> Result<Upstreams, String> {
-        Upstreams::new(self.config.upstreams.iter(), self.folders.lock.clone(), self.audit.clone())
+        let Folders { lock, logins, .. } = self.folders.clone();
+        Upstreams::new(self.config.upstreams.iter(), lock, logins, self.audit.clone())
     }
 
     /// How each of them is; they are started for it, and ended.
@@ -108,6 +109,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Plugin(Plugin::Approve { upstream }) => {
                 super::approve::run(&ready, &upstream).await
             }
+            Command::Upstream(args) => args.run(ready).await,
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
             Command::Config(_) | Command::Ui5(_) | Command::Completions { .. } => {

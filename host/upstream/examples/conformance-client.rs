@@ -7,13 +7,22 @@
 use std::error::Error;
 use std::time::Duration;
 
+use std::io::Write;
+
 use portcullis_upstream::{
-    Client, Definition, Event, Object, Outcome, Request, RpcError, Upstream,
+    Client, Definition, Event, Fault, Object, Outcome, Request, RpcError, Trouble, Upstream,
 };
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 /// How often a request is sent again with what the server needed.
 const ROUNDS: usize = 10;
+
+/// How often somebody logs in before they lose patience.
+const LOGINS: usize = 3;
+
+/// Where a description of this program would be, for issuers that take its address as a name.
+const DESCRIPTION: &str = "https://conformance-test.local/client-metadata.json";
 
 /// How long the suite wants to see what we do when nothing is asked of us.
 const IDLE: Duration = Duration::from_millis(3500);
@@ -29,17 +38,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "2026-07-28" => "auto",
         _ => "legacy",
     };
-    let definition: Definition =
-        serde_json::from_value(json!({"url": url, "transport": "http", "protocol": protocol}))?;
+    let mut kept = Vec::new();
+    let oauth = oauth(&scenario, &context, &mut kept)?;
+    let definition: Definition = serde_json::from_value(
+        json!({"url": url, "transport": "http", "protocol": protocol, "oauth": oauth}),
+    )?;
     let upstream = Upstream::new("conformance", definition, Client::new("portcullis", "0.1.0"))?;
-    let listing = upstream.listing().await?;
+    let mut logins = 0;
+    let listing = loop {
+        match upstream.listing().await {
+            Err(fault) => log_in(&upstream, fault, &mut logins).await?,
+            Ok(listing) => break listing,
+        }
+    };
     for warning in &listing.warnings {
         eprintln!("{warning}");
     }
     match context.get("toolCalls").and_then(Value::as_array) {
         Some(calls) => {
             for call in calls {
-                converse(&upstream, "tools/call", object(call.clone())).await?;
+                converse(&upstream, "tools/call", object(call.clone()), &mut logins).await?;
             }
         }
         None => {
@@ -52,16 +70,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
                     _ => arguments(&tool.definition["inputSchema"]),
                 };
                 let params = json!({"name": tool.wire_name, "arguments": arguments});
-                converse(&upstream, "tools/call", object(params)).await?;
+                converse(&upstream, "tools/call", object(params), &mut logins).await?;
             }
         }
     }
     for resource in &listing.resources {
-        converse(&upstream, "resources/read", object(json!({"uri": resource["uri"]}))).await?;
+        let params = json!({"uri": resource["uri"]});
+        converse(&upstream, "resources/read", object(params), &mut logins).await?;
     }
     for prompt in &listing.prompts {
         let params = json!({"name": prompt.wire_name, "arguments": {}});
-        converse(&upstream, "prompts/get", object(params)).await?;
+        converse(&upstream, "prompts/get", object(params), &mut logins).await?;
     }
     if scenario == "sse-retry" {
         tokio::time::sleep(IDLE).await;
@@ -75,8 +94,64 @@ fn object(value: Value) -> Object {
     object
 }
 
+/// What an operator would write for a scenario. Secrets are in files, which `kept` keeps.
+fn oauth(
+    scenario: &str,
+    context: &Value,
+    kept: &mut Vec<NamedTempFile>,
+) -> Result<Value, Box<dyn Error>> {
+    if !scenario.starts_with("auth/") {
+        return Ok(Value::Null);
+    }
+    let mut oauth = Object::new();
+    let given = |key: &str| context.get(key).and_then(Value::as_str);
+    for (key, name) in [("client_secret", "client-secret"), ("private_key_pem", "client-key")] {
+        let Some(secret) = given(key) else { continue };
+        let mut file = NamedTempFile::new()?;
+        file.write_all(secret.as_bytes())?;
+        oauth.insert(name.to_owned(), json!({"file": file.path()}));
+        kept.push(file);
+    }
+    match given("client_id") {
+        Some(id) => oauth.insert("client-id".to_owned(), id.into()),
+        None => oauth.insert("client-metadata-url".to_owned(), DESCRIPTION.into()),
+    };
+    if scenario.contains("client-credentials") {
+        oauth.insert("grant".to_owned(), "client-credentials".into());
+    }
+    Ok(oauth.into())
+}
+
+/// Logs in, if that is what is wanted, as somebody who opens the address that is shown: the suite's issuer
+/// sends everybody back at once.
+async fn log_in(
+    upstream: &Upstream,
+    fault: Fault,
+    logins: &mut usize,
+) -> Result<(), Box<dyn Error>> {
+    let (Trouble::Login(_), Some(login)) = (&fault.trouble, upstream.login()) else {
+        return Err(fault.into());
+    };
+    *logins += 1;
+    if *logins > LOGINS {
+        return Err(fault.into());
+    }
+    eprintln!("{fault}");
+    let browser =
+        reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(3)).build()?;
+    let opened = async |address: &str| browser.get(address).send().await.map(drop);
+    let authorized = login.authorize(opened).await?;
+    eprintln!("{authorized:?}");
+    Ok(())
+}
+
 /// Asks until it is answered.
-async fn converse(upstream: &Upstream, method: &str, params: Object) -> Result<(), Box<dyn Error>> {
+async fn converse(
+    upstream: &Upstream,
+    method: &str,
+    params: Object,
+    logins: &mut usize,
+) -> Result<(), Box<dyn Error>> {
     let mut request = Request::new(method, params, "conformance");
     for _ in 0..ROUNDS {
         let mut call = upstream.request(request.clone());
@@ -92,6 +167,10 @@ async fn converse(upstream: &Upstream, method: &str, params: Object) -> Result<(
                         Some((key.clone(), answer))
                     });
                     request = request.with_input(answers.collect(), state);
+                    break;
+                }
+                Event::Done(Err(fault)) => {
+                    log_in(upstream, fault, logins).await?;
                     break;
                 }
                 Event::Done(done) => {

@@ -1,7 +1,9 @@
 //! From a definition to a connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use portcullis_login::Login;
 use tokio::sync::{Notify, broadcast};
 use tokio::time::timeout;
 
@@ -10,13 +12,19 @@ use crate::connection::{Client, Connection, Peer};
 use crate::definition::{Plan, Protocol, Target};
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
-use crate::wire::{Channel, Era, Http, Sse, Stdio, Wire};
+use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
+
+/// How long nothing is tried after a failure to connect; after each further one twice as long.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What all connections to one upstream have in common.
 pub(crate) struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) plan: Plan,
     pub(crate) client: Client,
+    /// Where tokens come from, if it may want any.
+    pub(crate) login: Option<Arc<Login>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) changed: Arc<Notify>,
 }
@@ -35,6 +43,21 @@ enum Way {
     Stdio,
     Http,
     Sse,
+}
+
+/// How tokens for it are got: unless it is a program, has a header already, or is where a token
+/// would be sent in the open.
+pub(crate) fn login(name: &str, plan: &Plan, client: &Client) -> Result<Option<Login>, String> {
+    let address = plan.target.address();
+    let Some((address, settings)) = address.and_then(|a| Some((a, a.oauth.clone()?))) else {
+        return Ok(None);
+    };
+    let is_asked_for = settings != portcullis_login::Settings::default();
+    match Login::new(name, &address.url, settings, client.logins.as_deref()) {
+        Ok(login) => Ok(Some(login)),
+        Err(error) if is_asked_for => Err(format!("`oauth`: {error}")),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Connects, and finds out what is spoken.
@@ -115,18 +138,37 @@ async fn open(settings: &Settings, way: Way) -> Result<Channel, Trouble> {
         settings.notices.clone(),
         settings.changed.clone(),
     ));
+    let login = settings.login.clone();
     let wire = match (&plan.target, way) {
         (Target::Command(command), _) => {
             let launcher = settings.client.launcher.as_deref();
             Wire::Stdio(Stdio::open(command, launcher, &calls, most)?)
         }
         (Target::Http(address) | Target::Sse(address) | Target::Either(address), Way::Sse) => {
-            Wire::Sse(Sse::open(address, &calls, most, plan.start).await?)
+            let requests = Requests::new(address, login, &calls, most, plan.start)?;
+            Wire::Sse(Sse::open(requests).await?)
         }
         (
             Target::Http(address) | Target::Sse(address) | Target::Either(address),
             Way::Http | Way::Stdio,
-        ) => Wire::Http(Http::open(address, &calls, most, plan.start)?),
+        ) => Wire::Http(Http::open(Requests::new(address, login, &calls, most, plan.start)?)),
     };
     Ok(Channel { wire: Arc::new(wire), calls })
+}
+
+/// How long nothing is tried after a failure to connect that comes after so many others.
+pub(crate) fn pause_after(failures: u32) -> Duration {
+    PAUSE.saturating_mul(1 << failures.min(5)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_left_alone_for_longer_each_time() {
+        let pauses =
+            [0, 1, 2, 3, 4, 5, 6, u32::MAX].map(|failures| pause_after(failures).as_secs());
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
+    }
 }

@@ -39,6 +39,9 @@ pub struct Client {
     /// [`SUBCOMMAND`](crate::SUBCOMMAND) with [`become_upstream`](crate::become_upstream): mostly it
     /// is this program itself.
     pub launcher: Option<PathBuf>,
+    /// The folder in which logins at servers that want tokens are kept, a file for each. Without it,
+    /// they are kept for as long as this process runs.
+    pub logins: Option<PathBuf>,
 }
 
 impl Client {
@@ -52,6 +55,7 @@ impl Client {
                 "sampling": {},
             })),
             launcher: None,
+            logins: None,
         }
     }
 }

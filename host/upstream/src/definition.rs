@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use url::Url;
 
@@ -29,6 +29,8 @@ pub struct Definition {
     /// Headers of every request.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
+    /// How tokens for it are got, where it wants any and `headers` have no `Authorization`.
+    pub oauth: Option<portcullis_login::Settings>,
     /// How it is spoken with. Without it: `stdio` to a command; to a URL `http`, and `sse` where that
     /// is not understood.
     pub transport: Option<Transport>,
@@ -153,6 +155,18 @@ pub(crate) struct Command {
 pub(crate) struct Address {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
+    /// How tokens are got; `None`: they are not, as there is a header already.
+    pub(crate) oauth: Option<portcullis_login::Settings>,
+}
+
+impl Target {
+    /// Where it is, if that is a URL.
+    pub(crate) fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Command(_) => None,
+            Self::Http(address) | Self::Sse(address) | Self::Either(address) => Some(address),
+        }
+    }
 }
 
 impl TryFrom<Definition> for Plan {
@@ -181,7 +195,7 @@ impl TryFrom<Definition> for Plan {
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
 fn target(definition: Definition) -> Result<Target, String> {
-    let Definition { command, args, env, cwd, url, headers, transport, .. } = definition;
+    let Definition { command, args, env, cwd, url, headers, oauth, transport, .. } = definition;
     match (command, url) {
         (Some(_), Some(_)) => Err("`command` and `url`: give one of them".to_owned()),
         (None, None) => Err("`command` or `url` is missing: give the program that is to be \
@@ -196,6 +210,11 @@ fn target(definition: Definition) -> Result<Target, String> {
             if !headers.is_empty() {
                 return Err(
                     "`headers` are for a `url`; give a `command` its secrets in `env`".to_owned()
+                );
+            }
+            if oauth.is_some() {
+                return Err(
+                    "`oauth` is for a `url`; give a `command` its secrets in `env`".to_owned()
                 );
             }
             let program = absolute("command", program)?;
@@ -219,7 +238,13 @@ fn target(definition: Definition) -> Result<Target, String> {
                     return Err(format!("`{key}` is for a `command`, and here is a `url`"));
                 }
             }
-            let address = Address { url: address(&url)?, headers: header_map(&headers)? };
+            let (url, headers) = (address(&url)?, header_map(&headers)?);
+            let has_token = headers.contains_key(AUTHORIZATION);
+            if has_token && oauth.is_some() {
+                return Err("`oauth` and `Authorization` in `headers`: give one of them".to_owned());
+            }
+            let oauth = oauth.or_else(|| (!has_token).then(Default::default));
+            let address = Address { url, headers, oauth };
             Ok(match transport {
                 Some(Transport::Http) => Target::Http(address),
                 Some(Transport::Sse) => Target::Sse(address),
@@ -327,6 +352,9 @@ mod tests {
             ("url = 'http://x'\ntransport = 'stdio'", "`transport"),
             ("command = 'a'\nheaders = {a = 'b'}", "`headers`"),
             ("url = 'http://x'\nenv = {A = 'b'}", "`env`"),
+            ("command = 'a'\n[oauth]", "`oauth`"),
+            ("url = 'http://x'\nheaders = {authorization = 'b'}\n[oauth]", "`oauth`"),
+            ("url = 'http://x'\n[oauth]\nscope = 'a'", "scope"),
             ("url = 'http://x'\nargs = ['b']", "`args`"),
             ("url = 'http://x'\ncwd = '/'", "`cwd`"),
             ("url = 'ftp://x'", "neither http nor https"),

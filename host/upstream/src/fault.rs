@@ -21,6 +21,8 @@ pub struct Fault {
 pub enum Trouble {
     /// It could not be started or reached.
     NotRunning(Box<str>),
+    /// It wants a token, and there is none: why, and what to do.
+    Login(Box<str>),
     /// It could not be started or reached before, and it is not tried again yet.
     Connecting {
         /// When it is tried again.
@@ -58,6 +60,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRunning(because) => write!(f, "it is not running: {because}"),
+            Self::Login(what) => f.write_str(what),
             Self::Connecting { again, because } => write!(
                 f,
                 "it is not running: {because}; it is tried again in {} s",

@@ -152,6 +152,7 @@ fn judge(done: Done) -> Result<Verdict, Trouble> {
         // These it would also be with the legacy protocol.
         Done::Trouble(
             trouble @ (Trouble::NotRunning(_)
+            | Trouble::Login(_)
             | Trouble::Lost(_)
             | Trouble::Closed
             | Trouble::Busy(_)

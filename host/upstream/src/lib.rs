@@ -50,6 +50,7 @@ pub use items::{Prompt, Tool};
 pub use launch::{SUBCOMMAND, main as become_upstream};
 pub use listing::{Changes, Listing};
 pub use message::{Object, RpcError};
+pub use portcullis_login::{Authorized, Login};
 pub use upstream::{State, Upstream};
 pub use wanted::Watched;
 pub use wire::Era;

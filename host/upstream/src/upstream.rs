@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_login::Login;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::Notice;
-use crate::connect::{Known, Settings, connect};
+use crate::connect::{Known, Settings, connect, login, pause_after};
 use crate::connection::{Client, Connection, Peer};
-use crate::definition::Definition;
+use crate::definition::{Definition, Plan};
 use crate::fault::{Fault, Trouble};
 use crate::inflight::{InFlight, Request};
 use crate::listing::{Fetched, Listing, fetch};
@@ -21,10 +22,6 @@ use crate::message;
 use crate::refresh;
 use crate::wanted::{self, Wanted, Watched};
 use crate::wire::Era;
-
-/// How long nothing is tried after a failure to connect; after each further one twice as long.
-const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How many notices wait for one who listens. Of one who is slower, the oldest are lost.
 const NOTICES: usize = 256;
@@ -107,11 +104,19 @@ impl Upstream {
     ///
     /// Where the definition does not hold together: which key, and what to do.
     pub fn new(name: &str, definition: Definition, client: Client) -> Result<Self, String> {
-        let plan = definition.try_into()?;
+        let plan: Plan = definition.try_into()?;
+        let login = login(name, &plan, &client)?.map(Arc::new);
         let (notices, _) = broadcast::channel(NOTICES);
         let changed = Arc::new(Notify::new());
         Ok(Self(Arc::new(Inner {
-            settings: Arc::new(Settings { name: name.into(), plan, client, notices, changed }),
+            settings: Arc::new(Settings {
+                name: name.into(),
+                plan,
+                client,
+                login,
+                notices,
+                changed,
+            }),
             link: Mutex::new(Link { now: Now::Idle, known: Known::default(), failures: 0 }),
             listing: watch::channel(None).0,
             fresh_until: Mutex::default(),
@@ -127,6 +132,11 @@ impl Upstream {
     /// Its operator's name for it.
     pub fn name(&self) -> &str {
         &self.0.settings.name
+    }
+
+    /// Where its tokens come from, if it may want any.
+    pub fn login(&self) -> Option<&Login> {
+        self.0.settings.login.as_deref()
     }
 
     /// A request, which begins when its first event is waited for.
@@ -308,8 +318,10 @@ impl Inner {
             Err(trouble) => {
                 // It may be another one by now.
                 link.known = Known::default();
-                let pause = pause_after(link.failures);
-                link.failures = link.failures.saturating_add(1);
+                // A person may log in at any time, and then it goes on at once.
+                let is_login = matches!(trouble, Trouble::Login(_));
+                let pause = if is_login { Duration::ZERO } else { pause_after(link.failures) };
+                link.failures = link.failures.saturating_add(u32::from(!is_login));
                 link.now = Now::Resting(Instant::now() + pause, trouble.clone());
                 tracing::warn!("upstream `{}`: {trouble}", self.settings.name);
                 return Err(trouble);
@@ -378,22 +390,5 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.end.cancel();
-    }
-}
-
-/// How long nothing is tried after a failure to connect that comes after so many others.
-fn pause_after(failures: u32) -> Duration {
-    PAUSE.saturating_mul(1 << failures.min(5)).min(LONGEST_PAUSE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_left_alone_for_longer_each_time() {
-        let pauses =
-            [0, 1, 2, 3, 4, 5, 6, u32::MAX].map(|failures| pause_after(failures).as_secs());
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
     }
 }

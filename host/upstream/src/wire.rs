@@ -16,6 +16,7 @@ use crate::fault::Trouble;
 use crate::message;
 
 pub(crate) use http::Http;
+pub(crate) use requests::Requests;
 pub(crate) use sse::Sse;
 pub(crate) use stdio::Stdio;
 

@@ -116,7 +116,8 @@ async fn a_server_that_is_not_there_can_come_later() {
         assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
         let locked = Web::start(&["http", "locked"]);
         let fault = defined(json!({"url": locked.url})).listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Refused(401, _)), "{fault}");
+        assert!(matches!(fault.trouble, Trouble::Login(_)), "{fault}");
+        assert!(fault.to_string().contains("upstream login"), "{fault}");
         assert!(fault.to_string().contains("`headers`"), "{fault}");
         let headers = json!({"Authorization": "Bearer key"});
         let upstream = defined(json!({"url": locked.url, "headers": headers}));

@@ -17,6 +17,8 @@ pub struct Folders {
     pub audit: PathBuf,
     /// What was approved.
     pub lock: PathBuf,
+    /// Logins at other servers.
+    pub logins: PathBuf,
     /// What may be deleted at any time.
     pub cache: PathBuf,
 }
@@ -38,6 +40,7 @@ impl Folders {
             store: base.data_dir().join("portcullis").join("store"),
             audit: state.join("portcullis").join("audit.jsonl"),
             lock: state.join("portcullis").join("portcullis.lock"),
+            logins: base.data_dir().join("portcullis").join("logins"),
             cache: base.cache_dir().join("portcullis"),
         })
     }

@@ -82,7 +82,8 @@ impl Offered {
 }
 
 impl Upstreams {
-    /// Those of a configuration, and where is kept what was approved of them. Nothing is started yet.
+    /// Those of a configuration, and where is kept what was approved of them, and who is logged in at
+    /// them. Nothing is started yet.
     ///
     /// # Errors
     ///
@@ -91,10 +92,12 @@ impl Upstreams {
     pub fn new<'a>(
         all: impl Iterator<Item = (&'a String, &'a Config)>,
         lock: PathBuf,
+        logins: PathBuf,
         audit: Audit,
     ) -> Result<Self, String> {
         let mut client = Client::new("portcullis", env!("CARGO_PKG_VERSION"));
         client.launcher = std::env::current_exe().ok();
+        client.logins = Some(logins);
         let source = |(name, one): (&String, &Config)| {
             let upstream = Upstream::new(name, one.definition.clone(), client.clone())
                 .map_err(|error| format!("`upstreams.{name}`: {error}"))?;

@@ -55,6 +55,11 @@ impl Server {
         self.options.iter().any(|given| given == option)
     }
 
+    /// What follows `NAME=` in an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.iter().find_map(|given| given.strip_prefix(name)?.strip_prefix('='))
+    }
+
     pub fn saw(&self, what: impl Into<String>) {
         self.seen.lock().push(what.into());
     }

@@ -72,7 +72,13 @@ impl Web {
             request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
         if self.server.is("locked") && header("authorization").as_deref() != Some("Bearer key") {
-            return plain(401, "who are you?");
+            let mut response = plain(401, "who are you?");
+            if let Some(at) = self.server.value("metadata") {
+                let challenge = format!("Bearer resource_metadata=\"{at}\", scope=\"read\"");
+                let challenge = challenge.parse().expect("a header's value");
+                response.headers_mut().insert("www-authenticate", challenge);
+            }
+            return response;
         }
         if self.server.is("elsewhere") {
             let mut response = plain(307, "");

@@ -11,10 +11,9 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::requests::{EVENTS, JSON, Requests, SEND, body, is};
+use super::requests::{EVENTS, JSON, Requests, SEND, Unanswered, body, is};
 use super::{Era, Outgoing};
-use crate::calls::{Calls, Done, Origin};
-use crate::definition::Address;
+use crate::calls::{Done, Origin};
 use crate::events::Events;
 use crate::fault::Trouble;
 use crate::message;
@@ -56,21 +55,15 @@ struct Shared {
 }
 
 impl Http {
-    pub(crate) fn open(
-        address: &Address,
-        calls: &Arc<Calls>,
-        most: usize,
-        connect: Duration,
-    ) -> Result<Self, Trouble> {
-        let requests = Requests::new(address, calls, most, connect)?;
+    pub(crate) fn open(requests: Requests) -> Self {
         let shared = Shared { requests, session: Mutex::default(), version: OnceLock::new() };
         let end = CancellationToken::new();
-        Ok(Self {
+        Self {
             shared: Arc::new(shared),
             runtime: Handle::current(),
             _ends_with_this: end.clone().drop_guard(),
             end,
-        })
+        }
     }
 
     /// Sends a request.
@@ -150,8 +143,8 @@ impl Shared {
             headers.extend(self.session_headers());
         }
         let in_session = headers.contains_key(SESSION);
-        let sent = requests.post(requests.url().clone(), headers, outgoing.body).send().await;
-        let mut response = sent.map_err(|error| Done::Trouble(requests.unanswered(error)))?;
+        let request = requests.post(requests.url().clone(), headers, outgoing.body);
+        let mut response = requests.answer(request).await.map_err(Done::Trouble)?;
         let status = response.status();
         if !status.is_success() {
             let refusal = requests.refusal(response).await;
@@ -233,7 +226,7 @@ impl Shared {
     }
 
     /// Asks for events: those that come by themselves, or those after `last`.
-    async fn stream(&self, last: Option<&str>) -> reqwest::Result<Response> {
+    async fn stream(&self, last: Option<&str>) -> Result<Response, Unanswered> {
         let mut request = self
             .requests
             .request(Method::GET, self.requests.url().clone())
@@ -242,7 +235,7 @@ impl Shared {
         if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
             request = request.header(LAST_EVENT, last);
         }
-        request.send().await
+        self.requests.send(request).await
     }
 
     /// Reads what a legacy server says by itself, for as long as it wants to be listened to.
@@ -285,8 +278,8 @@ impl Shared {
 
     async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
         let requests = &self.requests;
-        let sent = requests.post(requests.url().clone(), self.session_headers(), message).send();
-        let response = sent.await.map_err(|error| requests.unanswered(error))?;
+        let request = requests.post(requests.url().clone(), self.session_headers(), message);
+        let response = requests.answer(request).await?;
         if response.status().is_success() {
             return Ok(());
         }
@@ -315,7 +308,7 @@ impl Shared {
             request = request.header(VERSION, version.clone());
         }
         // A server may not want sessions to be ended, or be gone.
-        let _ended = timeout(SEND, request.send()).await;
+        let _ended = timeout(SEND, self.requests.send(request)).await;
     }
 }
 

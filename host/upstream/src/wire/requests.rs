@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use portcullis_login::{Challenge, Denied, Login, Token};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use rustls_platform_verifier::ConfigVerifierExt;
@@ -28,18 +29,31 @@ const REFUSAL_BYTES: usize = 64 * 1024;
 pub(crate) const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
+/// How often a request is sent again with another token.
+const TOKENS: usize = 2;
+
 /// Requests to one address.
 pub(crate) struct Requests {
     client: reqwest::Client,
     address: Address,
+    /// Where tokens come from, if it may want any.
+    login: Option<Arc<Login>>,
     pub(crate) calls: Arc<Calls>,
     /// Most bytes of a message.
     pub(crate) most: usize,
 }
 
+/// Why there is no answer.
+pub(crate) enum Unanswered {
+    Http(reqwest::Error),
+    /// It wants a token, and there is none: why, and what to do.
+    Login(Box<str>),
+}
+
 impl Requests {
     pub(crate) fn new(
         address: &Address,
+        login: Option<Arc<Login>>,
         calls: &Arc<Calls>,
         most: usize,
         connect: Duration,
@@ -56,7 +70,8 @@ impl Requests {
             .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| failed(describe(error)))?;
-        Ok(Self { client, address: address.clone(), calls: calls.clone(), most })
+        let (address, calls) = (address.clone(), calls.clone());
+        Ok(Self { client, address, login, calls, most })
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -74,6 +89,45 @@ impl Requests {
             .header(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"))
             .header(header::CONTENT_TYPE, HeaderValue::from_static(JSON))
             .body(body)
+    }
+
+    /// Sends a request, with a token where there is one; and once more where another is wanted and can be
+    /// had.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Unanswered> {
+        let Some(login) = &self.login else {
+            return request.send().await.map_err(Unanswered::Http);
+        };
+        let mut token = login.token().await;
+        let mut was_unknown = false;
+        for round in 0.. {
+            let Some(again) = request.try_clone() else { break };
+            let response = with(again, token.as_ref()).send().await.map_err(Unanswered::Http)?;
+            let challenge = Challenge::of(response.status().as_u16(), response.headers());
+            let Some(challenge) = challenge else { return Ok(response) };
+            let is_unknown = response.status() == StatusCode::UNAUTHORIZED;
+            // A token that was got because of this request will not be another one the next time.
+            let another = match (is_unknown && was_unknown) || round == TOKENS {
+                true => Err(login.given_up()),
+                false => login.refused(token.as_ref(), challenge).await,
+            };
+            was_unknown |= is_unknown;
+            token = match another {
+                Ok(token) => Some(token),
+                Err(Denied::Person(what)) => return Err(Unanswered::Login(what.into())),
+                Err(Denied::Failed(why)) => {
+                    return Err(Unanswered::Login(format!("it wants a token, and {why}").into()));
+                }
+            };
+        }
+        with(request, token.as_ref()).send().await.map_err(Unanswered::Http)
+    }
+
+    /// Sends a request that has to be answered, as [`Self::send`].
+    pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Response, Trouble> {
+        self.send(request).await.map_err(|unanswered| match unanswered {
+            Unanswered::Http(error) => self.unanswered(error),
+            Unanswered::Login(what) => Trouble::Login(what),
+        })
     }
 
     /// Why a request was not answered at all. Where nobody is there, the next one connects anew.
@@ -119,10 +173,20 @@ impl Requests {
                 Done::Answer(Err(error), body.len())
             }
             _ => {
-                let said = text::line(&String::from_utf8_lossy(&body), 200);
+                let said = String::from_utf8_lossy(&body);
+                let said =
+                    self.login.as_ref().map(|login| login.hide(&said)).unwrap_or(said.into());
+                let said = text::line(&said, 200);
                 Done::Trouble(Trouble::Refused(status.as_u16(), said.into()))
             }
         }
+    }
+}
+
+fn with(request: RequestBuilder, token: Option<&Token>) -> RequestBuilder {
+    match token {
+        Some(token) => request.header(header::AUTHORIZATION, token.header().clone()),
+        None => request,
     }
 }
 

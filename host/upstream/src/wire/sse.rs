@@ -2,7 +2,6 @@
 //! response, of which the first says where our messages go.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
@@ -13,8 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use url::Url;
 
 use super::requests::{EVENTS, Requests, SEND, is};
-use crate::calls::{Calls, Done, Origin};
-use crate::definition::Address;
+use crate::calls::{Done, Origin};
 use crate::events::{Event, Events};
 use crate::fault::Trouble;
 
@@ -34,19 +32,11 @@ struct Shared {
 
 impl Sse {
     /// Connects, and waits until the server says where our messages go.
-    pub(crate) async fn open(
-        address: &Address,
-        calls: &Arc<Calls>,
-        most: usize,
-        connect: Duration,
-    ) -> Result<Self, Trouble> {
-        let requests = Requests::new(address, calls, most, connect)?;
-        let response = requests
+    pub(crate) async fn open(requests: Requests) -> Result<Self, Trouble> {
+        let request = requests
             .request(Method::GET, requests.url().clone())
-            .header(header::ACCEPT, HeaderValue::from_static(EVENTS))
-            .send()
-            .await
-            .map_err(|error| requests.unanswered(error))?;
+            .header(header::ACCEPT, HeaderValue::from_static(EVENTS));
+        let response = requests.answer(request).await?;
         if !response.status().is_success() {
             return Err(match requests.refusal(response).await {
                 Done::Trouble(trouble) => trouble,
@@ -56,7 +46,8 @@ impl Sse {
         if !is(&response, EVENTS) {
             return Err(Trouble::protocol("it has no events at its `url`"));
         }
-        let mut stream = Stream { response, events: Events::new(most), read: Vec::new() };
+        let events = Events::new(requests.most);
+        let mut stream = Stream { response, events, read: Vec::new() };
         let endpoint = stream.endpoint(requests.url()).await?;
         let shared = Arc::new(Shared { requests, endpoint });
         let end = CancellationToken::new();
@@ -103,8 +94,8 @@ impl Drop for Sse {
 
 impl Shared {
     async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
-        let sent = self.requests.post(self.endpoint.clone(), HeaderMap::new(), message).send();
-        let response = sent.await.map_err(|error| self.requests.unanswered(error))?;
+        let request = self.requests.post(self.endpoint.clone(), HeaderMap::new(), message);
+        let response = self.requests.answer(request).await?;
         if response.status().is_success() {
             return Ok(());
         }

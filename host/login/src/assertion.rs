@@ -1,0 +1,163 @@
+//! A statement of who asks for a token, signed with a private key (RFC 7523).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SystemRandom;
+use ring::rsa::KeyPair as RsaKeyPair;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
+    RSA_PKCS1_SHA256,
+};
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::PemObject;
+use serde_json::{Value, json};
+
+/// What a form calls such a statement.
+pub(crate) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// For how long it counts.
+const LIFE: Duration = Duration::from_secs(60);
+
+/// A key that can sign.
+enum Key {
+    Ecdsa(&'static str, EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+    Rsa(RsaKeyPair),
+}
+
+/// States to an issuer that this client asks.
+///
+/// # Errors
+///
+/// Where the text is no key that can be used. The text is not repeated.
+pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, String> {
+    let key = Key::read(key)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
+    let head = json!({ "alg": key.algorithm(), "typ": "JWT" });
+    let claims = json!({
+        "iss": client,
+        "sub": client,
+        "aud": issuer,
+        "iat": now.as_secs(),
+        "exp": (now + LIFE).as_secs(),
+        "jti": crate::random()?,
+    });
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let signed = format!("{}.{}", part(&head), part(&claims));
+    let signature = key.sign(signed.as_bytes())?;
+    Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+impl Key {
+    fn read(pem: &str) -> Result<Self, String> {
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes())
+            .map_err(|_| "it is no private key as PEM (PKCS#8)".to_owned())?;
+        let der = der.secret_pkcs8_der();
+        let random = SystemRandom::new();
+        let curves = [
+            ("ES256", &ECDSA_P256_SHA256_FIXED_SIGNING),
+            ("ES384", &ECDSA_P384_SHA384_FIXED_SIGNING),
+        ];
+        for (name, algorithm) in curves {
+            if let Ok(key) = EcdsaKeyPair::from_pkcs8(algorithm, der, &random) {
+                return Ok(Self::Ecdsa(name, key));
+            }
+        }
+        if let Ok(key) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der) {
+            return Ok(Self::Ed25519(key));
+        }
+        RsaKeyPair::from_pkcs8(der)
+            .map(Self::Rsa)
+            .map_err(|_| "it is a key of none of P-256, P-384, Ed25519 and RSA".to_owned())
+    }
+
+    fn algorithm(&self) -> &'static str {
+        match self {
+            Self::Ecdsa(name, _) => name,
+            Self::Ed25519(_) => "EdDSA",
+            Self::Rsa(_) => "RS256",
+        }
+    }
+
+    fn sign(&self, text: &[u8]) -> Result<Vec<u8>, String> {
+        let random = SystemRandom::new();
+        let failed = |_| "signing failed".to_owned();
+        match self {
+            Self::Ecdsa(_, key) => {
+                key.sign(&random, text).map(|signed| signed.as_ref().to_vec()).map_err(failed)
+            }
+            Self::Ed25519(key) => Ok(key.sign(text).as_ref().to_vec()),
+            Self::Rsa(key) => {
+                let mut signed = vec![0; key.public().modulus_len()];
+                key.sign(&RSA_PKCS1_SHA256, &random, text, &mut signed).map_err(failed)?;
+                Ok(signed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, KeyPair as _, UnparsedPublicKey};
+
+    use super::*;
+
+    fn pem(der: &[u8]) -> String {
+        format!(
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+            STANDARD.encode(der)
+        )
+    }
+
+    fn parts(token: &str) -> (Value, Value, &str, Vec<u8>) {
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let (head, claims) = signed.split_once('.').unwrap();
+        let json = |part: &str| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap());
+        let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+        (json(head).unwrap(), json(claims).unwrap(), signed, signature)
+    }
+
+    #[test]
+    fn what_is_stated_is_signed_for_one_issuer_and_a_minute() {
+        let random = SystemRandom::new();
+        let ecdsa =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let token = sign(&pem(ecdsa.as_ref()), "me", "https://as.example").unwrap();
+        let (head, claims, signed, signature) = parts(&token);
+        assert_eq!(head["alg"], "ES256");
+        assert_eq!((&claims["iss"], &claims["sub"]), (&json!("me"), &json!("me")));
+        assert_eq!(claims["aud"], "https://as.example");
+        assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 60);
+        let pair =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, ecdsa.as_ref(), &random);
+        let public = UnparsedPublicKey::new(
+            &ECDSA_P256_SHA256_FIXED,
+            pair.unwrap().public_key().as_ref().to_vec(),
+        );
+        public.verify(signed.as_bytes(), &signature).unwrap();
+        let again = sign(&pem(ecdsa.as_ref()), "me", "https://as.example").unwrap();
+        assert_ne!(parts(&again).1["jti"], claims["jti"]);
+
+        let edwards = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+        let token = sign(&pem(edwards.as_ref()), "me", "https://as.example").unwrap();
+        let (head, _, signed, signature) = parts(&token);
+        assert_eq!(head["alg"], "EdDSA");
+        let pair = Ed25519KeyPair::from_pkcs8(edwards.as_ref()).unwrap();
+        let public = UnparsedPublicKey::new(&ED25519, pair.public_key().as_ref().to_vec());
+        public.verify(signed.as_bytes(), &signature).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_key_is_not_repeated() {
+        for text in ["", "hidden", &pem(b"hidden")] {
+            let error = sign(text, "me", "https://as.example").unwrap_err();
+            assert!(
+                !error.contains("hidden") && !error.contains(&STANDARD.encode("hidden")),
+                "{error}"
+            );
+        }
+    }
+}

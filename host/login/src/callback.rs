@@ -1,0 +1,177 @@
+//! Where a browser comes back to after a login: a port of this machine, for one answer.
+
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use url::form_urlencoded;
+
+const PATH: &str = "/callback";
+
+/// How long one connection may take, and most of them at once: others than the browser may come.
+const CONNECTION_TIME: Duration = Duration::from_secs(10);
+const CONNECTIONS: usize = 16;
+
+/// Most bytes of a request's head.
+const HEAD_BYTES: usize = 32 * 1024;
+
+const GOOD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
+    <p>Portcullis has the answer. This page can be closed; the terminal says what came of it.";
+const BAD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
+    <p>This belongs to no login that Portcullis waits for.";
+
+/// Waits for a browser.
+pub(crate) struct Callback {
+    listener: TcpListener,
+    /// The address that the browser has to come back to.
+    pub(crate) address: String,
+}
+
+/// What a browser brings back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) code: Option<String>,
+    pub(crate) issuer: Option<String>,
+    /// Why there is no code: a word of OAuth, and a text.
+    pub(crate) error: Option<String>,
+}
+
+impl Callback {
+    /// Listens at a port, or at any that is free.
+    ///
+    /// # Errors
+    ///
+    /// Where something else does.
+    pub(crate) async fn listen(port: Option<u16>) -> Result<Self, String> {
+        let port = port.unwrap_or(0);
+        let failed =
+            |error| format!("listening at port {port} of 127.0.0.1 (`redirect-port`): {error}");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        Ok(Self { listener, address: format!("http://127.0.0.1:{port}{PATH}") })
+    }
+
+    /// Waits until a browser comes that brings this state. Others are sent away.
+    pub(crate) async fn answer(&self, state: &str) -> Result<Answer, String> {
+        let mut open = JoinSet::new();
+        let state: Arc<str> = state.into();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept(), if open.len() < CONNECTIONS => match accepted {
+                    Ok((stream, _)) => drop(open.spawn(serve(stream, state.clone()))),
+                    // There are no more files, mostly; some are closed soon.
+                    Err(_) => sleep(Duration::from_millis(100)).await,
+                },
+                Some(served) = open.join_next() => {
+                    if let Ok(Some(answer)) = served {
+                        return Ok(answer);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Serves one request. Answers what it brought, once the browser has its page.
+async fn serve(stream: TcpStream, state: Arc<str>) -> Option<Answer> {
+    let brought = Arc::new(Mutex::new(None));
+    let keep = brought.clone();
+    let service = hyper::service::service_fn(move |request: Request<_>| {
+        let answer = read(&request, &state);
+        let response = page(answer.is_some());
+        if answer.is_some() {
+            *keep.lock() = answer;
+        }
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(HEAD_BYTES)
+        .timer(TokioTimer::new())
+        .header_read_timeout(CONNECTION_TIME)
+        .serve_connection(TokioIo::new(stream), service);
+    let _gone_before = timeout(CONNECTION_TIME, connection).await;
+    brought.lock().take()
+}
+
+fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
+    if request.method() != Method::GET || request.uri().path() != PATH {
+        return None;
+    }
+    let query = request.uri().query().unwrap_or_default();
+    let param = |name: &str| {
+        let mut found = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
+        // What is there twice is not what an issuer sent.
+        found.next().filter(|_| found.next().is_none()).map(|(_, value)| value.into_owned())
+    };
+    let given = param("state")?;
+    if ring::digest::digest(&ring::digest::SHA256, given.as_bytes()).as_ref()
+        != ring::digest::digest(&ring::digest::SHA256, state.as_bytes()).as_ref()
+    {
+        return None;
+    }
+    let error = param("error").map(|error| match param("error_description") {
+        Some(text) => format!("{error}: {text}"),
+        None => error,
+    });
+    Some(Answer { code: param("code"), issuer: param("iss"), error })
+}
+
+/// A page in which nothing is of the request.
+fn page(good: bool) -> Response<Full<Bytes>> {
+    let (status, text) = match good {
+        true => (StatusCode::OK, GOOD),
+        false => (StatusCode::BAD_REQUEST, BAD),
+    };
+    Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'")
+        .header(REFERRER_POLICY, "no-referrer")
+        .header(CACHE_CONTROL, "no-store")
+        .body(Full::from(text))
+        .expect("these are headers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn come(method: &str, target: &str) -> Option<Answer> {
+        let request = Request::builder().method(method).uri(target).body(()).unwrap();
+        read(&request, "right")
+    }
+
+    #[test]
+    fn only_who_brings_the_state_brings_an_answer() {
+        let answer =
+            come("GET", "/callback?code=a%20b&state=right&iss=https%3A%2F%2Fa.example").unwrap();
+        assert_eq!(answer.code.as_deref(), Some("a b"));
+        assert_eq!(answer.issuer.as_deref(), Some("https://a.example"));
+        let refused = come("GET", "/callback?error=access_denied&error_description=no&state=right");
+        assert_eq!(refused.unwrap().error.as_deref(), Some("access_denied: no"));
+        for target in [
+            "/callback?code=a",
+            "/callback?code=a&state=wrong",
+            "/callback?code=a&state=right&state=right",
+            "/callback?code=a&state=",
+            "/other?code=a&state=right",
+        ] {
+            assert_eq!(come("GET", target), None, "{target}");
+        }
+        assert_eq!(come("POST", "/callback?code=a&state=right"), None);
+        let twice = come("GET", "/callback?code=a&code=b&state=right").unwrap();
+        assert_eq!(twice.code, None);
+    }
+}

@@ -1,0 +1,191 @@
+//! What an operator writes about getting tokens, under `[upstreams.NAME.oauth]`.
+
+use portcullis_outgoing::Secret;
+use serde::Deserialize;
+use url::Url;
+
+use crate::reach::is_loopback;
+
+/// How tokens for a server are got. Everything may be left out: then a person logs in, and this
+/// program registers itself with whoever issues the tokens.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Settings {
+    /// Who is let in: a person, who logs in with a browser, or this machine.
+    pub grant: Grant,
+    /// The name that this program was registered under beforehand.
+    pub client_id: Option<String>,
+    /// The secret that belongs to it.
+    pub client_secret: Option<Secret>,
+    /// Instead of a secret, a private key: PKCS#8 as PEM, of P-256, P-384, Ed25519 or RSA.
+    pub client_key: Option<Secret>,
+    /// An `https` address whose document describes this program. It is the program's name where the
+    /// issuer takes such names.
+    pub client_metadata_url: Option<String>,
+    /// What is asked for: this and nothing else. Without it, what the server says that it needs.
+    pub scopes: Option<Vec<String>>,
+    /// Who issues the tokens; nobody else is asked. A host named here may be in a private network.
+    pub issuer: Option<String>,
+    /// The port of this machine that a browser comes back to; any that is free, if it is left out.
+    pub redirect_port: Option<u16>,
+}
+
+/// Who is let in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grant {
+    /// A person, who logs in with a browser.
+    #[default]
+    AuthorizationCode,
+    /// This machine, by its own secret or key.
+    ClientCredentials,
+}
+
+/// Settings that hold together.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) grant: Grant,
+    pub(crate) identity: Identity,
+    pub(crate) scopes: Option<Vec<String>>,
+    pub(crate) issuer: Option<Url>,
+    pub(crate) redirect_port: Option<u16>,
+}
+
+/// How an issuer knows this program.
+#[derive(Debug)]
+pub(crate) enum Identity {
+    /// It was registered beforehand.
+    Registered { id: String, proof: Proof },
+    /// It is described at this address.
+    Described(String),
+    /// It is not known: it registers itself.
+    Unknown,
+}
+
+/// By what this program shows that it is the one registered.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    Nothing,
+    Secret(Secret),
+    Key(Secret),
+}
+
+/// Longest scope, in bytes, and most of them.
+pub(crate) const SCOPE_BYTES: usize = 256;
+pub(crate) const SCOPES: usize = 64;
+
+/// Whether a text can be a scope, by RFC 6749.
+pub(crate) fn is_scope(text: &str) -> bool {
+    let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    (1..=SCOPE_BYTES).contains(&text.len()) && text.bytes().all(fits)
+}
+
+impl TryFrom<Settings> for Plan {
+    type Error = String;
+
+    fn try_from(settings: Settings) -> Result<Self, String> {
+        let Settings { grant, scopes, redirect_port, .. } = settings;
+        let proof = match (settings.client_secret, settings.client_key) {
+            (Some(_), Some(_)) => {
+                return Err("`client-secret` and `client-key`: give one of them".into());
+            }
+            (Some(secret), None) => Proof::Secret(secret),
+            (None, Some(key)) => Proof::Key(key),
+            (None, None) => Proof::Nothing,
+        };
+        let identity = match (settings.client_id, settings.client_metadata_url) {
+            (Some(_), Some(_)) => {
+                return Err("`client-id` and `client-metadata-url`: give one of them".into());
+            }
+            (Some(id), None) if id.is_empty() => return Err("`client-id` is empty".into()),
+            (Some(id), None) => Identity::Registered { id, proof },
+            (None, url) => {
+                if let Proof::Secret(_) | Proof::Key(_) = proof {
+                    return Err("`client-id` is missing, to which the secret belongs".into());
+                }
+                url.map_or(Ok(Identity::Unknown), |url| described(&url))?
+            }
+        };
+        let proves = matches!(
+            &identity,
+            Identity::Registered { proof: Proof::Secret(_) | Proof::Key(_), .. }
+        );
+        if grant == Grant::ClientCredentials && !proves {
+            return Err(
+                "`grant = \"client-credentials\"` needs `client-id`, and `client-secret` or \
+                `client-key`"
+                    .into(),
+            );
+        }
+        let given = scopes.iter().flatten();
+        if scopes.as_ref().is_some_and(|scopes| scopes.len() > SCOPES) {
+            return Err(format!("`scopes`: {SCOPES} are the most"));
+        }
+        if let Some(wrong) = given.into_iter().find(|scope| !is_scope(scope)) {
+            return Err(format!("`scopes`: {wrong:?} is none; write each by itself"));
+        }
+        let issuer = settings.issuer.map(|issuer| issuer_at(&issuer)).transpose()?;
+        Ok(Self { grant, identity, scopes, issuer, redirect_port })
+    }
+}
+
+fn described(text: &str) -> Result<Identity, String> {
+    let url = Url::parse(text).map_err(|error| format!("`client-metadata-url`: {error}"))?;
+    if url.scheme() != "https" || url.path() == "/" {
+        return Err("`client-metadata-url`: it has to be https, and to have a path".into());
+    }
+    Ok(Identity::Described(text.to_owned()))
+}
+
+fn issuer_at(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("`issuer`: {error}"))?;
+    if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(&url)) {
+        return Err("`issuer`: it has to be https, unless it is on this machine".into());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("`issuer`: it has neither a query nor a fragment".into());
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> Result<Plan, String> {
+        let settings: Settings = toml::from_str(text).map_err(|error| error.to_string())?;
+        settings.try_into()
+    }
+
+    #[test]
+    fn nothing_is_a_person_and_a_program_that_nobody_knows() {
+        let plan = plan("").unwrap();
+        assert_eq!(plan.grant, Grant::AuthorizationCode);
+        assert!(matches!(plan.identity, Identity::Unknown));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_by_the_name_of_its_key() {
+        let known = "client-id = 'a'\n";
+        let secret = "client-secret = { env = 'A' }\n";
+        for (text, expected) in [
+            ("client-idd = 'a'".to_owned(), "client-idd"),
+            (format!("{known}client-metadata-url = 'https://a/b'"), "`client-metadata-url`"),
+            (format!("{known}{secret}client-key = {{ file = '/a' }}"), "`client-key`"),
+            (secret.to_owned(), "`client-id`"),
+            (format!("{known}client-secret = 'in the open'"), "client-secret"),
+            ("client-metadata-url = 'http://a/b'".into(), "`client-metadata-url`"),
+            ("grant = 'password'".into(), "password"),
+            ("grant = 'client-credentials'".into(), "`client-id`"),
+            (format!("{known}grant = 'client-credentials'"), "`client-key`"),
+            ("scopes = ['a b']".into(), "`scopes`"),
+            ("scopes = ['']".into(), "`scopes`"),
+            ("issuer = 'http://a'".into(), "`issuer`"),
+            ("issuer = 'https://a/?b'".into(), "`issuer`"),
+            ("issuer = 'a'".into(), "`issuer`"),
+        ] {
+            let error = plan(&text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What is kept of a login: a file for each server, that only its owner can read.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use http::HeaderValue;
+use portcullis_records::{create_private_folder, lock, replace};
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Client, Hidden};
+use crate::discovery::Found;
+use crate::tokens::{Issued, header, now};
+
+/// How long before its end a token is renewed, in seconds.
+const EARLY: u64 = 30;
+
+/// Largest file that is read, in bytes.
+const MOST: u64 = 256 * 1024;
+
+/// The file of one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    path: PathBuf,
+}
+
+/// What a file looks like from outside: another one looks otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp(SystemTime, u64);
+
+/// What is in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Kept {
+    /// Where the server is: what is kept counts for no other.
+    pub(crate) url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) granted: Option<Granted>,
+    /// What the server wanted to see when it refused us last; for the next login.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wanted: Option<Wanted>,
+}
+
+/// A token, and what it takes to have it renewed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Granted {
+    pub(crate) issuer: String,
+    pub(crate) resource: String,
+    pub(crate) token_endpoint: String,
+    pub(crate) client: Client,
+    pub(crate) access: Hidden,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refresh: Option<Hidden>,
+    /// In seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires: Option<u64>,
+    /// What it allows, as far as is known.
+    #[serde(default)]
+    pub(crate) scopes: Vec<String>,
+}
+
+impl Granted {
+    /// What was issued, for what had been asked.
+    pub(crate) fn new(found: Found, client: Client, asked: Vec<String>, issued: Issued) -> Self {
+        Self {
+            issuer: found.issuer.name,
+            resource: found.resource,
+            token_endpoint: found.issuer.token.into(),
+            client,
+            access: issued.access,
+            refresh: issued.refresh,
+            expires: issued.expires,
+            scopes: issued.scopes.unwrap_or(asked),
+        }
+    }
+
+    /// The same, renewed.
+    pub(crate) fn with(self, issued: Issued) -> Self {
+        Self {
+            access: issued.access,
+            refresh: issued.refresh,
+            expires: issued.expires,
+            scopes: issued.scopes.unwrap_or(self.scopes),
+            ..self
+        }
+    }
+
+    /// What a server gets to see of it.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        header(&self.access)
+    }
+
+    /// Whether it has ended, or is about to.
+    pub(crate) fn ends_soon(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= now() + EARLY)
+    }
+}
+
+/// What a server wanted to see.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Wanted {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) metadata: Option<String>,
+    #[serde(default)]
+    pub(crate) scopes: Vec<String>,
+}
+
+impl Store {
+    /// The file of the server with this name in a folder, which is made with the first write.
+    pub(crate) fn new(folder: &Path, name: &str) -> Self {
+        Self { path: folder.join(format!("{name}.json")) }
+    }
+
+    /// What is kept of the server at this address.
+    pub(crate) fn read(&self, url: &str) -> Option<Kept> {
+        let mut text = String::new();
+        let file = File::open(&self.path).ok()?;
+        io::Read::read_to_string(&mut io::Read::take(file, MOST), &mut text).ok()?;
+        let kept: Kept = serde_json::from_str(&text).ok()?;
+        (kept.url == url).then_some(kept)
+    }
+
+    /// What the file looks like from outside. `None`: it is not there.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        let metadata = self.path.metadata().ok()?;
+        Some(Stamp(metadata.modified().ok()?, metadata.len()))
+    }
+
+    /// Keeps this in the place of what is there.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub(crate) fn write(&self, kept: &Kept) -> Result<(), String> {
+        let write = || {
+            create_private_folder(self.folder()?)?;
+            // A file that is made to be replaced is its owner's alone.
+            replace(&self.path, &serde_json::to_vec_pretty(kept).map_err(io::Error::other)?)
+        };
+        write()
+            .map_err(|error: io::Error| format!("keeping it in {}: {error}", self.path.display()))
+    }
+
+    /// Removes the file. Answers whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// Where it is there and stays.
+    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
+    pub(crate) fn remove(&self) -> Result<bool, String> {
+        match std::fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(format!("removing {}: {error}", self.path.display())),
+        }
+    }
+
+    /// Waits until no other process renews this token, and keeps them from it until what is returned is
+    /// dropped. Without a folder there is nothing to wait for.
+    pub(crate) fn hold(&self) -> Option<File> {
+        lock(&self.path.with_extension("held")).ok()
+    }
+
+    fn folder(&self) -> io::Result<&Path> {
+        self.path.parent().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(url: &str) -> Kept {
+        Kept { url: url.into(), wanted: Some(Wanted::default()), ..Kept::default() }
+    }
+
+    #[test]
+    fn what_is_kept_is_its_owners_alone_and_counts_for_one_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(&folder.path().join("logins"), "a");
+        assert_eq!(store.read("https://a.example/"), None);
+        store.write(&kept("https://a.example/")).unwrap();
+        assert_eq!(store.read("https://a.example/"), Some(kept("https://a.example/")));
+        assert_eq!(store.read("https://b.example/"), None);
+        #[cfg(unix)]
+        for path in [&store.path, store.path.parent().unwrap()] {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = path.symlink_metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}", path.display());
+        }
+        assert!(store.remove().unwrap());
+        assert!(!store.remove().unwrap());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path(), "a");
+        for text in ["", "nonsense", "{}", &format!("{{\"url\": \"{}\"", "x".repeat(1 << 20))] {
+            io::Write::write_all(&mut File::create(&store.path).unwrap(), text.as_bytes()).unwrap();
+            assert_eq!(store.read("https://a.example/"), None, "{text:.20}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Logging in, and staying so: against a server and an issuer of this machine that do as they should.
+#![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
+
+mod stand_in;
+
+use portcullis_login::Denied;
+use serde_json::json;
+use stand_in::{Reply, Stand, come_back, visit, within};
+
+fn bearer(token: &portcullis_login::Token) -> &str {
+    token.header().to_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_person_logs_in_once_and_the_token_is_renewed_for_them() {
+    within(async {
+        let stand = Stand::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let login = stand.login("", Some(folder.path()));
+        assert_eq!(login.token().await, None);
+        let denied = login.refused(None, stand.challenge(401, "")).await.unwrap_err();
+        let Denied::Person(what) = denied else { panic!("{denied:?}") };
+        assert!(what.contains("portcullis upstream login it"), "{what}");
+        stand.issue("first", 1);
+        let mut shown = String::new();
+        let authorized = login
+            .authorize(async |address| {
+                address.clone_into(&mut shown);
+                come_back(address, "code=c0de&state=STATE").await.map(drop)
+            })
+            .await
+            .unwrap();
+        assert!(authorized.renews && authorized.issuer == stand.origin, "{authorized:?}");
+        for expected in
+            ["code_challenge_method=S256", "client_id=registered", "resource=http", "state="]
+        {
+            assert!(shown.contains(expected), "{shown}");
+        }
+        let asked = stand.asked("POST /token").pop().unwrap();
+        for expected in ["code=c0de", "code_verifier=", "redirect_uri=", "resource="] {
+            assert!(asked.contains(expected), "{asked}");
+        }
+        // Another process, to which it has all but ended.
+        let later = stand.login("", Some(folder.path()));
+        stand.issue("second", 3600);
+        assert_eq!(bearer(&later.token().await.unwrap()), "Bearer second");
+        let asked = stand.asked("POST /token").pop().unwrap();
+        assert!(asked.contains("refresh_token=renews-first"), "{asked}");
+        // The first one finds out, too.
+        assert_eq!(bearer(&login.token().await.unwrap()), "Bearer second");
+        assert_eq!(stand.asked("POST /token").len(), 2, "nobody renewed it twice");
+        assert!(later.forget().unwrap());
+        assert_eq!(login.token().await, None, "who is logged out by one process is so in all");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_requests_that_are_refused_at_once_renew_a_token_once() {
+    within(async {
+        let stand = Stand::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let login = stand.login("", Some(folder.path()));
+        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
+        login.authorize(agent).await.unwrap();
+        let sent = login.token().await.unwrap();
+        stand.issue("second", 3600);
+        let mut all = tokio::task::JoinSet::new();
+        let login = std::sync::Arc::new(login);
+        for _ in 0..10 {
+            let (login, sent, challenge) = (login.clone(), sent.clone(), stand.challenge(401, ""));
+            all.spawn(async move { login.refused(Some(&sent), challenge).await.unwrap() });
+        }
+        for token in all.join_all().await {
+            assert_eq!(bearer(&token), "Bearer second");
+        }
+        assert_eq!(stand.asked("POST /token").len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
+    within(async {
+        let stand = Stand::start().await;
+        let login = stand.login("", None);
+        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
+        login.authorize(agent).await.unwrap();
+        let sent = login.token().await.unwrap();
+        let error = json!({"error": "invalid_grant", "error_description": "renews-first\u{1b}[2J"});
+        stand.reply("/token", Reply::Status(400, error));
+        for _ in 0..2 {
+            let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
+            assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
+        }
+        assert_eq!(stand.asked("POST /token").len(), 2, "once for the login, once to renew");
+        // What may be over soon is another matter.
+        stand.issue("third", 3600);
+        login.authorize(agent).await.unwrap();
+        let sent = login.token().await.unwrap();
+        stand.reply("/token", Reply::Status(503, json!({})));
+        let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
+        assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
+        let asked = stand.asked("POST /token").len();
+        let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
+        assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
+        assert_eq!(stand.asked("POST /token").len(), asked, "it is left alone for a while");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_there() {
+    within(async {
+        let stand = Stand::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let serving = stand.login("", Some(folder.path()));
+        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
+        serving.authorize(agent).await.unwrap();
+        let sent = serving.token().await.unwrap();
+        let more = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"write\"");
+        let denied = serving.refused(Some(&sent), more.clone()).await.unwrap_err();
+        assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
+        assert_eq!(stand.asked("POST /token").len(), 1, "renewing it would allow no more");
+        let mut shown = String::new();
+        let other = stand.login("", Some(folder.path()));
+        stand.issue("second", 3600);
+        other
+            .authorize(async |address| {
+                address.clone_into(&mut shown);
+                come_back(address, "code=a&state=STATE").await.map(drop)
+            })
+            .await
+            .unwrap();
+        assert!(shown.contains("scope=write+read+offline_access"), "{shown}");
+        let token = serving.refused(Some(&sent), more).await.unwrap();
+        assert_eq!(bearer(&token), "Bearer second", "the other process has got it");
+        // An operator's word is the last.
+        let bound = stand.login("scopes = [\"read\"]", None);
+        let agent = async |address: &str| {
+            assert!(
+                address.contains("scope=read&") || address.ends_with("scope=read"),
+                "{address}"
+            );
+            come_back(address, "code=a&state=STATE").await.map(drop)
+        };
+        bound.authorize(agent).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_machine_shows_who_it_is_and_nothing_of_it_is_kept() {
+    within(async {
+        let stand = Stand::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "s3cret:/?\n").unwrap();
+        let settings = format!(
+            "grant = \"client-credentials\"\nclient-id = \"me\"\nclient-secret = {{ file = {secret:?} }}"
+        );
+        let login = stand.login(&settings, Some(folder.path()));
+        assert_eq!(login.token().await, None);
+        let token = login.refused(None, stand.challenge(401, ", scope=\"a\"")).await.unwrap();
+        assert_eq!(bearer(&token), "Bearer first");
+        let asked = stand.asked("POST /token").pop().unwrap();
+        // `me:s3cret%3A%2F%3F` in base64.
+        assert!(asked.ends_with("Basic bWU6czNjcmV0JTNBJTJGJTNG"), "{asked}");
+        assert!(asked.contains("grant_type=client_credentials") && asked.contains("scope=a"), "{asked}");
+        stand.issue("second", 3600);
+        let more = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"b\"");
+        let token = login.refused(Some(&token), more).await.unwrap();
+        assert_eq!(bearer(&token), "Bearer second");
+        let asked = stand.asked("POST /token").pop().unwrap();
+        assert!(asked.contains("scope=b+a"), "{asked}");
+        let error = login.authorize(async |_: &str| Ok::<_, String>(())).await.unwrap_err();
+        assert!(error.contains("client-credentials"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the secret");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn servers_of_before_there_was_metadata_issue_their_tokens_themselves() {
+    within(async {
+        let stand = Stand::start().await;
+        stand.reply("/.well-known/oauth-protected-resource/mcp", Reply::Status(404, json!({})));
+        for has_metadata in [true, false] {
+            if !has_metadata {
+                stand.reply(
+                    "/.well-known/oauth-authorization-server",
+                    Reply::Status(404, json!({})),
+                );
+            }
+            let mut shown = String::new();
+            let agent = async |address: &str| {
+                address.clone_into(&mut shown);
+                come_back(address, "code=a&state=STATE").await.map(drop)
+            };
+            stand.login("", None).authorize(agent).await.unwrap();
+            assert!(shown.starts_with(&format!("{}/authorize?", stand.origin)), "{shown}");
+        }
+        let wanted = format!("issuer = \"{}/\"", stand.origin);
+        let agent = async |_: &str| Err("it must not be shown");
+        stand.login(&wanted, None).authorize(agent).await.unwrap_err();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn others_than_the_browser_may_come_and_are_sent_away() {
+    within(async {
+        let stand = Stand::start().await;
+        let login = stand.login("", None);
+        login
+            .authorize(async |address| {
+                for wrong in ["code=evil&state=guessed", "code=evil", "error=access_denied"] {
+                    let page = come_back(address, wrong).await?;
+                    assert!(page.starts_with("HTTP/1.1 400"), "{page}");
+                    assert!(!page.contains("evil"), "{page}");
+                }
+                let url: url::Url = address.parse().unwrap();
+                let back = url.query_pairs().find(|(key, _)| key == "redirect_uri").unwrap().1;
+                let page =
+                    visit(&format!("{}favicon.ico", back.trim_end_matches("callback"))).await?;
+                assert!(page.starts_with("HTTP/1.1 400"), "{page}");
+                let page = come_back(address, "code=good&state=STATE").await?;
+                assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+                Ok::<_, String>(())
+            })
+            .await
+            .unwrap();
+        let asked = stand.asked("POST /token");
+        assert!(asked.len() == 1 && asked[0].contains("code=good"), "{asked:?}");
+    })
+    .await;
+}
