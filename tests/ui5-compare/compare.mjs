@@ -5,9 +5,7 @@
 // FOLDER      is searched for projects (ui5.yaml) and manifests (manifest.json with sap.app)
 // PORTCULLIS  the binary
 // CONFIG      its configuration; its own without it
-// ORIGINAL    the UI5 MCP server, as a command: `node node_modules/@ui5/mcp-server/bin/ui5mcp.js`. Where it is given,
-//             start, calls and memory are measured beside it, in turns
-// WITHOUT     parts to leave out, with commas: projects, manifests, findings, speed
+// WITHOUT     parts to leave out, with commas: projects, manifests, findings
 
 import assert from "node:assert/strict";
 import { readdirSync, realpathSync } from "node:fs";
@@ -17,12 +15,9 @@ import { errors, findings, json, project } from "./engines.mjs";
 import { Server } from "./server.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const { PORTCULLIS, CONFIG, ORIGINAL, WITHOUT = "" } = process.env;
+const { PORTCULLIS, CONFIG, WITHOUT = "" } = process.env;
 const folder = process.argv[2] && realpathSync(process.argv[2]);
 assert.ok(PORTCULLIS && folder, "PORTCULLIS must say where the binary is, and an argument where projects are");
-
-/** How often is measured what is measured. */
-const TIMES = 15;
 
 let differences = 0;
 
@@ -47,11 +42,6 @@ const env = { ...process.env, PATH: [path.join(here, "node_modules/.bin"), proce
 function portcullis() {
 	const config = CONFIG ? ["--config", CONFIG] : [];
 	return Server.start(PORTCULLIS, ["serve", ...config, "--root", folder], { env });
-}
-
-function original() {
-	const [program, ...args] = ORIGINAL.split(" ");
-	return Server.start(program, args, { env });
 }
 
 const text = (result) => result.content.map(({ text }) => text).join("\n");
@@ -154,36 +144,6 @@ async function compareFindings(server, roots) {
 	console.log(`${roots.length} projects linted, ${count} findings compared`);
 }
 
-/** In turns, so that both see the same machine. */
-async function measure(roots, manifests) {
-	const servers = { portcullis, ...(ORIGINAL ? { original } : {}) };
-	const calls = [
-		["get_guidelines", {}],
-		["get_project_info", { projectDir: roots[0] }],
-		["run_manifest_validation", { manifestPath: manifests[0] }]
-	];
-	const times = {};
-	const note = (name, what, milliseconds) => ((times[what] ??= {})[name] ??= []).push(milliseconds);
-	for (let turn = 0; turn < TIMES; turn += 1) {
-		for (const [name, start] of Object.entries(servers)) {
-			const server = await start();
-			note(name, "start to initialize, ms", server.milliseconds);
-			for (const [tool, args] of calls) {
-				await server.call(tool, args);
-				for (let again = 0; again < TIMES; again += 1) {
-					note(name, `${tool}, repeated, ms`, (await server.call(tool, args)).milliseconds);
-				}
-			}
-			note(name, "memory, MiB", server.memory / 2 ** 20);
-			server.stop();
-		}
-	}
-	const median = (all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)].toFixed(2);
-	for (const [what, by] of Object.entries(times)) {
-		console.log(`${what}: ${Object.entries(by).map(([name, all]) => `${name} ${median(all)}`).join(", ")}`);
-	}
-}
-
 const all = [...files(folder)];
 const roots = all.filter((file) => path.basename(file) === "ui5.yaml").map(path.dirname).sort();
 const isManifest = (file) => path.basename(file) === "manifest.json" && json(file)?.["sap.app"];
@@ -200,8 +160,5 @@ for (const [name, part] of Object.entries(parts)) {
 	}
 }
 server.stop();
-if (!WITHOUT.split(",").includes("speed")) {
-	await measure(roots, manifests);
-}
 console.log(`${differences} differences`);
 process.exitCode = differences > 0 ? 1 : 0;

@@ -1,11 +1,31 @@
 // An MCP server as a child process: calls over stdio, and what it costs.
 
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import readline from "node:readline";
 
-/** How long one answer may take. */
-const PATIENCE = 180_000;
+/** How long one answer may take, in milliseconds: the linter takes minutes for a large library. */
+const PATIENCE = 600_000;
+
+function resident(process) {
+	try {
+		return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${process}/status`, "utf8"))[1]) * 1024;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Of every thread, as a process belongs to the one that started it. */
+function children(process) {
+	try {
+		const tasks = readdirSync(`/proc/${process}/task`);
+		return tasks.flatMap((task) =>
+			readFileSync(`/proc/${process}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number)
+		);
+	} catch {
+		return [];
+	}
+}
 
 export class Server {
 	#child;
@@ -46,12 +66,16 @@ export class Server {
 
 	/** Bytes of memory that the process itself uses; `undefined` where the system does not say. */
 	get memory() {
-		try {
-			const status = readFileSync(`/proc/${this.#child.pid}/status`, "utf8");
-			return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) * 1024;
-		} catch {
-			return undefined;
+		return resident(this.#child.pid);
+	}
+
+	/** The same with all processes that it started. */
+	get memoryWithChildren() {
+		const all = [this.#child.pid];
+		for (const process of all) {
+			all.push(...children(process));
 		}
+		return all.reduce((sum, process) => sum + (resident(process) ?? 0), 0);
 	}
 
 	stop() {

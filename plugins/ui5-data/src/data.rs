@@ -92,9 +92,21 @@ impl Data {
         self.index.module(file, module).map_err(|error| self.failed(&error))
     }
 
-    /// A symbol by its number.
-    pub fn symbol(&mut self, number: u32) -> Result<Symbol, String> {
-        self.read(number).map_err(|error| self.failed(&error))
+    /// Symbols by their numbers, in the order of these, each read when it is asked for.
+    pub fn symbols(
+        &mut self,
+        numbers: &[u32],
+    ) -> Result<impl Iterator<Item = Result<Symbol, String>>, String> {
+        let entries = self.index.entries(numbers).map_err(|error| self.failed(&error))?;
+        let mut last: Option<Opened> = None;
+        Ok(entries.into_iter().map(move |entry| {
+            let opened = match last.take().filter(|last| last.number == entry.file) {
+                Some(last) => Ok(last),
+                None => self.opened(entry.file),
+            };
+            let symbol = opened.and_then(|opened| last.insert(opened).symbol(&entry));
+            symbol.map_err(|error| self.failed(&error))
+        }))
     }
 
     /// Makes the index anew if it is broken, and says whether it was.
@@ -132,34 +144,61 @@ impl Data {
     }
 
     fn read(&mut self, number: u32) -> io::Result<Symbol> {
-        let Entry { name, file, start, length } = self.index.entry(number)?;
-        let File { name: file_name, library, stamp: known } = self.index.file(file)?;
-        let path = self.directory.join(&file_name);
-        let broken = |why: String| {
-            io::Error::other(format!("Failed to read API JSON file at {}: {why}", path.display()))
-        };
+        let entry = self.index.entry(number)?;
+        self.opened(entry.file)?.symbol(&entry)
+    }
+
+    /// Opens a file that is as it was when it was indexed.
+    fn opened(&mut self, number: u32) -> io::Result<Opened> {
+        let File { name, library, stamp: known } = self.index.file(number)?;
+        let path = self.directory.join(&name);
         let Some(known) = known else {
-            return Err(broken(why_not(&path)));
+            return Err(broken(&path, &why_not(&path)));
         };
-        if stamp(&path).map_err(|error| broken(error.to_string()))? != known {
-            return Err(broken("it has changed since it was indexed".to_owned()));
+        if stamp(&path).map_err(|error| broken(&path, &error.to_string()))? != known {
+            return Err(broken(&path, "it has changed since it was indexed"));
         }
-        if length == 0 {
+        let file = fs::File::open(&path)?;
+        Ok(Opened { number, library, path, file, size: known.size })
+    }
+}
+
+/// A file that symbols are read from.
+struct Opened {
+    number: u32,
+    library: String,
+    path: PathBuf,
+    file: fs::File,
+    size: u64,
+}
+
+impl Opened {
+    fn symbol(&mut self, entry: &Entry) -> io::Result<Symbol> {
+        let Entry { name, file: _, start, length } = entry;
+        if *length == 0 {
+            let file = self.path.file_name().unwrap_or_default().display();
             return Err(io::Error::other(format!(
-                "Failed to find indexed symbol '{name}' in API JSON file '{file_name}'"
+                "Failed to find indexed symbol '{name}' in API JSON file '{file}'"
             )));
         }
-        let mut text = Vec::new();
-        let mut source = fs::File::open(&path)?;
-        source.seek(SeekFrom::Start(start))?;
-        source.take(length.into()).read_to_end(&mut text)?;
-        let content: Map<String, Value> =
-            serde_json::from_slice(&text).map_err(|error| broken(error.to_string()))?;
-        if content.get("name").is_none_or(|found| *found != name) {
-            return Err(broken(format!("'{name}' is not where it was")));
+        let moved = || broken(&self.path, &format!("'{name}' is not where it was"));
+        if start.checked_add((*length).into()).is_none_or(|end| end > self.size) {
+            return Err(moved());
         }
-        Ok(Symbol { content, library, file })
+        let mut text = vec![0; *length as usize];
+        self.file.seek(SeekFrom::Start(*start))?;
+        self.file.read_exact(&mut text)?;
+        let content: Map<String, Value> = serde_json::from_slice(&text)
+            .map_err(|error| broken(&self.path, &error.to_string()))?;
+        if content.get("name").is_none_or(|found| found != name) {
+            return Err(moved());
+        }
+        Ok(Symbol { content, library: self.library.clone(), file: self.number })
     }
+}
+
+fn broken(path: &Path, why: &str) -> io::Error {
+    io::Error::other(format!("Failed to read API JSON file at {}: {why}", path.display()))
 }
 
 /// What a file is like.

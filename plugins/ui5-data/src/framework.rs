@@ -2,16 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
-/// A UI5 framework.
+/// A UI5 framework: the open-source part, or SAP's distribution, which contains that.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
 #[schemars(inline)]
+#[expect(missing_docs, reason = "with docs, the schema would be a list of lengthy alternatives")]
 pub enum Framework {
-    /// The open-source part.
     #[serde(rename = "OpenUI5")]
     OpenUi5,
-    /// SAP's distribution, which contains OpenUI5.
     #[serde(rename = "SAPUI5")]
     SapUi5,
 }
@@ -74,5 +73,12 @@ mod tests {
         }
         let wrong = "Openui5".parse::<Framework>().expect_err("the case is wrong");
         assert_eq!(wrong, "Invalid framework name: Openui5. Expected \"OpenUI5\" or \"SAPUI5\".");
+    }
+
+    /// A refusal by such a schema says which names there are.
+    #[test]
+    fn the_schema_is_a_list_of_the_names() {
+        let schema = schemars::schema_for!(Framework);
+        assert_eq!(schema.get("enum"), Some(&serde_json::json!(["OpenUI5", "SAPUI5"])));
     }
 }

@@ -15,6 +15,10 @@
 //! texts
 //! ```
 
+mod draft;
+
+pub use draft::Draft;
+
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// How an index begins. Another number when its form changes: then older ones are made anew.
@@ -22,6 +26,9 @@ pub const MAGIC: &[u8; 24] = b"portcullis api index 1\n\0";
 
 /// How many bytes the record of a key has.
 const KEY: u64 = 20;
+
+/// How many bytes the record of a symbol has.
+const SYMBOL: u64 = 24;
 
 /// How far from where it should be a key is looked for at once.
 const WINDOW: u32 = 96;
@@ -105,7 +112,7 @@ impl<R: Read + Seek> Index<R> {
             stamp: Stamp { size: long(rest, 8), time: long(rest, 16) },
             digest: long(rest, 24),
             files: table(0, 32),
-            symbols: table(1, 24),
+            symbols: table(1, SYMBOL),
             keys: table(2, KEY),
             modules: table(3, 20),
             listed: table(4, 4),
@@ -157,29 +164,52 @@ impl<R: Read + Seek> Index<R> {
             Ok((order, (short(record, 12), short(record, 16))))
         })?;
         let Some((first, count)) = found else { return Ok(Vec::new()) };
-        if first.checked_add(count).is_none_or(|end| end > self.listed.count) {
+        let listed = self.records(self.listed, first, count)?;
+        Ok(listed.chunks(4).map(|record| short(record, 0)).collect())
+    }
+
+    /// Symbols by their numbers. However many they are, the index is read twice.
+    pub fn entries(&mut self, numbers: &[u32]) -> io::Result<Vec<Entry>> {
+        let (Some(&first), Some(&last)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return Ok(Vec::new());
+        };
+        if last >= self.symbols.count {
             return Err(broken());
         }
-        (first..first + count)
-            .map(|number| Ok(short(&self.record::<4>(self.listed, number)?, 0)))
-            .collect()
+        let records = self.records(self.symbols, first, last - first + 1)?;
+        let width = SYMBOL as usize;
+        let record = |number: &u32| &records[(number - first) as usize * width..][..width];
+        let name = |number| (short(record(number), 0), short(record(number), 4));
+        let (start, end) =
+            numbers.iter().map(name).fold((u64::MAX, 0), |(start, end), (at, length)| {
+                (start.min(at.into()), end.max(u64::from(at) + u64::from(length)))
+            });
+        if end > self.length {
+            return Err(broken());
+        }
+        let mut names = vec![0; usize::try_from(end - start).map_err(|_| broken())?];
+        self.read(start, &mut names)?;
+        let entry = |number| {
+            let (at, length) = name(number);
+            let name = &names[(u64::from(at) - start) as usize..][..length as usize];
+            Ok(Entry {
+                name: String::from_utf8(name.to_vec()).map_err(|_| broken())?,
+                file: short(record(number), 8),
+                start: long(record(number), 12),
+                length: short(record(number), 20),
+            })
+        };
+        numbers.iter().map(entry).collect()
     }
 
     /// A symbol by its number.
     pub fn entry(&mut self, number: u32) -> io::Result<Entry> {
-        let record = self.record::<24>(self.symbols, number)?;
-        let name = self.text(&record, 0)?;
-        Ok(Entry {
-            name,
-            file: short(&record, 8),
-            start: long(&record, 12),
-            length: short(&record, 20),
-        })
+        Ok(self.entries(&[number])?.remove(0))
     }
 
     /// A file by its number.
     pub fn file(&mut self, number: u32) -> io::Result<File> {
-        let record = self.record::<32>(self.files, number)?;
+        let record = self.records(self.files, number, 1)?;
         let (name, library) = (self.text(&record, 0)?, self.text(&record, 8)?);
         let stamp = Stamp { size: long(&record, 16), time: long(&record, 24) };
         Ok(File { name, library, stamp: (stamp.size != u64::MAX).then_some(stamp) })
@@ -223,13 +253,15 @@ impl<R: Read + Seek> Index<R> {
         Ok(None)
     }
 
-    fn record<const N: usize>(&mut self, table: Table, number: u32) -> io::Result<[u8; N]> {
-        if number >= table.count {
+    /// Records that follow each other.
+    fn records(&mut self, table: Table, first: u32, count: u32) -> io::Result<Vec<u8>> {
+        if first.checked_add(count).is_none_or(|end| end > table.count) {
             return Err(broken());
         }
-        let mut record = [0; N];
-        self.read(table.start + u64::from(number) * table.width, &mut record)?;
-        Ok(record)
+        let length = u64::from(count) * table.width;
+        let mut records = vec![0; usize::try_from(length).map_err(|_| broken())?];
+        self.read(table.start + u64::from(first) * table.width, &mut records)?;
+        Ok(records)
     }
 
     fn text(&mut self, record: &[u8], at: usize) -> io::Result<String> {
@@ -248,108 +280,6 @@ impl<R: Read + Seek> Index<R> {
     }
 }
 
-/// An index being put together.
-#[derive(Default)]
-pub struct Draft {
-    /// The files, by number.
-    pub files: Vec<File>,
-    /// The symbols, by number.
-    pub symbols: Vec<Entry>,
-    /// Which symbol a key is for.
-    pub keys: Vec<(String, u32)>,
-    /// Which symbols a module of a file has, in their order.
-    pub modules: Vec<((u32, String), Vec<u32>)>,
-}
-
-impl Draft {
-    /// The bytes of the index. Fails when there are too many for it.
-    pub fn finish(mut self, stamp: Stamp) -> io::Result<Vec<u8>> {
-        self.keys.sort_by_cached_key(|(key, _)| (hash(key.as_bytes()), key.clone()));
-        self.modules.sort();
-        let listed: Vec<u32> =
-            self.modules.iter().flat_map(|(_, symbols)| symbols.iter().copied()).collect();
-        let counts = [
-            self.files.len(),
-            self.symbols.len(),
-            self.keys.len(),
-            self.modules.len(),
-            listed.len(),
-        ];
-        let tables: usize = counts
-            .iter()
-            .zip([32, 24, KEY as usize, 20, 4])
-            .map(|(count, width)| count * width)
-            .sum();
-        let mut bytes =
-            Bytes { tables: Vec::new(), texts: Vec::new(), start: HEADER as usize + tables };
-        for file in &self.files {
-            bytes.text(&file.name)?;
-            bytes.text(&file.library)?;
-            let stamp = file.stamp.unwrap_or(Stamp { size: u64::MAX, time: 0 });
-            bytes.long(stamp.size);
-            bytes.long(stamp.time);
-        }
-        for symbol in &self.symbols {
-            bytes.text(&symbol.name)?;
-            bytes.short(symbol.file);
-            bytes.long(symbol.start);
-            bytes.short(symbol.length);
-        }
-        for (key, symbol) in &self.keys {
-            bytes.long(hash(key.as_bytes()));
-            bytes.text(key)?;
-            bytes.short(*symbol);
-        }
-        let mut first = 0;
-        for ((file, module), symbols) in &self.modules {
-            bytes.text(module)?;
-            bytes.short(*file);
-            bytes.short(first);
-            let count = number(symbols.len())?;
-            bytes.short(count);
-            first += count;
-        }
-        listed.into_iter().for_each(|symbol| bytes.short(symbol));
-        bytes.tables.append(&mut bytes.texts);
-        let length = HEADER + bytes.tables.len() as u64;
-        let mut result = MAGIC.to_vec();
-        for value in [length, stamp.size, stamp.time, hash(&bytes.tables)] {
-            result.extend_from_slice(&value.to_le_bytes());
-        }
-        for count in counts {
-            result.extend_from_slice(&number(count)?.to_le_bytes());
-        }
-        result.append(&mut bytes.tables);
-        Ok(result)
-    }
-}
-
-struct Bytes {
-    tables: Vec<u8>,
-    texts: Vec<u8>,
-    /// Where the texts will be.
-    start: usize,
-}
-
-impl Bytes {
-    fn short(&mut self, value: u32) {
-        self.tables.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn long(&mut self, value: u64) {
-        self.tables.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        let start = number(self.start + self.texts.len())?;
-        let length = number(text.len())?;
-        self.texts.extend_from_slice(text.as_bytes());
-        self.short(start);
-        self.short(length);
-        Ok(())
-    }
-}
-
 /// FNV-1a, stirred so that its first bits are as even as its last.
 fn hash(bytes: &[u8]) -> u64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -357,10 +287,6 @@ fn hash(bytes: &[u8]) -> u64 {
     });
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash ^ (hash >> 33)
-}
-
-fn number(value: usize) -> io::Result<u32> {
-    u32::try_from(value).map_err(|_| io::Error::other("there is too much for an index"))
 }
 
 fn short(bytes: &[u8], at: usize) -> u32 {

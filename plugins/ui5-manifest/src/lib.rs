@@ -14,6 +14,10 @@ use std::cell::OnceCell;
 /// Made by `resources/ui5/make.sh`.
 static MANIFESTS: &[u8] = include_bytes!("../../../resources/ui5/manifests.pack");
 
+/// How many errors are listed. Mistakes make some hundred at most; more are not read by anybody, and
+/// would make the whole answer too large.
+const MOST_ERRORS: usize = 5_000;
+
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
 #[arguments]
 struct Validate {
@@ -33,7 +37,7 @@ struct Report {
     /// The manifest version whose schema was used. Only there when it is not the one the manifest declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema_version: Option<String>,
-    /// What to know about the verdict. Only there when the schema used is not that of the declared version.
+    /// What to know about the verdict. Only there when the schema used is not that of the declared version, or when not all errors are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -106,27 +110,22 @@ fn validate(
     });
     let errors =
         judge.errors(manifest).map_err(|why| format!("The manifest cannot be validated: {why}"))?;
-    let mut report = Report {
-        is_valid: errors.is_empty(),
-        errors: errors.into_iter().map(Finding::from).collect(),
-        schema_version: None,
-        note: None,
-    };
-    if let Some(stand_in) = schema.stand_in {
-        let newer =
-            "the nearest newer one that knows it: what has been added since then counts as valid";
-        let newest = "the newest at hand: what the later version added counts as wrong, and what it \
-                      removed as valid";
-        report.note = Some(format!(
-            "Validated with the schema of manifest version {}, {}. The schema of {version} itself could \
-             not be had. {}",
-            stand_in.version,
-            if stand_in.newer { newer } else { newest },
-            stand_in.why
-        ));
-        report.schema_version = Some(stand_in.version);
+    let count = errors.len();
+    let mut notes = Vec::new();
+    if count > MOST_ERRORS {
+        notes.push(format!("Of {count} errors, the first {MOST_ERRORS} are listed."));
     }
-    Ok(report)
+    let mut schema_version = None;
+    if let Some(stand_in) = schema.stand_in {
+        notes.push(stand_in.note(version));
+        schema_version = Some(stand_in.version);
+    }
+    Ok(Report {
+        is_valid: count == 0,
+        errors: errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
+        schema_version,
+        note: (!notes.is_empty()).then(|| notes.join(" ")),
+    })
 }
 
 impl From<ErrorObject> for Finding {

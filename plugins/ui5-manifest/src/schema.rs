@@ -20,14 +20,33 @@ pub struct Schema {
 pub struct StandIn {
     /// Of which version it is.
     pub version: String,
-    /// Whether that is a newer one, which lists the right one. Otherwise it is the newest there is.
+    /// Whether that is a newer one. Otherwise it is the newest there is.
     pub newer: bool,
     /// Why not the right one.
     pub why: String,
 }
 
+impl StandIn {
+    /// What to know about a verdict on a manifest of that version.
+    pub fn note(&self, version: &str) -> String {
+        let Self { version: name, newer, why } = self;
+        let kind = if *newer {
+            "the nearest newer one at hand: what has been added since then counts as valid"
+        } else {
+            "the newest at hand: what the later version added counts as wrong, and what it removed as \
+             valid"
+        };
+        format!(
+            "Validated with the schema of manifest version {name}, {kind}. The schema of {version} itself \
+             could not be had. {why}"
+        )
+    }
+}
+
 /// Finds the schema for manifests of that version: packed, from the source, or, where neither has
-/// it, the nearest newer packed one that knows the version.
+/// it, the nearest newer packed one that knows the version. Where the source does not answer, one that
+/// does not know it will do as well: real manifests declare versions that were never listed, such as
+/// 1.67.0 and 1.70.0.
 ///
 /// Whoever asks has checked that the version is one. Fails with why the source does not have it.
 pub fn find(
@@ -47,10 +66,7 @@ pub fn find(
         Some((name, document)) => (name, document, true),
         // What does not exist at all is no version that somebody could have meant.
         None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
-        None => {
-            let (name, document) = newest(pack, version).ok_or(failed)?;
-            (name, document, false)
-        }
+        None => nearest(pack, version).ok_or(failed)?,
     };
     Schema::new(document, Some(StandIn { version: name.to_owned(), newer, why }))
 }
@@ -108,28 +124,37 @@ fn use_prefix_items(document: &mut Value) {
 /// that lists this one differs least.
 fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     let wanted = Version::parse(version).ok()?;
-    let mut newer: Vec<(Version, &str)> = pack
-        .names()
-        .filter_map(|name| Some((Version::parse(name).ok()?, name)))
-        .filter(|(packed, _)| packed.major == wanted.major && *packed > wanted)
-        .collect();
-    newer.sort();
-    newer.into_iter().find_map(|(_, name)| {
+    newer(pack, &wanted).find_map(|name| {
         let document = pack.document(name)?;
         let known = document.pointer("/properties/_version/enum")?.as_array()?;
         known.iter().any(|known| known == version).then_some((name, document))
     })
 }
 
-/// The newest packed schema, made to know this version too.
-fn newest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
+/// The nearest newer packed schema, or else the newest, made to know this version too; and whether it
+/// is a newer one.
+fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)> {
     let wanted = Version::parse(version).ok()?;
-    let packed = pack.names().filter_map(|name| Some((Version::parse(name).ok()?, name)));
-    let (newest, name) = packed.max()?;
+    let nearest = newer(pack, &wanted).next();
+    let newest = || packed(pack).max().map(|(_, name)| name);
+    let name = nearest.or_else(newest)?;
     let mut document = pack.document(name)?;
     let known = document.pointer_mut("/properties/_version/enum")?.as_array_mut()?;
     known.push(version.into());
-    (newest < wanted).then_some((name, document))
+    Some((name, document, nearest.is_some()))
+}
+
+/// The packed schemas of the same major version that are newer, the nearest first.
+fn newer<'p>(pack: &Pack<'p>, wanted: &Version) -> impl Iterator<Item = &'p str> {
+    let is_newer = |version: &Version| version.major == wanted.major && version > wanted;
+    let mut newer: Vec<_> = packed(pack).filter(|(version, _)| is_newer(version)).collect();
+    newer.sort();
+    newer.into_iter().map(|(_, name)| name)
+}
+
+/// The versions whose schemas are packed.
+fn packed<'p>(pack: &Pack<'p>) -> impl Iterator<Item = (Version, &'p str)> {
+    pack.names().filter_map(|name| Some((Version::parse(name).ok()?, name)))
 }
 
 /// Leaves out of a schema what decides nothing, which is most of it.

@@ -104,9 +104,9 @@ fn page_of(
     let (most, bytes) = PAGE;
     let mut wanted = Vec::new();
     let (mut pages, mut on_page, mut size) = (0, 0, 0);
-    for number in symbols {
-        let hit = reference.listed(module, *number)?;
-        let shown = Shown::of(&hit, &reference.release);
+    let release = reference.release.clone();
+    for hit in reference.listed(module, symbols)? {
+        let shown = Shown::of(&hit?, &release);
         if pages == 0 || on_page == most || (on_page > 0 && size + shown.text.len() > bytes) {
             pages += 1;
             (on_page, size) = (0, 0);

@@ -130,7 +130,10 @@ impl Reference {
     fn nearest_in(root: &Path, wanted: &Release, why: &str) -> Result<Self, String> {
         let cached = fetch::cached(root, wanted.framework.lower_name());
         let Some((version, directory)) = nearest(cached, &wanted.version) else {
-            return Err(why.to_owned());
+            return Err(format!(
+                "{why}. Where there is no network, `portcullis ui5 pack` and `portcullis ui5 unpack` bring \
+                 it from a machine with one"
+            ));
         };
         let note = format!(
             "This is the API reference of {} {version}, the nearest version at hand: that of {} could \
@@ -158,9 +161,13 @@ impl Reference {
         Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
     }
 
-    /// A symbol of a module that was found, by its number.
-    pub fn listed(&mut self, module: &str, number: u32) -> Result<Hit, String> {
-        lookup::listed(&mut self.data, module, number)
+    /// Symbols of a module that was found, by their numbers, each read when it is asked for.
+    pub fn listed(
+        &mut self,
+        module: &str,
+        numbers: &[u32],
+    ) -> Result<impl Iterator<Item = Result<Hit, String>>, String> {
+        lookup::listed(&mut self.data, module, numbers)
     }
 
     /// Everything that is found, in no more than a few lines each: see [`summary`].
@@ -170,10 +177,9 @@ impl Reference {
     ) -> Result<Vec<serde_json::Map<String, serde_json::Value>>, Miss> {
         match self.find(query)? {
             Found::One(hit) => Ok(vec![summary(&hit)]),
-            Found::Module { module, symbols } => symbols
-                .into_iter()
-                .map(|number| Ok(summary(&self.listed(&module, number)?)))
-                .collect(),
+            Found::Module { module, symbols } => {
+                self.listed(&module, &symbols)?.map(|hit| Ok(summary(&hit?))).collect()
+            }
         }
     }
 }

@@ -30,11 +30,14 @@ fn what_goes_in_comes_out() {
     assert_eq!(index.module(0, "a/library").expect("it is whole"), [0, 1]);
     assert_eq!(index.module(1, "a/library").expect("it is whole"), [0; 0]);
     assert_eq!(index.entry(1).expect("it is whole"), draft().symbols[1]);
+    let [x, y] = draft().symbols.try_into().expect("they are two");
+    assert_eq!(index.entries(&[1, 0, 1]).expect("it is whole"), [y.clone(), x, y]);
+    assert_eq!(index.entries(&[]).expect("it is whole"), []);
     assert_eq!(index.file(1).expect("it is whole"), draft().files[1]);
     let mut keys = index.keys().expect("it is whole");
     keys.sort();
     assert_eq!(keys, ["a.x", "a.y"]);
-    assert!(index.entry(2).is_err());
+    assert!(index.entry(2).is_err() && index.entries(&[0, u32::MAX]).is_err());
 }
 
 /// Counts what is read.

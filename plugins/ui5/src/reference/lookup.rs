@@ -96,10 +96,18 @@ fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
     Err(Miss { message, near })
 }
 
-/// A symbol that [`Found::Module`] lists.
-pub fn listed(data: &mut Data, module: &str, number: u32) -> Result<Hit, String> {
-    let Symbol { content, library, .. } = data.symbol(number)?;
-    Ok(Hit { content, library, module: Some(module.to_owned()) })
+/// The symbols that [`Found::Module`] lists.
+pub fn listed(
+    data: &mut Data,
+    module: &str,
+    numbers: &[u32],
+) -> Result<impl Iterator<Item = Result<Hit, String>>, String> {
+    let hit = move |Symbol { content, library, .. }| Hit {
+        content,
+        library,
+        module: Some(module.to_owned()),
+    };
+    Ok(data.symbols(numbers)?.map(move |symbol| symbol.map(hit)))
 }
 
 /// As keys are written.
