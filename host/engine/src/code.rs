@@ -46,8 +46,10 @@ impl Codes {
     /// # Errors
     ///
     /// Where it was compiled for another engine: the build went wrong.
-    pub fn bundled(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
-        load(engine, code)
+    pub fn bundled(engine: &Engine, code: &'static [u8]) -> Result<Component, CodeError> {
+        let component = load(engine, code);
+        let_go(code);
+        component
     }
 
     /// The compiled form of a foreign component: compiled before, or now, by a confined child.
@@ -102,6 +104,30 @@ fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
     unsafe { Component::deserialize(engine.wasmtime(), code) }
         .map_err(|error| CodeError::Refused(format!("{error:#}")))
 }
+
+/// Lets the system take back the memory of what has just been copied out of the binary. It is read from the
+/// file again, should it be needed again.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "advice about memory is given by address")]
+fn let_go(bytes: &'static [u8]) {
+    use rustix::mm::{Advice, madvise};
+    let page = rustix::param::page_size();
+    // Whole pages alone: what lies beside these bytes may be in use.
+    let before = bytes.as_ptr().align_offset(page);
+    let len = bytes.len().saturating_sub(before) / page * page;
+    if len == 0 {
+        return;
+    }
+    let start = bytes.as_ptr().wrapping_add(before).cast_mut().cast();
+    // SAFETY: these pages are constants of this binary, mapped from its file and never written to: what
+    // is read there afterwards is the same.
+    if let Err(error) = unsafe { madvise(start, len, Advice::LinuxDontNeed) } {
+        tracing::debug!("copied code stays in memory: {error}");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn let_go(_: &'static [u8]) {}
 
 /// Refuses a folder that someone else could have written to.
 #[cfg(unix)]

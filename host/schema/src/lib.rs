@@ -40,7 +40,8 @@ impl Schema {
             return Ok(());
         }
         let mut faults = self.0.iter_errors(value);
-        let named: Vec<_> = faults.by_ref().take(MAX_FAULTS).map(|fault| name(&fault)).collect();
+        let named: Vec<_> =
+            faults.by_ref().take(MAX_FAULTS).map(|fault| name(&fault, value)).collect();
         let more = faults.count();
         let mut text = named.join("; ");
         if more > 0 {
@@ -50,15 +51,17 @@ impl Schema {
     }
 }
 
-/// A fault, told by the name of the argument it is about.
-fn name(fault: &jsonschema::ValidationError<'_>) -> String {
+/// A fault of a value, told by the name of the argument it is about.
+fn name(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     use jsonschema::error::ValidationErrorKind;
     let at = fault.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let within = if at.is_empty() { String::new() } else { format!(" in `{at}`") };
     let list = |names: &[String]| {
         names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
-    use ValidationErrorKind::{AdditionalProperties, Enum, Required, UnevaluatedProperties};
+    use ValidationErrorKind::{
+        AdditionalProperties, Enum, FalseSchema, Required, UnevaluatedProperties,
+    };
     if let Required { property } = fault.kind() {
         let property = property.as_str().unwrap_or_default();
         return format!("`{property}` is missing{within}");
@@ -66,6 +69,12 @@ fn name(fault: &jsonschema::ValidationError<'_>) -> String {
     if let AdditionalProperties { unexpected } | UnevaluatedProperties { unexpected } = fault.kind()
     {
         return format!("{} is not known{within}", list(unexpected));
+    }
+    // Of an object that may have no members at all, the library names the value of one.
+    let members = value.pointer(fault.instance_path().as_str()).and_then(Value::as_object);
+    if let (FalseSchema, Some(members)) = (fault.kind(), members) {
+        let unexpected: Vec<_> = members.keys().cloned().collect();
+        return format!("{} is not known{within}", list(&unexpected));
     }
     let words = if let Enum { options } = fault.kind() {
         // The library names the first three only.
@@ -107,6 +116,21 @@ mod tests {
         assert_eq!(faults(&json!({"name": "a", "inner": {}})), "`x` is missing in `inner`");
         let all = "`way`: \"x\" is not one of \"a\", \"b\", \"c\", \"d\", \"e\"";
         assert_eq!(faults(&json!({"name": "a", "way": "x"})), all);
+    }
+
+    #[test]
+    fn of_a_tool_without_arguments_none_is_known() {
+        for properties in [json!({}), json!(null)] {
+            let mut schema = json!({"type": "object", "additionalProperties": false});
+            if properties.is_object() {
+                schema["properties"] = properties;
+            }
+            let schema = Schema::parse(&schema.to_string()).unwrap();
+            assert_eq!(schema.check(&json!({})), Ok(()));
+            assert_eq!(schema.check(&json!({"a": 1})).unwrap_err(), "`a` is not known");
+            let both = schema.check(&json!({"a": 1, "b": 2})).unwrap_err();
+            assert_eq!(both, "`a`, `b` is not known");
+        }
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub fn tool(name: &str, tool: &Tool) -> McpTool {
     mcp.input_schema = Arc::new(object(&tool.input_schema));
     mcp.output_schema = tool.output_schema.as_deref().map(|schema| Arc::new(object(schema)));
     mcp.annotations = serde_json::from_value(hints(&tool.hints)).ok();
+    // Where clients of 2025-03-26 look for it.
+    if let Some(annotations) = &mut mcp.annotations {
+        annotations.title.clone_from(&mcp.title);
+    }
     if !tool.icons.is_empty() {
         mcp.icons = serde_json::from_value(tool.icons.iter().map(icon).collect()).ok();
     }

@@ -98,6 +98,13 @@ fn write_code(f: &mut fmt::Formatter<'_>, code: &ErrorCode) -> fmt::Result {
         }
         ErrorCode::DnsError(_) | ErrorCode::DestinationNotFound => f.write_str("no such host"),
         ErrorCode::ConnectionRefused => f.write_str("connection refused"),
+        ErrorCode::DestinationUnavailable => f.write_str("the host cannot be reached"),
+        ErrorCode::ConnectionTimeout
+        | ErrorCode::ConnectionReadTimeout
+        | ErrorCode::ConnectionWriteTimeout
+        | ErrorCode::HttpResponseTimeout => f.write_str("no answer in time"),
+        ErrorCode::ConnectionTerminated => f.write_str("the connection was closed"),
+        ErrorCode::TlsCertificateError => f.write_str("the host's certificate is not trusted"),
         ErrorCode::HttpResponseBodySize(_) => {
             f.write_str("the answer is larger than the host allows")
         }
