@@ -20,8 +20,9 @@ use crate::plugins::Loaded;
 use crate::sandbox::{Context, Feature};
 use portcullis_records::digest;
 
-/// How long the list of tools waits for what a plugin has to say of them.
-const SOON: Duration = Duration::from_secs(2);
+/// How long the list of tools waits for what a plugin has to say of them: milliseconds, but on a machine that has
+/// a lot to do. Without it, they stay as they are until the list changes.
+const SOON: Duration = Duration::from_secs(10);
 
 /// What is kept on disk of what plugins said, in bytes: the newest.
 const MAX_KEPT: u64 = 8 * 1024 * 1024;
