@@ -78,7 +78,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("portcullis_schema", &["plugins"]),
     ("portcullis_upstream", &["catalog", "cli", "mcp"]),
     ("portcullis_user", &["cli", "config"]),
-    ("portcullis_wrap", &["catalog", "cli", "config", "mcp"]),
+    ("portcullis_wrap", &["catalog", "cli", "config", "mcp", "plugins"]),
     ("rmcp", &["mcp", "transport"]),
     ("toml", &["config"]),
     ("tracing_subscriber", &["cli"]),

@@ -71,9 +71,16 @@ fn open(address: SocketAddr, sse: bool) -> (String, Option<BufReader<TcpStream>>
 
 /// Calls in a session of its own, which nobody else may delay.
 fn is_served(address: SocketAddr) {
-    let (session, _) = open(address, false);
-    let reply = post(address, "/mcp", Some(&session), &echo(1, "still here"));
-    assert!(reply.text().contains("still here"), "{reply:?}");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let (session, _) = open(address, false);
+        let reply = post(address, "/mcp", Some(&session), &echo(1, "still here"));
+        if reply.text().contains("still here") {
+            return;
+        }
+        // On a busy machine a session may be idle for too long before it is used.
+        assert!(Instant::now() < deadline, "{reply:?}");
+    }
 }
 
 #[test]

@@ -203,10 +203,42 @@ fn listing_what_is_known_compiles_and_runs_nothing() {
 }
 
 #[test]
-fn what_is_known_of_a_plugin_counts_no_more_when_its_file_changes() {
+fn a_plugin_whose_file_changes_is_held_back_until_it_is_approved() {
     let home = Home::with(&["echo"], CONFIG);
     assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
-    fs::copy(guests().component("keeper"), home.plugins().join("echo.wasm")).expect("a home");
+    fs::copy(guests().component("plain"), home.plugins().join("echo.wasm")).expect("a home");
+    let listed = home.run(&["plugin", "list"]);
+    assert!(listed.stdout.contains("portcullis plugin approve echo"), "{listed:?}");
+    assert_eq!(
+        home.run(&["tools"]).stdout.trim(),
+        "there are no tools: `portcullis plugin list` says why"
+    );
+    let approved = home.run(&["plugin", "approve", "echo"]);
+    assert!(approved.stdout.contains("approved: the plugin `echo`"), "{approved:?}");
+    // What was known of the file before counts no more.
     let tools = home.run(&["tools"]);
-    assert!(!tools.stdout.contains("echo (echo)"), "{tools:?}");
+    assert!(tools.stdout.contains("(echo)") && !tools.stdout.contains("echo (echo)"), "{tools:?}");
+    // Nor does what was approved before, where the old file comes back.
+    fs::copy(guests().component("echo"), home.plugins().join("echo.wasm")).expect("a home");
+    assert!(home.run(&["plugin", "list"]).stdout.contains("has changed since it was approved"));
+}
+
+#[test]
+fn whoever_writes_a_plugin_need_not_approve_each_change() {
+    let config = format!("[host]\nfollow-changes = true\n{}", CONFIG.replace("[host]\n", ""));
+    let home = Home::with(&["echo"], &config);
+    assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
+    fs::copy(guests().component("plain"), home.plugins().join("echo.wasm")).expect("a home");
+    let tools = home.run(&["tools"]);
+    assert!(tools.stdout.contains("(echo)") && !tools.stdout.contains("echo (echo)"), "{tools:?}");
+}
+
+#[test]
+fn nothing_counts_as_approved_where_the_lock_cannot_be_read() {
+    let home = Home::with(&["echo"], CONFIG);
+    assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
+    fs::write(home.path().join(".local/state/portcullis/portcullis.lock"), "nonsense")
+        .expect("a home");
+    let listed = home.run(&["plugin", "list"]);
+    assert!(listed.stdout.contains("what is approved cannot be read"), "{listed:?}");
 }

@@ -110,10 +110,10 @@ enum Plugin {
         #[arg(long)]
         json: bool,
     },
-    /// Approve the tools of another MCP server as they describe themselves now
+    /// Approve a plugin's file, or the tools of another MCP server, as they are now
     Approve {
-        /// Its name in portcullis.toml
-        upstream: String,
+        /// The plugin's name, or the server's in portcullis.toml
+        name: String,
     },
 }
 

@@ -61,6 +61,8 @@ pub struct HostConfig {
     pub store_dir: Option<PathBuf>,
     /// What was approved, instead of `portcullis.lock` in the user's state folder.
     pub lock_file: Option<PathBuf>,
+    /// Whether a plugin's file may change without being approved again: for whoever is writing one.
+    pub follow_changes: Option<bool>,
     /// Logins at other servers, instead of `logins` in the user's data folder.
     pub login_dir: Option<PathBuf>,
 }

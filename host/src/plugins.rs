@@ -1,5 +1,7 @@
 //! Every plugin: bundled or found in a folder, loaded or refused.
 
+mod judge;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,18 +10,19 @@ use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use crate::bindings::{Manifest, Tool as Definition};
-use crate::capabilities::actions::{ActionAsk, ActionsGrant};
 use crate::capabilities::files::Scope;
-use crate::capabilities::{Capability, Grants, Unusable};
+use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, PluginConfig, is_name};
-use crate::gate::{Ask as _, Policy};
+use crate::gate::Policy;
 use crate::sandbox::{
-    Code, Failure, Feature, Import, Known, Missing, Origin, Places, Plugin, Sandbox, Terms,
-    dispensable, imports_sockets, missing,
+    Code, Failure, Feature, Import, Known, Origin, Places, Plugin, Sandbox, Terms,
 };
 use portcullis_engine::code::read_component;
 use portcullis_records::digest;
 use portcullis_schema::Schema;
+use portcullis_wrap::Lock;
+
+use judge::{judge, keep_granted, tools};
 
 mod bundled {
     /// A plugin that came with the binary.
@@ -178,6 +181,28 @@ impl Candidate {
         Refused { name: self.name.clone(), origin: self.origin.clone(), digest, reason }
     }
 
+    /// Where to note that it was seen, if it never was. It is held back where another component was approved
+    /// under its name: that one's grants are not for it.
+    fn is_new(
+        &self,
+        config: &Config,
+        folders: &Folders,
+        digest: &str,
+    ) -> Result<Option<Lock>, String> {
+        if self.bundled.is_some() || config.host.follow_changes == Some(true) {
+            return Ok(None);
+        }
+        let (lock, name) = (Lock::at(folders.lock.clone()), &self.name);
+        match lock.plugin(name) {
+            Ok(None) => Ok(Some(lock)),
+            Ok(Some(approved)) if approved == digest => Ok(None),
+            Ok(Some(_)) => Err(format!(
+                "its file has changed since it was approved: if you know why, run `portcullis plugin approve {name}`"
+            )),
+            Err(error) => Err(format!("what is approved cannot be read: {error}")),
+        }
+    }
+
     /// Its bytes, and their digest.
     fn code(&self) -> Result<(Code, String), Refused> {
         Ok(match (&self.origin, self.bundled) {
@@ -190,6 +215,23 @@ impl Candidate {
             (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
         })
     }
+}
+
+/// Approves the component that is now in the file of a plugin. Answers its digest; `None`: there is no such
+/// plugin.
+///
+/// # Errors
+///
+/// In words for the operator.
+pub fn approve(name: &str, config: &Config, folders: &Folders) -> Result<Option<String>, String> {
+    let mut all = candidates(config, folders, &mut Vec::new()).into_iter();
+    let Some(candidate) = all.find(|one| one.name == name && one.bundled.is_none()) else {
+        return Ok(None);
+    };
+    let (_, digest) = candidate.code().map_err(|refused| refused.reason)?;
+    let approved = Lock::at(folders.lock.clone()).approve_plugin(name, &digest);
+    approved.map_err(|error| format!("approving `{name}`: {error}"))?;
+    Ok(Some(digest))
 }
 
 fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> Vec<Candidate> {
@@ -249,6 +291,7 @@ async fn load(
     }
     let (code, digest) = candidate.code()?;
     let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
+    let first = candidate.is_new(config, folders, &digest).map_err(refuse)?;
     let places = places(name, &own.grants, folders, commands);
     let settings = Arc::new(own.settings);
     let limits = config.limits_of(name);
@@ -286,34 +329,14 @@ async fn load(
             tool.definition.output_schema = None;
         }
     }
+    if let Some(lock) = first
+        && let Err(error) = lock.approve_plugin(name, &digest)
+    {
+        remarks
+            .push(format!("that `{name}` was seen is not kept, so changes go unnoticed: {error}"));
+    }
     let plugin = plugin(policy);
     Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
-}
-
-/// Takes away the tools whose actions are not granted.
-///
-/// # Errors
-///
-/// Where the plugin does not even want an action that a tool of it needs.
-fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(), String> {
-    let Policy { grants, wants, .. } = policy;
-    for tool in tools.iter() {
-        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
-        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
-            let (tool, action) = (&tool.definition.name, portcullis_text::line(action, 80));
-            return Err(format!(
-                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
-            ));
-        }
-    }
-    tools.retain(|tool| {
-        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
-    });
-    Ok(())
-}
-
-fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
-    actions.is_some_and(|granted| ActionAsk(action.to_owned()).is_within(granted))
 }
 
 fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {
@@ -333,115 +356,6 @@ fn explain(failure: Failure) -> String {
         Failure::Protocol(error) => format!("it could not describe itself: {}", error.message),
         Failure::Host(why) => why,
     }
-}
-
-fn lacking(name: &str, missing: &[Missing]) -> String {
-    let lines: Vec<_> = missing
-        .iter()
-        .map(|missing| match missing {
-            Missing::Grant(capability) => format!(
-                "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
-                capability.remedy(name)
-            ),
-            Missing::Unknown(interface) => {
-                format!("it imports {interface}, which this host offers to nobody")
-            }
-        })
-        .collect();
-    lines.join("\n")
-}
-
-/// What a component may do, and what the operator should know of that.
-///
-/// # Errors
-///
-/// Why it cannot be a plugin.
-fn judge(
-    name: &str,
-    plain: bool,
-    imports: &[Import],
-    manifest: Option<Manifest>,
-    grants: Grants,
-    settings: &BTreeMap<String, String>,
-) -> Result<(Policy, Manifest, Vec<String>), String> {
-    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
-    let mut policy = Policy { grants, dispensable, plain, ..Policy::default() };
-    let missing = missing(imports, &policy);
-    let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
-    let Some(manifest) = manifest.filter(|_| !missing.iter().any(lacks)) else {
-        return Err(lacking(name, &missing));
-    };
-    if !plain {
-        let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
-        policy.wants = wants;
-        let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
-        return Ok((policy, manifest, unusable.into_iter().map(remark).collect()));
-    }
-    if manifest.tools.is_empty() {
-        return Err("it exports no function that could be a tool".into());
-    }
-    // It cannot say what it wants, and its language's runtime may import what its functions never use:
-    // what it is granted counts, and what it is not granted is there, and refuses.
-    policy.wants = policy.grants.clone();
-    policy.dispensable = Capability::ALL.to_vec();
-    let refusing = missing.iter().filter_map(|missing| match missing {
-        Missing::Grant(capability) => Some(format!(
-            "`{name}` imports `{capability}`, which it is not granted: what needs it fails; to grant it, add \
-             to portcullis.toml:\n{}",
-            capability.remedy(name)
-        )),
-        Missing::Unknown(_) => None,
-    });
-    let mut remarks: Vec<_> = refusing.collect();
-    if imports_sockets(imports) {
-        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
-    }
-    Ok((policy, manifest, remarks))
-}
-
-/// Checks what can be checked without running anything: names, and where paths are declared.
-fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
-    let mut tools: Vec<Tool> = Vec::new();
-    for definition in &manifest.tools {
-        let name = &definition.name;
-        if !is_tool_name(name) {
-            let name = portcullis_text::line(name, 80);
-            return Err(format!("its tool `{name}` has no name that MCP clients take"));
-        }
-        if tools.iter().any(|tool| tool.definition.name == *name) {
-            return Err(format!("it has two tools called `{name}`"));
-        }
-        let schema: serde_json::Value = serde_json::from_str(&definition.input_schema)
-            .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
-        if schema["type"] != "object" {
-            return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));
-        }
-        for path in &definition.paths {
-            let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
-            let known = first.is_some_and(|first| {
-                schema["properties"].get(first.replace("~1", "/").replace("~0", "~")).is_some()
-            });
-            if !known {
-                return Err(format!(
-                    "the tool `{name}` declares a path at `{}`, where its schema has no argument",
-                    path.pointer
-                ));
-            }
-        }
-        tools.push(Tool {
-            definition: definition.clone(),
-            on: true,
-            text_only: false,
-            input: OnceLock::new(),
-            output: OnceLock::new(),
-        });
-    }
-    Ok(tools)
-}
-
-fn is_tool_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
 /// The capabilities in the order in which they are shown, with what is granted and what wanted.

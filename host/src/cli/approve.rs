@@ -1,14 +1,23 @@
-//! `portcullis plugin approve`: what another server says of its tools counts from now on.
+//! `portcullis plugin approve`: a plugin's file, or what another server says of its tools, counts from now on as
+//! it is.
 
 use super::End;
 use super::start::{Ready, faint, green};
 
-/// Shows the tools that have changed since they were approved, and approves all.
+/// Approves a plugin; or shows the tools of another server that have changed since they were approved, and
+/// approves all.
 pub(super) async fn run(ready: &Ready, name: &str) -> Result<End, String> {
+    if let Some(digest) = crate::plugins::approve(name, &ready.config, &ready.folders)? {
+        super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
+        return Ok(End::Done);
+    }
     let upstreams = ready.upstreams()?;
     let Some(source) = upstreams.all.iter().find(|source| *source.name == *name) else {
         let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
-        return Err(format!("there is no upstream `{name}`; there are: {}", names.join(", ")));
+        return Err(format!(
+            "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}",
+            names.join(", ")
+        ));
     };
     let listing = source.upstream.listing().await.map_err(|fault| fault.to_string())?;
     let tools = || listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()));

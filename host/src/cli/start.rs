@@ -106,9 +106,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Call(args) => args.run(ready).await,
             Command::Tools { json } => super::list::tools(&ready, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,
-            Command::Plugin(Plugin::Approve { upstream }) => {
-                super::approve::run(&ready, &upstream).await
-            }
+            Command::Plugin(Plugin::Approve { name }) => super::approve::run(&ready, &name).await,
             Command::Upstream(args) => args.run(ready).await,
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,

@@ -1,5 +1,5 @@
-//! What the operator has approved: how the tools of other servers described themselves
-//! (`portcullis.lock`).
+//! What the operator has approved: plugins by their digest, and how the tools of other servers described
+//! themselves (`portcullis.lock`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use portcullis_records::{create_private_folder, lock, replace};
 use serde::{Deserialize, Serialize};
 
-/// The approved digest of each tool, by upstream and by its name there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Approved {
+    /// The digest of each plugin's component.
+    #[serde(default)]
+    plugins: BTreeMap<String, String>,
+    /// The digest of each tool, by upstream and by its name there.
     #[serde(default)]
     upstreams: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -70,6 +73,27 @@ impl Lock {
         self.update(|approved| {
             let tools = tools.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
             approved.upstreams.insert(upstream.to_owned(), tools.collect());
+        })
+    }
+
+    /// The digest of the component that was approved as this plugin. `None`: nobody has seen it before.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read, in words for the operator: then nothing counts as approved.
+    pub fn plugin(&self, name: &str) -> Result<Option<String>, String> {
+        let approved = self.read().map_err(|error| format!("{}: {error}", self.path.display()))?;
+        Ok(approved.plugins.get(name).cloned())
+    }
+
+    /// Approves a component as this plugin.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be read or written.
+    pub fn approve_plugin(&self, name: &str, digest: &str) -> io::Result<()> {
+        self.update(|approved| {
+            approved.plugins.insert(name.to_owned(), digest.to_owned());
         })
     }
 

@@ -1,0 +1,147 @@
+//! Whether a component can be a plugin, and what it may then do.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use super::Tool;
+use crate::bindings::Manifest;
+use crate::capabilities::actions::{ActionAsk, ActionsGrant};
+use crate::capabilities::{Capability, Grants, Unusable};
+use crate::gate::{Ask as _, Policy};
+use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
+
+/// What a component may do, and what the operator should know of that.
+///
+/// # Errors
+///
+/// Why it cannot be a plugin.
+pub(super) fn judge(
+    name: &str,
+    plain: bool,
+    imports: &[Import],
+    manifest: Option<Manifest>,
+    grants: Grants,
+    settings: &BTreeMap<String, String>,
+) -> Result<(Policy, Manifest, Vec<String>), String> {
+    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
+    let mut policy = Policy { grants, dispensable, plain, ..Policy::default() };
+    let missing = missing(imports, &policy);
+    let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
+    let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
+    let Some(manifest) = manifest.filter(|_| lacked.is_empty()) else {
+        return Err(lacking(name, &lacked));
+    };
+    if !plain {
+        let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
+        policy.wants = wants;
+        let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
+        return Ok((policy, manifest, unusable.into_iter().map(remark).collect()));
+    }
+    if manifest.tools.is_empty() {
+        return Err("it exports no function that could be a tool".into());
+    }
+    // It cannot say what it wants, and its language's runtime may import what its functions never use:
+    // what it is granted counts, and what it is not granted is there, and refuses.
+    policy.wants = policy.grants.clone();
+    policy.dispensable = Capability::ALL.to_vec();
+    let refusing = missing.iter().filter_map(|missing| match missing {
+        Missing::Grant(capability) => Some(format!(
+            "`{name}` imports `{capability}`, which it is not granted: what needs it fails; to grant it, add \
+             to portcullis.toml:\n{}",
+            capability.remedy(name)
+        )),
+        Missing::Unknown(_) => None,
+    });
+    let mut remarks: Vec<_> = refusing.collect();
+    if imports_sockets(imports) {
+        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
+    }
+    Ok((policy, manifest, remarks))
+}
+
+fn lacking(name: &str, missing: &[&Missing]) -> String {
+    let lines: Vec<_> = missing
+        .iter()
+        .map(|missing| match missing {
+            Missing::Grant(capability) => format!(
+                "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
+                capability.remedy(name)
+            ),
+            Missing::Unknown(interface) => {
+                format!("it imports {interface}, which this host offers to nobody")
+            }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Checks what can be checked without running anything: names, and where paths are declared.
+pub(super) fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
+    let mut tools: Vec<Tool> = Vec::new();
+    for definition in &manifest.tools {
+        let name = &definition.name;
+        if !is_tool_name(name) {
+            let name = portcullis_text::line(name, 80);
+            return Err(format!("its tool `{name}` has no name that MCP clients take"));
+        }
+        if tools.iter().any(|tool| tool.definition.name == *name) {
+            return Err(format!("it has two tools called `{name}`"));
+        }
+        let schema: serde_json::Value = serde_json::from_str(&definition.input_schema)
+            .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
+        if schema["type"] != "object" {
+            return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));
+        }
+        for path in &definition.paths {
+            let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
+            let known = first.is_some_and(|first| {
+                schema["properties"].get(first.replace("~1", "/").replace("~0", "~")).is_some()
+            });
+            if !known {
+                return Err(format!(
+                    "the tool `{name}` declares a path at `{}`, where its schema has no argument",
+                    path.pointer
+                ));
+            }
+        }
+        tools.push(Tool {
+            definition: definition.clone(),
+            on: true,
+            text_only: false,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        });
+    }
+    Ok(tools)
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Takes away the tools whose actions are not granted.
+///
+/// # Errors
+///
+/// Where the plugin does not even want an action that a tool of it needs.
+pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(), String> {
+    let Policy { grants, wants, .. } = policy;
+    for tool in tools.iter() {
+        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
+        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
+            let (tool, action) = (&tool.definition.name, portcullis_text::line(action, 80));
+            return Err(format!(
+                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
+            ));
+        }
+    }
+    tools.retain(|tool| {
+        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    });
+    Ok(())
+}
+
+fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
+    actions.is_some_and(|granted| ActionAsk(action.to_owned()).is_within(granted))
+}
