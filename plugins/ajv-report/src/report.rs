@@ -1,7 +1,8 @@
 //! From what the `jsonschema` crate found to Ajv's list.
 
 use crate::{
-    Dialect, ErrorObject, Unjudged,
+    Cause, Dialect, ErrorObject, Unjudged, Verdict,
+    blame::{self, Alternatives, Blame, Judge},
     documents::Documents,
     excerpt::Excerpt,
     formats,
@@ -10,26 +11,32 @@ use crate::{
 };
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::{collections::HashSet, mem};
 
 /// How often a pattern that needs it may be tried anew on one string.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// An error and its place in the list.
-pub struct Entry {
+pub struct Entry<'s> {
     order: Vec<usize>,
     error: ErrorObject,
+    /// The schema that complains, if this is a root cause.
+    cause: Option<Option<&'s Value>>,
 }
 
-/// Ajv's list for one schema and one instance.
-pub fn errors(documents: &Documents<'_>, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
+/// Ajv's list for one schema and one instance, and which of it are root causes.
+pub fn verdict<'s>(documents: &Documents<'s>, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
     let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
     let mut entries = entries(documents, start)?;
     entries.sort_by(|left, right| left.order.cmp(&right.order));
-    Ok(entries.into_iter().map(|entry| entry.error).collect())
+    let cause = |(error, entry): (usize, &Entry<'s>)| {
+        entry.cause.map(|schema| Cause { error, schema })
+    };
+    let causes = entries.iter().enumerate().filter_map(cause).collect();
+    Ok(Verdict { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
 }
 
-fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<Entry>, Unjudged> {
+fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<Entry<'s>>, Unjudged> {
     let excerpt = Excerpt::new(documents, start.place, start.instance)?;
     let validator = compile(&excerpt)?;
     let mut report = Report {
@@ -38,9 +45,13 @@ fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<En
         start,
         entries: Vec::new(),
         said: HashSet::new(),
+        blame: Blame::All,
+        causes: 0,
+        judge: Judge::default(),
     };
     for error in validator.iter_errors(start.instance) {
         report.add(&error, None)?;
+        report.judge.forget();
     }
     Ok(report.entries)
 }
@@ -66,9 +77,14 @@ struct Report<'s, 'i, 'd> {
     documents: &'d Documents<'s>,
     tracker: Tracker<'s, 'd>,
     start: Start<'s, 'i>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<'s>>,
     /// The places in the list that are taken: what the crate says more than once, Ajv says once.
     said: HashSet<Vec<usize>>,
+    /// Which of what is found now are causes.
+    blame: Blame,
+    /// How many causes there are so far.
+    causes: usize,
+    judge: Judge,
 }
 
 impl<'s, 'i> Report<'s, 'i, '_> {
@@ -79,22 +95,22 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     )]
     fn add(&mut self, error: &ValidationError<'_>, name: Option<&Value>) -> Result<(), Unjudged> {
         use ValidationErrorKind as Kind;
+        if let Some(alternatives) = blame::within(error) {
+            return self.add_alternatives(error, alternatives, name);
+        }
         let mut passing = None;
         match error.kind() {
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                for nested in context.iter().flatten() {
-                    self.add(nested, name)?;
-                }
-            }
             Kind::OneOfMultipleValid { context } => {
                 let held = |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
                 let mut holding = context.iter().enumerate().filter_map(held);
                 if let (Some(first), Some(second)) = (holding.next(), holding.next()) {
                     passing = Some([first, second]);
                     // Ajv looks no further once two schemas hold.
+                    let blame = mem::replace(&mut self.blame, Blame::Nothing);
                     for nested in context[..second].iter().flatten() {
                         self.add(nested, name)?;
                     }
+                    self.blame = blame;
                 }
             }
             Kind::PropertyNames { error: nested } => {
@@ -114,6 +130,38 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
+    /// Adds what each alternative says, and that none holds. That is a cause only if nothing in
+    /// them is.
+    fn add_alternatives(
+        &mut self,
+        error: &ValidationError<'_>,
+        alternatives: &[Vec<ValidationError<'_>>],
+        name: Option<&Value>,
+    ) -> Result<(), Unjudged> {
+        let site = site(error, name);
+        let trail = self.tracker.follow(self.start, site)?;
+        let blame = self.blame.clone();
+        let all = Alternatives {
+            errors: alternatives,
+            path: site.instance_path,
+            place: trail.place,
+            keyword: trail.keyword.unwrap_or_default(),
+            instance: trail.instance,
+        };
+        let each = self.judge.assign(self.documents, &all, &blame, self.start.instance_path);
+        let before = self.causes;
+        for (errors, blame) in alternatives.iter().zip(each) {
+            self.blame = blame;
+            for nested in errors {
+                self.add(nested, name)?;
+            }
+        }
+        self.blame = if self.causes > before { Blame::Nothing } else { blame.clone() };
+        self.add_here(error, name, None)?;
+        self.blame = blame;
+        Ok(())
+    }
+
     /// Adds what the keyword itself has to say.
     fn add_here(
         &mut self,
@@ -121,18 +169,14 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         name: Option<&Value>,
         passing: Option<[usize; 2]>,
     ) -> Result<(), Unjudged> {
-        let site = Site {
-            evaluation_path: error.evaluation_path().as_str(),
-            instance_path: error.instance_path().as_str(),
-            name,
-        };
-        let trail = self.tracker.follow(self.start, site)?;
+        let trail = self.tracker.follow(self.start, site(error, name))?;
         for condition in &trail.conditions {
             let base = Base {
                 order: &condition.order,
                 schema_path: &condition.schema_path,
                 instance_path: &condition.instance_path,
                 property_name: condition.property_name,
+                schema: None,
             };
             self.say(&base, &[], "if", wording::of_condition(condition.keyword));
         }
@@ -141,6 +185,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             schema_path: &trail.schema_path,
             instance_path: &trail.instance_path,
             property_name: trail.property_name,
+            schema: Some(trail.place.schema),
         };
         let (Some(keyword), Some(schema)) = (trail.keyword, trail.place.schema.as_object()) else {
             self.say(&base, &[0], "false schema", wording::of_false_schema());
@@ -163,7 +208,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
 
     fn say_of_keyword(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         trail: &Trail<'s, '_>,
         keyword: &'static str,
         schema: &Map<String, Value>,
@@ -202,7 +247,11 @@ impl<'s, 'i> Report<'s, 'i, '_> {
 
     /// Adds what is said of the name of a member, and that it is not valid.
     fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
+        let (before, blame) = (self.causes, self.blame.clone());
         self.add(error, Some(name))?;
+        if self.causes > before {
+            self.blame = Blame::Nothing;
+        }
         let evaluation_path = error.evaluation_path().as_str();
         let end = evaluation_path.rfind("/propertyNames").unwrap_or(evaluation_path.len());
         let site = Site {
@@ -217,14 +266,16 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             schema_path: trail.schema_path.strip_suffix("/propertyNames").unwrap_or_default(),
             instance_path: &trail.instance_path,
             property_name: None,
+            schema: Some(trail.place.schema),
         };
         self.say(&base, &[LAST], "propertyNames", wording::of_name(name));
+        self.blame = blame;
         Ok(())
     }
 
     fn say_required(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         value: &Value,
         instance: &Value,
         kind: &ValidationErrorKind,
@@ -243,7 +294,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     /// The crate does not say which member asks, so all are looked at again.
     fn say_dependencies(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         keyword: &'static str,
         value: &Value,
         instance: &Value,
@@ -263,7 +314,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         }
     }
 
-    fn say_additional(&mut self, base: &Base<'_>, instance: &Value, kind: &ValidationErrorKind) {
+    fn say_additional(&mut self, base: &Base<'s, '_>, instance: &Value, kind: &ValidationErrorKind) {
         let unexpected: Vec<&str> =
             if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
                 unexpected.iter().map(String::as_str).collect()
@@ -279,7 +330,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
 
     fn say_unevaluated(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         trail: &Trail<'s, '_>,
         keyword: &'static str,
         kind: &ValidationErrorKind,
@@ -311,7 +362,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     }
 
     /// Why the items are not what `contains` counts, then that there are too few or too many.
-    fn say_contains(&mut self, base: &Base<'_>, trail: &Trail<'s, '_>) -> Result<(), Unjudged> {
+    fn say_contains(&mut self, base: &Base<'s, '_>, trail: &Trail<'s, '_>) -> Result<(), Unjudged> {
         let limit = |name| match self.documents.dialect {
             Dialect::Draft202012 => trail.place.schema.get(name),
             Dialect::Draft07 => None,
@@ -321,6 +372,8 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
         let mut found = 0.0;
         let items = trail.instance.as_array().map_or(0, Vec::len);
+        // The items need not all be what is counted.
+        let blame = mem::replace(&mut self.blame, Blame::Nothing);
         for index in 0..items {
             // Ajv counts no further than it must.
             if most.is_some_and(|most| found > most || least > Some(most)) {
@@ -330,6 +383,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
                 found += 1.0;
             }
         }
+        self.blame = blame;
         self.say(base, &[LAST], "contains", wording::of_contains(at_least, at_most));
         Ok(())
     }
@@ -337,7 +391,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     /// What the schema beneath the keyword says about one part of the instance, if anything.
     fn say_part(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         trail: &Trail<'s, '_>,
         keyword: &str,
         key: &str,
@@ -358,13 +412,15 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         for entry in nested {
             let order = [base.order, &[position], &entry.order].concat();
             if self.said.insert(order.clone()) {
-                self.entries.push(Entry { order, error: entry.error });
+                let cause = entry.cause.filter(|_| self.blame == Blame::All);
+                self.causes += usize::from(cause.is_some());
+                self.entries.push(Entry { order, error: entry.error, cause });
             }
         }
         Ok(any)
     }
 
-    fn say(&mut self, base: &Base<'_>, order: &[usize], keyword: &'static str, words: Words) {
+    fn say(&mut self, base: &Base<'s, '_>, order: &[usize], keyword: &'static str, words: Words) {
         let order = [base.order, order].concat();
         if !self.said.insert(order.clone()) {
             return;
@@ -377,14 +433,25 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             property_name: base.property_name.map(str::to_owned),
             message: words.message,
         };
-        self.entries.push(Entry { order, error });
+        let is_cause = self.blame.holds(keyword, base.instance_path);
+        self.causes += usize::from(is_cause);
+        self.entries.push(Entry { order, error, cause: is_cause.then_some(base.schema) });
     }
 }
 
 /// What all that a keyword says has in common.
-struct Base<'a> {
+struct Base<'s, 'a> {
     order: &'a [usize],
     schema_path: &'a str,
     instance_path: &'a str,
     property_name: Option<&'a str>,
+    schema: Option<&'s Value>,
+}
+
+fn site<'e>(error: &'e ValidationError<'_>, name: Option<&'e Value>) -> Site<'e> {
+    Site {
+        evaluation_path: error.evaluation_path().as_str(),
+        instance_path: error.instance_path().as_str(),
+        name,
+    }
 }
