@@ -1,8 +1,6 @@
 //! Which of the errors are root causes: of several alternatives, those of the one that was meant.
 
-use crate::{
-    documents::{Documents, Place},
-};
+use crate::documents::{Documents, Place};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashMap, ptr, rc::Rc};

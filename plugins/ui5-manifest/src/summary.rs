@@ -102,7 +102,8 @@ fn of_value(value: Option<&Value>, types: &[&str], allowed: &[&Value]) -> String
         }
     }
     let mut seen = HashSet::new();
-    let allowed: Vec<&Value> = allowed.iter().copied().filter(|value| seen.insert(*value)).collect();
+    let allowed: Vec<&Value> =
+        allowed.iter().copied().filter(|value| seen.insert(*value)).collect();
     let mut ways: Vec<String> = expected.into_iter().map(|name| (*name).to_owned()).collect();
     let shown: Vec<String> = allowed.iter().take(MOST_VALUES).map(|value| plain(value)).collect();
     let more = allowed.len() - shown.len();
@@ -137,7 +138,13 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
     match error.keyword {
         "required" => {
             let name = param("missingProperty").unwrap_or_default();
-            format!("property {} is missing", quoted(name))
+            let present = here.and_then(Value::as_object).into_iter().flat_map(|here| here.keys());
+            let unknown =
+                present.map(String::as_str).filter(|name| known().all(|known| known != *name));
+            let hint = nearest(name, unknown)
+                .map(|found| format!(" (is {} misspelt?)", quoted(found)))
+                .unwrap_or_default();
+            format!("property {} is missing{hint}", quoted(name))
         }
         "additionalProperties" | "unevaluatedProperties" => {
             let name = param("additionalProperty").or(param("unevaluatedProperty"));
@@ -159,20 +166,26 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
     }
 }
 
-/// Which of the names may have been meant, if one is near enough.
+/// Asks whether one of the names was meant, if one is near enough.
 fn hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let found = nearest(wanted, names);
+    found.map(|name| format!(" (did you mean {}?)", quoted(name))).unwrap_or_default()
+}
+
+/// The name most like the one that is wanted, if few letters differ.
+fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let is_short = |name: &str| name.len() <= LONGEST_COMPARED;
     if wanted.is_empty() || !is_short(wanted) {
-        return String::new();
+        return None;
     }
     let lower = wanted.to_lowercase();
     let most = (lower.chars().count() / 3).clamp(1, 4);
-    let nearest = names
+    names
         .filter(|name| is_short(name))
         .map(|name| (strsim::damerau_levenshtein(&name.to_lowercase(), &lower), name))
         .filter(|(distance, name)| *distance <= most && *distance < name.chars().count())
-        .min_by_key(|(distance, _)| *distance);
-    nearest.map(|(_, name)| format!(" (did you mean {}?)", quoted(name))).unwrap_or_default()
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 fn type_of(value: &Value) -> &'static str {

@@ -117,6 +117,10 @@ fn errors_are_ajvs() {
                     "message": "must have required property 'technology'",
                 },
             ],
+            "summary": [
+                "/sap.app/type: must be one of application, component, library, card, is \"app\"",
+                "/sap.ui: property \"technology\" is missing",
+            ],
         })
     );
 }
