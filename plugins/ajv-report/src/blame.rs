@@ -165,10 +165,10 @@ impl Judge {
 
 /// The alternatives of which none holds, if that is what the error is about.
 pub fn within<'e, 'v>(error: &'e ValidationError<'v>) -> Option<&'e [Vec<ValidationError<'v>>]> {
-    match error.kind() {
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => Some(context),
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours")]
-        _ => None,
+    if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
+        Some(context)
+    } else {
+        None
     }
 }
 

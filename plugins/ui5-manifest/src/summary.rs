@@ -210,8 +210,8 @@ fn described(value: &Value) -> String {
 
 /// A value that is allowed.
 fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) if !text.is_empty() => cut(text, MOST_CHARACTERS),
+    match value.as_str() {
+        Some(text) if !text.is_empty() => cut(text, MOST_CHARACTERS),
         _ => described(value),
     }
 }
