@@ -3,6 +3,7 @@
 //! The verdict is the `jsonschema` crate's. The list is Ajv's, with `allErrors`: the same errors in
 //! the same order with the same words, so that whoever knows the one knows the other.
 
+mod blame;
 mod documents;
 mod excerpt;
 mod formats;
@@ -54,8 +55,33 @@ impl<'s> Schema<'s> {
 
     /// What is wrong with the instance; nothing when it is valid.
     pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
-        report::errors(&self.documents, instance)
+        self.verdict(instance).map(|verdict| verdict.errors)
     }
+
+    /// What is wrong with the instance, and which of it are root causes.
+    pub fn verdict(&self, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
+        report::verdict(&self.documents, instance)
+    }
+}
+
+/// What is wrong with an instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict<'s> {
+    /// Ajv's list; empty when the instance is valid.
+    pub errors: Vec<ErrorObject>,
+    /// Which of them are root causes, in the same order: of several alternatives, only what the one
+    /// that fits best complains about, and nothing that says no more than that something within is
+    /// wrong.
+    pub causes: Vec<Cause<'s>>,
+}
+
+/// One of the errors that are root causes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cause<'s> {
+    /// Its index among the errors.
+    pub error: usize,
+    /// The schema that holds the keyword that complains.
+    pub schema: Option<&'s Value>,
 }
 
 /// Why there is no verdict.

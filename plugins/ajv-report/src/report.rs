@@ -1,35 +1,46 @@
 //! From what the `jsonschema` crate found to Ajv's list.
 
 use crate::{
-    Dialect, ErrorObject, Unjudged,
+    Cause, ErrorObject, Unjudged, Verdict,
+    blame::{self, Alternatives, Blame, Judge},
     documents::Documents,
     excerpt::Excerpt,
     formats,
-    trail::{LAST, Site, Start, Tracker, Trail, escaped},
+    trail::{LAST, Site, Start, Tracker, Trail},
     wording::{self, Words},
 };
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::{collections::HashSet, mem};
+
+mod parts;
 
 /// How often a pattern that needs it may be tried anew on one string.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// An error and its place in the list.
-pub struct Entry {
+pub struct Entry<'s> {
     order: Vec<usize>,
     error: ErrorObject,
+    /// The schema that complains, if this is a root cause.
+    cause: Option<Option<&'s Value>>,
 }
 
-/// Ajv's list for one schema and one instance.
-pub fn errors(documents: &Documents<'_>, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
+/// Ajv's list for one schema and one instance, and which of it are root causes.
+pub fn verdict<'s>(documents: &Documents<'s>, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
     let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
     let mut entries = entries(documents, start)?;
     entries.sort_by(|left, right| left.order.cmp(&right.order));
-    Ok(entries.into_iter().map(|entry| entry.error).collect())
+    let cause =
+        |(error, entry): (usize, &Entry<'s>)| entry.cause.map(|schema| Cause { error, schema });
+    let causes = entries.iter().enumerate().filter_map(cause).collect();
+    Ok(Verdict { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
 }
 
-fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<Entry>, Unjudged> {
+fn entries<'s>(
+    documents: &Documents<'s>,
+    start: Start<'s, '_>,
+) -> Result<Vec<Entry<'s>>, Unjudged> {
     let excerpt = Excerpt::new(documents, start.place, start.instance)?;
     let validator = compile(&excerpt)?;
     let mut report = Report {
@@ -38,9 +49,13 @@ fn entries<'s>(documents: &Documents<'s>, start: Start<'s, '_>) -> Result<Vec<En
         start,
         entries: Vec::new(),
         said: HashSet::new(),
+        blame: Blame::All,
+        causes: 0,
+        judge: Judge::default(),
     };
     for error in validator.iter_errors(start.instance) {
         report.add(&error, None)?;
+        report.judge.forget();
     }
     Ok(report.entries)
 }
@@ -66,9 +81,14 @@ struct Report<'s, 'i, 'd> {
     documents: &'d Documents<'s>,
     tracker: Tracker<'s, 'd>,
     start: Start<'s, 'i>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<'s>>,
     /// The places in the list that are taken: what the crate says more than once, Ajv says once.
     said: HashSet<Vec<usize>>,
+    /// Which of what is found now are causes.
+    blame: Blame,
+    /// How many causes there are so far.
+    causes: usize,
+    judge: Judge,
 }
 
 impl<'s, 'i> Report<'s, 'i, '_> {
@@ -79,22 +99,22 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     )]
     fn add(&mut self, error: &ValidationError<'_>, name: Option<&Value>) -> Result<(), Unjudged> {
         use ValidationErrorKind as Kind;
+        if let Some(alternatives) = blame::within(error) {
+            return self.add_alternatives(error, alternatives, name);
+        }
         let mut passing = None;
         match error.kind() {
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                for nested in context.iter().flatten() {
-                    self.add(nested, name)?;
-                }
-            }
             Kind::OneOfMultipleValid { context } => {
                 let held = |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
                 let mut holding = context.iter().enumerate().filter_map(held);
                 if let (Some(first), Some(second)) = (holding.next(), holding.next()) {
                     passing = Some([first, second]);
                     // Ajv looks no further once two schemas hold.
+                    let blame = mem::replace(&mut self.blame, Blame::Nothing);
                     for nested in context[..second].iter().flatten() {
                         self.add(nested, name)?;
                     }
+                    self.blame = blame;
                 }
             }
             Kind::PropertyNames { error: nested } => {
@@ -114,6 +134,38 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
+    /// Adds what each alternative says, and that none holds. That is a cause only if nothing in
+    /// them is.
+    fn add_alternatives(
+        &mut self,
+        error: &ValidationError<'_>,
+        alternatives: &[Vec<ValidationError<'_>>],
+        name: Option<&Value>,
+    ) -> Result<(), Unjudged> {
+        let site = site(error, name);
+        let trail = self.tracker.follow(self.start, site)?;
+        let blame = self.blame.clone();
+        let all = Alternatives {
+            errors: alternatives,
+            path: site.instance_path,
+            place: trail.place,
+            keyword: trail.keyword.unwrap_or_default(),
+            instance: trail.instance,
+        };
+        let each = self.judge.assign(self.documents, &all, &blame, self.start.instance_path);
+        let before = self.causes;
+        for (errors, blame) in alternatives.iter().zip(each) {
+            self.blame = blame;
+            for nested in errors {
+                self.add(nested, name)?;
+            }
+        }
+        self.blame = if self.causes > before { Blame::Nothing } else { blame.clone() };
+        self.add_here(error, name, None)?;
+        self.blame = blame;
+        Ok(())
+    }
+
     /// Adds what the keyword itself has to say.
     fn add_here(
         &mut self,
@@ -121,18 +173,14 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         name: Option<&Value>,
         passing: Option<[usize; 2]>,
     ) -> Result<(), Unjudged> {
-        let site = Site {
-            evaluation_path: error.evaluation_path().as_str(),
-            instance_path: error.instance_path().as_str(),
-            name,
-        };
-        let trail = self.tracker.follow(self.start, site)?;
+        let trail = self.tracker.follow(self.start, site(error, name))?;
         for condition in &trail.conditions {
             let base = Base {
                 order: &condition.order,
                 schema_path: &condition.schema_path,
                 instance_path: &condition.instance_path,
                 property_name: condition.property_name,
+                schema: None,
             };
             self.say(&base, &[], "if", wording::of_condition(condition.keyword));
         }
@@ -141,6 +189,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             schema_path: &trail.schema_path,
             instance_path: &trail.instance_path,
             property_name: trail.property_name,
+            schema: Some(trail.place.schema),
         };
         let (Some(keyword), Some(schema)) = (trail.keyword, trail.place.schema.as_object()) else {
             self.say(&base, &[0], "false schema", wording::of_false_schema());
@@ -163,7 +212,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
 
     fn say_of_keyword(
         &mut self,
-        base: &Base<'_>,
+        base: &Base<'s, '_>,
         trail: &Trail<'s, '_>,
         keyword: &'static str,
         schema: &Map<String, Value>,
@@ -202,7 +251,11 @@ impl<'s, 'i> Report<'s, 'i, '_> {
 
     /// Adds what is said of the name of a member, and that it is not valid.
     fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
+        let (before, blame) = (self.causes, self.blame.clone());
         self.add(error, Some(name))?;
+        if self.causes > before {
+            self.blame = Blame::Nothing;
+        }
         let evaluation_path = error.evaluation_path().as_str();
         let end = evaluation_path.rfind("/propertyNames").unwrap_or(evaluation_path.len());
         let site = Site {
@@ -217,154 +270,14 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             schema_path: trail.schema_path.strip_suffix("/propertyNames").unwrap_or_default(),
             instance_path: &trail.instance_path,
             property_name: None,
+            schema: Some(trail.place.schema),
         };
         self.say(&base, &[LAST], "propertyNames", wording::of_name(name));
+        self.blame = blame;
         Ok(())
     }
 
-    fn say_required(
-        &mut self,
-        base: &Base<'_>,
-        value: &Value,
-        instance: &Value,
-        kind: &ValidationErrorKind,
-    ) {
-        let ValidationErrorKind::Required { property: Value::String(property) } = kind else {
-            return;
-        };
-        // The crate also says so of a member that is there, if it is one that must not be.
-        if instance.get(property).is_none() {
-            let names = value.as_array().map_or(&[][..], Vec::as_slice);
-            let order = [names.iter().position(|name| name == property).unwrap_or(LAST)];
-            self.say(base, &order, "required", wording::of_required(property));
-        }
-    }
-
-    /// The crate does not say which member asks, so all are looked at again.
-    fn say_dependencies(
-        &mut self,
-        base: &Base<'_>,
-        keyword: &'static str,
-        value: &Value,
-        instance: &Value,
-    ) {
-        for (position, (property, asked)) in value.as_object().into_iter().flatten().enumerate() {
-            let Value::Array(asked) = asked else { continue };
-            if instance.get(property).is_none() {
-                continue;
-            }
-            let asked: Vec<&str> = asked.iter().filter_map(Value::as_str).collect();
-            for (number, missing) in asked.iter().enumerate() {
-                if instance.get(missing).is_none() {
-                    let words = wording::of_dependency(property, missing, &asked);
-                    self.say(base, &[0, position, number], keyword, words);
-                }
-            }
-        }
-    }
-
-    fn say_additional(&mut self, base: &Base<'_>, instance: &Value, kind: &ValidationErrorKind) {
-        let unexpected: Vec<&str> =
-            if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
-                unexpected.iter().map(String::as_str).collect()
-            } else {
-                // Where no member is allowed the crate does not say which there are.
-                instance.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
-            };
-        for property in unexpected {
-            let order = [self.tracker.position(instance, property).unwrap_or(LAST)];
-            self.say(base, &order, "additionalProperties", wording::of_additional(property));
-        }
-    }
-
-    fn say_unevaluated(
-        &mut self,
-        base: &Base<'_>,
-        trail: &Trail<'s, '_>,
-        keyword: &'static str,
-        kind: &ValidationErrorKind,
-    ) -> Result<(), Unjudged> {
-        let value = &trail.place.schema[keyword];
-        let keys: Vec<String> = match (kind, trail.instance) {
-            (ValidationErrorKind::UnevaluatedProperties { unexpected }, _) => unexpected.clone(),
-            (ValidationErrorKind::UnevaluatedItems { unexpected }, Value::Array(items)) => {
-                (items.len() - unexpected.len()..items.len())
-                    .map(|index| index.to_string())
-                    .collect()
-            }
-            _ => Vec::new(),
-        };
-        if let (Value::Bool(false), Value::Array(items)) = (value, trail.instance) {
-            let limit = items.len() - keys.len();
-            self.say(base, &[LAST], keyword, wording::of_surplus_items(limit));
-            return Ok(());
-        }
-        for key in keys {
-            let position = self.tracker.position(trail.instance, &key).unwrap_or(LAST);
-            if value == &Value::Bool(false) {
-                self.say(base, &[position], keyword, wording::of_unevaluated(&key));
-            } else {
-                self.say_part(base, trail, keyword, &key, position)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Why the items are not what `contains` counts, then that there are too few or too many.
-    fn say_contains(&mut self, base: &Base<'_>, trail: &Trail<'s, '_>) -> Result<(), Unjudged> {
-        let limit = |name| match self.documents.dialect {
-            Dialect::Draft202012 => trail.place.schema.get(name),
-            Dialect::Draft07 => None,
-        };
-        let one = json!(1);
-        let (at_least, at_most) = (limit("minContains").unwrap_or(&one), limit("maxContains"));
-        let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
-        let mut found = 0.0;
-        let items = trail.instance.as_array().map_or(0, Vec::len);
-        for index in 0..items {
-            // Ajv counts no further than it must.
-            if most.is_some_and(|most| found > most || least > Some(most)) {
-                break;
-            }
-            if !self.say_part(base, trail, "contains", &index.to_string(), index)? {
-                found += 1.0;
-            }
-        }
-        self.say(base, &[LAST], "contains", wording::of_contains(at_least, at_most));
-        Ok(())
-    }
-
-    /// What the schema beneath the keyword says about one part of the instance, if anything.
-    fn say_part(
-        &mut self,
-        base: &Base<'_>,
-        trail: &Trail<'s, '_>,
-        keyword: &str,
-        key: &str,
-        position: usize,
-    ) -> Result<bool, Unjudged> {
-        let part = match trail.instance.as_array() {
-            Some(items) => &items[position],
-            None => &trail.instance[key],
-        };
-        let start = Start {
-            place: trail.place.part(&trail.place.schema[keyword]),
-            schema_path: &format!("{}/{keyword}", base.schema_path),
-            instance: part,
-            instance_path: &format!("{}/{}", base.instance_path, escaped(key)),
-        };
-        let nested = entries(self.documents, start)?;
-        let any = !nested.is_empty();
-        for entry in nested {
-            let order = [base.order, &[position], &entry.order].concat();
-            if self.said.insert(order.clone()) {
-                self.entries.push(Entry { order, error: entry.error });
-            }
-        }
-        Ok(any)
-    }
-
-    fn say(&mut self, base: &Base<'_>, order: &[usize], keyword: &'static str, words: Words) {
+    fn say(&mut self, base: &Base<'s, '_>, order: &[usize], keyword: &'static str, words: Words) {
         let order = [base.order, order].concat();
         if !self.said.insert(order.clone()) {
             return;
@@ -377,14 +290,25 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             property_name: base.property_name.map(str::to_owned),
             message: words.message,
         };
-        self.entries.push(Entry { order, error });
+        let is_cause = self.blame.holds(keyword, base.instance_path);
+        self.causes += usize::from(is_cause);
+        self.entries.push(Entry { order, error, cause: is_cause.then_some(base.schema) });
     }
 }
 
 /// What all that a keyword says has in common.
-struct Base<'a> {
+struct Base<'s, 'a> {
     order: &'a [usize],
     schema_path: &'a str,
     instance_path: &'a str,
     property_name: Option<&'a str>,
+    schema: Option<&'s Value>,
+}
+
+fn site<'e>(error: &'e ValidationError<'_>, name: Option<&'e Value>) -> Site<'e> {
+    Site {
+        evaluation_path: error.evaluation_path().as_str(),
+        instance_path: error.instance_path().as_str(),
+        name,
+    }
 }

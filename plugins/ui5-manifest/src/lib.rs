@@ -4,6 +4,7 @@ mod manifest;
 pub mod pack;
 pub mod schema;
 mod source;
+mod summary;
 
 use ajv_report::ErrorObject;
 use pack::Pack;
@@ -18,7 +19,7 @@ static MANIFESTS: &[u8] = include_bytes!("../../../resources/ui5/manifests.pack"
 /// would make the whole answer too large.
 const MOST_ERRORS: usize = 5_000;
 
-/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
+/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
 #[arguments]
 struct Validate {
     /// Absolute path of the manifest.json file to validate.
@@ -40,6 +41,9 @@ struct Report {
     /// What to know about the verdict. Only there when the schema used is not that of the declared version, or when not all errors are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// The root causes in plain words, each with its place in the manifest: what to mend first. At most 20, then how many more. Only there when the manifest is not valid.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    summary: Vec<String>,
 }
 
 /// One thing that is wrong.
@@ -108,9 +112,10 @@ fn validate(
         }
         _ => None,
     });
-    let errors =
-        judge.errors(manifest).map_err(|why| format!("The manifest cannot be validated: {why}"))?;
-    let count = errors.len();
+    let verdict = judge
+        .verdict(manifest)
+        .map_err(|why| format!("The manifest cannot be validated: {why}"))?;
+    let count = verdict.errors.len();
     let mut notes = Vec::new();
     if count > MOST_ERRORS {
         notes.push(format!("Of {count} errors, the first {MOST_ERRORS} are listed."));
@@ -122,7 +127,8 @@ fn validate(
     }
     Ok(Report {
         is_valid: count == 0,
-        errors: errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
+        summary: summary::lines(manifest, &verdict),
+        errors: verdict.errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
         schema_version,
         note: (!notes.is_empty()).then(|| notes.join(" ")),
     })

@@ -12,7 +12,7 @@ fn judge(manifest: &Value) -> Result<Report, String> {
     validate(&Pack::open(MANIFESTS), manifest, offline)
 }
 
-fn app(version: &str) -> Value {
+pub fn app(version: &str) -> Value {
     json!({
         "_version": version,
         "sap.app": {
@@ -32,7 +32,7 @@ fn app(version: &str) -> Value {
     })
 }
 
-fn card(content: Value) -> Value {
+pub fn card(content: Value) -> Value {
     let mut manifest = app("1.89.0");
     manifest["sap.app"]["type"] = json!("card");
     manifest["sap.card"] =
@@ -116,6 +116,10 @@ fn errors_are_ajvs() {
                     "params": {"missingProperty": "technology"},
                     "message": "must have required property 'technology'",
                 },
+            ],
+            "summary": [
+                "/sap.app/type: must be one of application, component, library, card, is \"app\"",
+                "/sap.ui: property \"technology\" is missing",
             ],
         })
     );

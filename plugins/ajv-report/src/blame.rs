@@ -1,0 +1,229 @@
+//! Which of the errors are root causes: of several alternatives, those of the one that was meant.
+
+use crate::documents::{Documents, Place};
+use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
+use serde_json::Value;
+use std::{cmp::Reverse, collections::HashMap, ptr, rc::Rc};
+
+/// What may be a cause among what is found next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Blame {
+    /// Nothing: it belongs to an alternative that was not meant.
+    Nothing,
+    /// All that is found.
+    All,
+    /// The value at this place, by its type or because it is none of those allowed.
+    Value(Rc<str>),
+}
+
+impl Blame {
+    /// Whether this error is a cause.
+    pub fn holds(&self, keyword: &str, instance_path: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            // What `then` and `else` complain about says it better.
+            Self::All => keyword != "if",
+            Self::Value(path) => {
+                matches!(keyword, "type" | "enum" | "const") && instance_path == &**path
+            }
+        }
+    }
+}
+
+/// How well an alternative fits; the greatest fits best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// The value has a type that it takes.
+    type_fits: bool,
+    /// Neither the value nor a member of it is other than a `const` or `enum` asks.
+    agrees: bool,
+    /// A member is what a `const` or `enum` asks.
+    is_named: bool,
+    /// How far inside the outermost error lies.
+    depth: usize,
+    errors: Reverse<usize>,
+}
+
+/// Compares alternatives. What it remembers is of one error and those within it.
+#[derive(Default)]
+pub struct Judge(HashMap<*const (), Fit>);
+
+/// The alternatives of an `anyOf` or `oneOf` of which none holds.
+pub struct Alternatives<'s, 'e, 'v> {
+    /// What each complains about.
+    pub errors: &'e [Vec<ValidationError<'v>>],
+    /// Where in the instance, in the words of `errors`.
+    pub path: &'e str,
+    /// The schema that lists them.
+    pub place: Place<'s>,
+    /// The keyword that does.
+    pub keyword: &'static str,
+    /// What is judged.
+    pub instance: &'e Value,
+}
+
+impl Judge {
+    /// Forgets all errors.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// What to blame in each alternative, given what may be blamed at all. `prefix` is where the
+    /// paths start.
+    pub fn assign<'s>(
+        &mut self,
+        documents: &Documents<'s>,
+        alternatives: &Alternatives<'s, '_, '_>,
+        blame: &Blame,
+        prefix: &str,
+    ) -> Vec<Blame> {
+        let count = alternatives.errors.len();
+        if *blame != Blame::All {
+            return vec![blame.clone(); count];
+        }
+        let fits: Vec<Fit> = (0..count)
+            .map(|index| {
+                let fit = self.fit(&alternatives.errors[index], alternatives.path);
+                Fit { is_named: is_named(documents, alternatives, index), ..fit }
+            })
+            .collect();
+        let mut best = None;
+        for (index, fit) in fits.iter().enumerate() {
+            if best.is_none_or(|best: usize| *fit > fits[best]) {
+                best = Some(index);
+            }
+        }
+        let Some(best) = best else { return Vec::new() };
+        // Where no alternative agrees with the value, it is that value which decides, and all count.
+        let at = if !fits[best].type_fits {
+            Some(alternatives.path)
+        } else if !fits[best].agrees {
+            disputed(&alternatives.errors[best], alternatives.path)
+        } else {
+            None
+        };
+        let disputes = |errors: &[ValidationError<'_>]| {
+            at.is_some_and(|at| errors.iter().any(|error| disputes_at(error, at)))
+        };
+        let disputing: Vec<bool> = alternatives.errors.iter().map(|all| disputes(all)).collect();
+        if let Some(at) = at
+            && disputing.iter().filter(|disputes| **disputes).count() > 1
+        {
+            let value = Blame::Value(format!("{prefix}{at}").into());
+            let one = |disputes| if disputes { value.clone() } else { Blame::Nothing };
+            return disputing.into_iter().map(one).collect();
+        }
+        (0..count).map(|index| if index == best { Blame::All } else { Blame::Nothing }).collect()
+    }
+
+    /// How well an alternative with these errors fits, as far as they say.
+    fn fit(&mut self, errors: &[ValidationError<'_>], path: &str) -> Fit {
+        let mut fit = Fit {
+            type_fits: true,
+            agrees: true,
+            is_named: false,
+            depth: usize::MAX,
+            errors: Reverse(0),
+        };
+        for error in errors {
+            let at = error.instance_path().as_str();
+            let here = at == path;
+            let inner = match within(error) {
+                Some(alternatives) => self.fit_of_best(error, alternatives),
+                None => Fit {
+                    type_fits: !is_of_type(error),
+                    agrees: !is_of_value(error),
+                    is_named: false,
+                    depth: at.matches('/').count(),
+                    errors: Reverse(1),
+                },
+            };
+            fit.type_fits &= inner.type_fits || !here;
+            fit.agrees &= inner.agrees || !is_at_or_in(at, path);
+            fit.depth = fit.depth.min(inner.depth);
+            fit.errors.0 += inner.errors.0;
+        }
+        fit
+    }
+
+    fn fit_of_best(
+        &mut self,
+        error: &ValidationError<'_>,
+        alternatives: &[Vec<ValidationError<'_>>],
+    ) -> Fit {
+        let key = ptr::from_ref(error).cast::<()>();
+        if let Some(known) = self.0.get(&key) {
+            return *known;
+        }
+        let path = error.instance_path().as_str();
+        let best = alternatives.iter().map(|errors| self.fit(errors, path)).max();
+        let best = best.unwrap_or_else(|| self.fit(&[], path));
+        self.0.insert(key, best);
+        best
+    }
+}
+
+/// The alternatives of which none holds, if that is what the error is about.
+pub fn within<'e, 'v>(error: &'e ValidationError<'v>) -> Option<&'e [Vec<ValidationError<'v>>]> {
+    if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
+        Some(context)
+    } else {
+        None
+    }
+}
+
+fn is_of_type(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Type { .. })
+}
+
+fn is_of_value(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), Kind::Constant { .. } | Kind::Enum { .. })
+}
+
+fn is_at_or_in(at: &str, path: &str) -> bool {
+    at.strip_prefix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.rfind('/').is_some_and(|slash| slash == 0))
+}
+
+/// The first place whose value is none of those allowed.
+fn disputed<'e>(errors: &'e [ValidationError<'_>], path: &str) -> Option<&'e str> {
+    errors.iter().find_map(|error| {
+        let at = error.instance_path().as_str();
+        if is_of_value(error) && is_at_or_in(at, path) {
+            return Some(at);
+        }
+        within(error)?.iter().find_map(|errors| disputed(errors, path))
+    })
+}
+
+fn disputes_at(error: &ValidationError<'_>, at: &str) -> bool {
+    if error.instance_path().as_str() == at && (is_of_type(error) || is_of_value(error)) {
+        return true;
+    }
+    within(error).is_some_and(|all| all.iter().flatten().any(|error| disputes_at(error, at)))
+}
+
+/// Whether a member of the instance is what a `const` or `enum` of the alternative asks.
+fn is_named<'s>(documents: &Documents<'s>, all: &Alternatives<'s, '_, '_>, index: usize) -> bool {
+    let alternative = all.place.schema.get(all.keyword).and_then(|schemas| schemas.get(index));
+    alternative.is_some_and(|schema| names(documents, all.place.part(schema), all.instance, 8))
+}
+
+fn names<'s>(documents: &Documents<'s>, at: Place<'s>, instance: &Value, levels: usize) -> bool {
+    let Some(levels) = levels.checked_sub(1) else { return false };
+    let own = at.schema.get("properties").and_then(Value::as_object).is_some_and(|properties| {
+        properties.iter().any(|(name, schema)| {
+            let asked = schema.get("enum").and_then(Value::as_array);
+            instance.get(name).is_some_and(|value| {
+                schema.get("const") == Some(value) || asked.is_some_and(|all| all.contains(value))
+            })
+        })
+    });
+    let target = at.schema.get("$ref").and_then(Value::as_str);
+    own || target
+        .and_then(|reference| documents.follow(at, reference).ok())
+        .is_some_and(|target| names(documents, target, instance, levels))
+        || at.schema.get("allOf").and_then(Value::as_array).is_some_and(|parts| {
+            parts.iter().any(|part| names(documents, at.part(part), instance, levels))
+        })
+}

@@ -1,0 +1,170 @@
+//! What is said of keywords that complain about single members or items.
+
+use super::{Base, Entry, Report, entries};
+use crate::{
+    Dialect, Unjudged,
+    blame::Blame,
+    trail::{LAST, Start, Trail, escaped},
+    wording,
+};
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value, json};
+use std::mem;
+
+impl<'s> Report<'s, '_, '_> {
+    pub fn say_required(
+        &mut self,
+        base: &Base<'s, '_>,
+        value: &Value,
+        instance: &Value,
+        kind: &ValidationErrorKind,
+    ) {
+        let ValidationErrorKind::Required { property: Value::String(property) } = kind else {
+            return;
+        };
+        // The crate also says so of a member that is there, if it is one that must not be.
+        if instance.get(property).is_none() {
+            let names = value.as_array().map_or(&[][..], Vec::as_slice);
+            let order = [names.iter().position(|name| name == property).unwrap_or(LAST)];
+            self.say(base, &order, "required", wording::of_required(property));
+        }
+    }
+
+    /// The crate does not say which member asks, so all are looked at again.
+    pub fn say_dependencies(
+        &mut self,
+        base: &Base<'s, '_>,
+        keyword: &'static str,
+        value: &Value,
+        instance: &Value,
+    ) {
+        for (position, (property, asked)) in value.as_object().into_iter().flatten().enumerate() {
+            let Value::Array(asked) = asked else { continue };
+            if instance.get(property).is_none() {
+                continue;
+            }
+            let asked: Vec<&str> = asked.iter().filter_map(Value::as_str).collect();
+            for (number, missing) in asked.iter().enumerate() {
+                if instance.get(missing).is_none() {
+                    let words = wording::of_dependency(property, missing, &asked);
+                    self.say(base, &[0, position, number], keyword, words);
+                }
+            }
+        }
+    }
+
+    pub fn say_additional(
+        &mut self,
+        base: &Base<'s, '_>,
+        instance: &Value,
+        kind: &ValidationErrorKind,
+    ) {
+        let unexpected: Vec<&str> =
+            if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
+                unexpected.iter().map(String::as_str).collect()
+            } else {
+                // Where no member is allowed the crate does not say which there are.
+                instance.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
+            };
+        for property in unexpected {
+            let order = [self.tracker.position(instance, property).unwrap_or(LAST)];
+            self.say(base, &order, "additionalProperties", wording::of_additional(property));
+        }
+    }
+
+    pub fn say_unevaluated(
+        &mut self,
+        base: &Base<'s, '_>,
+        trail: &Trail<'s, '_>,
+        keyword: &'static str,
+        kind: &ValidationErrorKind,
+    ) -> Result<(), Unjudged> {
+        let value = &trail.place.schema[keyword];
+        let keys: Vec<String> = match (kind, trail.instance) {
+            (ValidationErrorKind::UnevaluatedProperties { unexpected }, _) => unexpected.clone(),
+            (ValidationErrorKind::UnevaluatedItems { unexpected }, Value::Array(items)) => {
+                (items.len() - unexpected.len()..items.len())
+                    .map(|index| index.to_string())
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        if let (Value::Bool(false), Value::Array(items)) = (value, trail.instance) {
+            let limit = items.len() - keys.len();
+            self.say(base, &[LAST], keyword, wording::of_surplus_items(limit));
+            return Ok(());
+        }
+        for key in keys {
+            let position = self.tracker.position(trail.instance, &key).unwrap_or(LAST);
+            if value == &Value::Bool(false) {
+                self.say(base, &[position], keyword, wording::of_unevaluated(&key));
+            } else {
+                self.say_part(base, trail, keyword, &key, position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the items are not what `contains` counts, then that there are too few or too many.
+    pub fn say_contains(
+        &mut self,
+        base: &Base<'s, '_>,
+        trail: &Trail<'s, '_>,
+    ) -> Result<(), Unjudged> {
+        let limit = |name| match self.documents.dialect {
+            Dialect::Draft202012 => trail.place.schema.get(name),
+            Dialect::Draft07 => None,
+        };
+        let one = json!(1);
+        let (at_least, at_most) = (limit("minContains").unwrap_or(&one), limit("maxContains"));
+        let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
+        let mut found = 0.0;
+        let items = trail.instance.as_array().map_or(0, Vec::len);
+        // The items need not all be what is counted.
+        let blame = mem::replace(&mut self.blame, Blame::Nothing);
+        for index in 0..items {
+            // Ajv counts no further than it must.
+            if most.is_some_and(|most| found > most || least > Some(most)) {
+                break;
+            }
+            if !self.say_part(base, trail, "contains", &index.to_string(), index)? {
+                found += 1.0;
+            }
+        }
+        self.blame = blame;
+        self.say(base, &[LAST], "contains", wording::of_contains(at_least, at_most));
+        Ok(())
+    }
+
+    /// What the schema beneath the keyword says about one part of the instance, if anything.
+    fn say_part(
+        &mut self,
+        base: &Base<'s, '_>,
+        trail: &Trail<'s, '_>,
+        keyword: &str,
+        key: &str,
+        position: usize,
+    ) -> Result<bool, Unjudged> {
+        let part = match trail.instance.as_array() {
+            Some(items) => &items[position],
+            None => &trail.instance[key],
+        };
+        let start = Start {
+            place: trail.place.part(&trail.place.schema[keyword]),
+            schema_path: &format!("{}/{keyword}", base.schema_path),
+            instance: part,
+            instance_path: &format!("{}/{}", base.instance_path, escaped(key)),
+        };
+        let nested = entries(self.documents, start)?;
+        let any = !nested.is_empty();
+        for entry in nested {
+            let order = [base.order, &[position], &entry.order].concat();
+            if self.said.insert(order.clone()) {
+                let cause = entry.cause.filter(|_| self.blame == Blame::All);
+                self.causes += usize::from(cause.is_some());
+                self.entries.push(Entry { order, error: entry.error, cause });
+            }
+        }
+        Ok(any)
+    }
+}
