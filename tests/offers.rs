@@ -141,16 +141,9 @@ fn a_resource_that_changes_is_told_to_its_subscribers() {
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
         let uri = "test://watched-resource";
-        match era {
-            Era::Legacy => {
-                let id = client.request("resources/subscribe", json!({"uri": uri}));
-                assert!(client.reply(id).get("result").is_some());
-            }
-            Era::Modern => {
-                let filter = json!({"notifications": {"resourceSubscriptions": [uri]}});
-                client.request("subscriptions/listen", filter);
-                wait_for(&mut client, "notifications/subscriptions/acknowledged");
-            }
+        client.watch(uri);
+        if era == Era::Modern {
+            wait_for(&mut client, "notifications/subscriptions/acknowledged");
         }
         client.call("touch", json!({"uri": "test://another"}));
         client.call("touch", json!({"uri": uri}));

@@ -151,6 +151,20 @@ impl Client {
         self.finish(id)
     }
 
+    /// Subscribes to a resource, as its era does; the newer one acknowledges that by itself.
+    pub fn watch(&mut self, uri: &str) {
+        match self.era {
+            Era::Legacy => {
+                let id = self.request("resources/subscribe", json!({"uri": uri}));
+                assert!(self.reply(id).get("result").is_some(), "{uri} can be subscribed to");
+            }
+            Era::Modern => {
+                let filter = json!({"notifications": {"resourceSubscriptions": [uri]}});
+                self.request("subscriptions/listen", filter);
+            }
+        }
+    }
+
     /// Calls a tool and answers the text of its answer, or what went wrong.
     pub fn text(&mut self, tool: &str, arguments: Value) -> String {
         text_of(&self.call(tool, arguments))

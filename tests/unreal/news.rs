@@ -32,16 +32,7 @@ fn a_package_that_changes_is_told_to_its_subscribers() {
     let uri = "unreal+md:///Game/BP_Door";
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
-        match era {
-            Era::Legacy => {
-                let id = client.request("resources/subscribe", json!({"uri": uri}));
-                assert!(client.reply(id).get("result").is_some());
-            }
-            Era::Modern => {
-                let filter = json!({"notifications": {"resourceSubscriptions": [uri]}});
-                client.request("subscriptions/listen", filter);
-            }
-        }
+        client.watch(uri);
         // When it was looked at first cannot be seen from here: it changes until somebody notices.
         until_told(&mut client, "notifications/resources/updated", |client| {
             let mut file = fs::OpenOptions::new().append(true).open(&package).expect("it is there");
