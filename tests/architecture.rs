@@ -55,6 +55,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("http_body_util", &["capabilities/http"]),
     ("ipnet", &["capabilities/http"]),
     ("mimalloc", &["main"]),
+    ("postcard", &["sandbox"]),
     ("parking_lot", &["mcp", "sandbox"]),
     ("portcullis_audit", &["call", "cli", "gate", "mcp", "sandbox"]),
     ("portcullis_cache", &["capabilities/cache", "plugins", "sandbox"]),

@@ -113,6 +113,10 @@ impl Config {
     /// In words for the operator: the place, the key, and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for command in config.commands()? {
+            let wrong = |error| format!("`commands.{}`: {error}", command.name);
+            command.check().map_err(wrong)?;
+        }
         let defaults: Self = toml::from_str(&portcullis_user::filled(DEFAULT)?)
             .map_err(|error| error.to_string())?;
         if config.host.bundled.unwrap_or(true) {
@@ -254,6 +258,7 @@ mod tests {
     #[test]
     fn the_default_is_a_configuration() {
         Config::parse("").unwrap();
+        Config::parse(&portcullis_user::filled(DEFAULT).unwrap()).unwrap();
     }
 
     #[test]
@@ -262,6 +267,7 @@ mod tests {
             ("rots = []", "rots"),
             ("roots = [\"relative\"]", "not an absolute path"),
             ("[plugins.\"a b\"]", "letters, digits"),
+            ("[commands.a]\nprogram = \"a\"\nmore-args = \"(\"", "more-args"),
             ("[plugins.a.grants.network]", "network"),
             ("[plugins.a.grants.http]\nhosts = []", "name at least one"),
             ("[plugins.a.grants.http]", "hosts"),

@@ -113,6 +113,8 @@ fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
+/// What is long is in boxes: rmcp spawns one future for whatever the request, as large as the largest of
+/// these, and moves it several times.
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {
@@ -153,7 +155,7 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.host.plugins_soon().await;
+        Box::pin(self.host.plugins_soon()).await;
         cx.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -169,7 +171,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(self.tools(&cx).await)
+        Ok(Box::pin(self.tools(&cx)).await)
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
@@ -188,7 +190,6 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // In a box: what is spawned for a request is moved several times.
         let work = Box::pin(self.tool(params, &cx));
         self.bounded(work, |why| Ok(convert::error(why).into())).await
     }
@@ -255,7 +256,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.tell(subscription).await;
+        Box::pin(self.tell(subscription)).await;
         Ok(())
     }
 

@@ -17,8 +17,7 @@ use crate::gate::Policy;
 use crate::sandbox::{
     Code, Failure, Feature, Import, Known, Origin, Places, Plugin, Sandbox, Terms,
 };
-use portcullis_engine::code::read_component;
-use portcullis_records::digest;
+use portcullis_engine::code::ComponentFile;
 use portcullis_schema::Schema;
 use portcullis_wrap::Lock;
 
@@ -41,7 +40,7 @@ pub struct Loaded {
     pub plugin: Plugin,
     /// What it imports.
     pub imports: Vec<Import>,
-    /// What it says of itself.
+    /// What it says of itself, but for its tools.
     pub manifest: Manifest,
     /// What it says it wants, as far as this host understands it.
     pub remarks: Vec<String>,
@@ -203,14 +202,14 @@ impl Candidate {
         }
     }
 
-    /// Its bytes, and their digest.
+    /// Where its code is, and the digest of it.
     fn code(&self) -> Result<(Code, String), Refused> {
         Ok(match (&self.origin, self.bundled) {
             (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
             (Origin::File(path), None) => {
-                let bytes = read_component(path).map_err(|error| self.refuse(None, error))?;
-                let digest = digest(&bytes);
-                (Code::Foreign(bytes.into()), digest)
+                let file = ComponentFile::open(path).map_err(|error| self.refuse(None, error))?;
+                let digest = file.digest().to_owned();
+                (Code::Foreign(file.into()), digest)
             }
             (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
         })
@@ -314,8 +313,8 @@ async fn load(
         unknown.know().await.map_err(|failure| refuse(explain(failure)))?;
     let plain = !features.contains(&Feature::Manifest);
     let judged = judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;
-    let (policy, manifest, mut remarks) = judged;
-    let mut tools = tools(&manifest).map_err(refuse)?;
+    let (policy, mut manifest, mut remarks) = judged;
+    let mut tools = tools(std::mem::take(&mut manifest.tools)).map_err(refuse)?;
     keep_granted(&mut tools, &policy).map_err(refuse)?;
     for off in &own.tools_off {
         match tools.iter_mut().find(|tool| tool.definition.name == *off) {

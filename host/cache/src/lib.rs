@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -12,8 +12,10 @@ use quick_cache::sync::Cache as Memory;
 
 /// Values that can be made anew, each under its key.
 pub struct Cache {
-    memory: Memory<String, Value, ByBytes>,
-    disk: Option<(Records, u64)>,
+    /// Made when it is first used: most plugins of a session are never called.
+    memory: OnceLock<Memory<String, Value, ByBytes>>,
+    bytes: u64,
+    disk: Option<Records>,
     flights: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -48,15 +50,22 @@ pub struct Flight(
 impl Cache {
     /// A cache of at most `bytes` in memory, and as many on disk where a folder is given.
     pub fn new(bytes: u64, folder: Option<PathBuf>) -> Self {
-        // How many values are expected: only a hint for the table's first size.
-        let expected = usize::try_from(bytes / 16_384).unwrap_or(usize::MAX).clamp(16, 1024);
         Self {
-            memory: Memory::with_weighter(expected, bytes, ByBytes),
-            disk: folder.map(|folder| (Records::new(folder), bytes)),
+            memory: OnceLock::new(),
+            bytes,
+            disk: folder.map(Records::new),
             flights: Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
+    }
+
+    fn memory(&self) -> &Memory<String, Value, ByBytes> {
+        self.memory.get_or_init(|| {
+            // How many values are expected: only a hint for the table's first size.
+            let expected = usize::try_from(self.bytes / 16_384).unwrap_or(usize::MAX);
+            Memory::with_weighter(expected.clamp(16, 1024), self.bytes, ByBytes)
+        })
     }
 
     /// The value of a key, if there is one. Blocks on the disk where the memory has none.
@@ -73,35 +82,35 @@ impl Cache {
     }
 
     fn find(&self, key: &str) -> Option<Arc<[u8]>> {
-        if let Some(value) = self.memory.get(key) {
+        if let Some(value) = self.memory().get(key) {
             if value.is_current() {
                 return Some(value.bytes);
             }
-            self.memory.remove(key);
+            self.memory().remove(key);
         }
-        let (records, _) = self.disk.as_ref()?;
+        let records = self.disk.as_ref()?;
         let record = records
             .read(key)
             .inspect_err(|error| tracing::warn!("cache: cannot read a record: {error}"))
             .ok()??;
         let value = Value { bytes: record.value.into(), expires: record.expires };
-        self.memory.insert(key.to_owned(), value.clone());
+        self.memory().insert(key.to_owned(), value.clone());
         Some(value.bytes)
     }
 
     /// Keeps a value for at most `ttl`. Blocks on the disk where the cache is kept there.
     pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
         let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
-        if let Some((records, limit)) = &self.disk {
+        if let Some(records) = &self.disk {
             let kept = records
                 .write(key, &bytes, None, expires, |_| true)
                 .map_err(|error| format!("{error:?}"))
-                .and_then(|_| records.shrink(*limit).map_err(|error| error.to_string()));
+                .and_then(|_| records.shrink(self.bytes).map_err(|error| error.to_string()));
             if let Err(error) = kept {
                 tracing::warn!("cache: cannot write a record: {error}");
             }
         }
-        self.memory.insert(key.to_owned(), Value { bytes: bytes.into(), expires });
+        self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
     /// Waits until nobody makes the value of this key. `None`: it has been made meanwhile.
@@ -119,7 +128,7 @@ impl Cache {
             }
         };
         let guard = flight.lock_owned().await;
-        if self.memory.get(key).is_some_and(|value| value.is_current()) {
+        if self.memory().get(key).is_some_and(|value| value.is_current()) {
             return None;
         }
         Some(Flight(guard))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -124,7 +125,8 @@ pub struct Command {
     /// What plugins know it by.
     pub name: String,
     definition: Definition,
-    more: Option<regex::Regex>,
+    /// What further arguments must look like, read when it is first asked for.
+    more: OnceLock<Result<Option<regex::Regex>, String>>,
     /// What options the program says it has, once it has been asked.
     help: OnceCell<String>,
 }
@@ -161,10 +163,26 @@ impl Command {
                 return Err(format!("{} is not an absolute path", path.display()));
             }
         }
-        let more =
-            definition.more_args.as_ref().map(|more| regex::Regex::new(&format!("^(?:{more})$")));
-        let more = more.transpose().map_err(|error| format!("`more-args`: {error}"))?;
-        Ok(Self { name: name.to_owned(), definition, more, help: OnceCell::new() })
+        let (more, help) = (OnceLock::new(), OnceCell::new());
+        Ok(Self { name: name.to_owned(), definition, more, help })
+    }
+
+    /// Checks what is otherwise read when it is first needed.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator.
+    pub fn check(&self) -> Result<(), String> {
+        self.more().map(drop).map_err(ToOwned::to_owned)
+    }
+
+    fn more(&self) -> Result<Option<&regex::Regex>, &str> {
+        let read = || {
+            let more = self.definition.more_args.as_ref();
+            let more = more.map(|more| regex::Regex::new(&format!("^(?:{more})$")));
+            more.transpose().map_err(|error| format!("`more-args`: {error}"))
+        };
+        self.more.get_or_init(read).as_ref().map(Option::as_ref).map_err(String::as_str)
     }
 
     /// Where its program is. `None`: nowhere.
@@ -172,9 +190,10 @@ impl Command {
         find(&self.definition.program)
     }
 
-    /// Whether these further arguments may be given to it.
+    /// Whether these further arguments may be given to it: none, where they were not said right.
     pub fn takes(&self, arguments: &[String]) -> bool {
-        let fits = |argument: &String| self.more.as_ref().is_some_and(|m| m.is_match(argument));
+        let more = self.more().ok().flatten();
+        let fits = |argument: &String| more.is_some_and(|more| more.is_match(argument));
         arguments.iter().all(fits)
     }
 
@@ -358,7 +377,9 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Result<Command, String> {
-        Command::new("test", toml::from_str(text).map_err(|error| error.to_string())?, &[])
+        let definition = toml::from_str(text).map_err(|error| error.to_string())?;
+        let command = Command::new("test", definition, &[])?;
+        command.check().map(|()| command)
     }
 
     #[test]

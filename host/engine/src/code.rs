@@ -4,10 +4,11 @@
 //! binary, or from a folder that nobody but this user can write, and it is checked before it is
 //! given to wasmtime.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
@@ -52,26 +53,27 @@ impl Codes {
         component
     }
 
-    /// The compiled form of a foreign component: compiled before, or now, by a confined child.
+    /// The compiled form of a foreign component: compiled before, or now, from its file, by a confined
+    /// child.
     ///
     /// # Errors
     ///
-    /// Where the component is malformed, or too much work to compile.
+    /// Where the component is malformed, or too much work to compile, or its file has changed.
     pub async fn foreign(
         &self,
         engine: &Engine,
-        digest: &str,
-        component: &[u8],
+        file: &ComponentFile,
     ) -> Result<Component, CodeError> {
-        let key = format!("{digest} {}", compatibility(engine));
+        let key = format!("{} {}", file.digest(), compatibility(engine));
         let records = self.records()?;
         match records.read(&key) {
             Ok(Some(record)) => return load(engine, &record.value),
             Ok(None) => {}
             Err(error) => tracing::warn!("compiled code: {error}"),
         }
+        let component = file.bytes().map_err(CodeError::Host)?;
         tracing::info!("compiling a component of {} bytes", component.len());
-        let code = child::compile(component).await?;
+        let code = child::compile(&component).await?;
         let kept = records
             .write(&key, &code, None, None, |_| true)
             .map_err(|error| format!("{error:?}"))
@@ -153,31 +155,88 @@ fn check_private(_: &Path) -> std::io::Result<()> {
 /// the processor's time: on a machine that is busy otherwise, large components take minutes.
 pub const COMPILE_TIME: Duration = Duration::from_secs(300);
 
-/// Reads a component's file, if it is a regular one and not too large.
-///
-/// # Errors
-///
-/// In words for the operator.
-pub fn read_component(path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let mut options = std::fs::File::options();
-    options.read(true);
-    // A FIFO of that name must not hold up the host.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+/// The file of a foreign component. It is held open: whoever takes its place in the folder is another.
+pub struct ComponentFile {
+    file: Mutex<std::fs::File>,
+    digest: String,
+}
+
+impl ComponentFile {
+    /// Opens it, if it is a regular file and not too large.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let mut options = std::fs::File::options();
+        options.read(true);
+        // A FIFO of that name must not hold up the host.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        }
+        let file = options.open(path).map_err(cannot_read)?;
+        let metadata = file.metadata().map_err(cannot_read)?;
+        if !metadata.is_file() {
+            return Err("cannot read it: it is no regular file".into());
+        }
+        if metadata.len() > MAX_COMPONENT_BYTES {
+            return Err(format!(
+                "it has more than {MAX_COMPONENT_BYTES} bytes, the most for a plugin"
+            ));
+        }
+        let digest = portcullis_records::digest_of((&file).take(MAX_COMPONENT_BYTES));
+        Ok(Self { file: Mutex::new(file), digest: digest.map_err(cannot_read)? })
     }
-    options
-        .open(path)
-        .and_then(|file| match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(std::io::Error::other("it is no regular file")),
-        })
-        .and_then(|file| file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("cannot read it: {error}"))?;
-    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
-        return Err(format!("it has more than {MAX_COMPONENT_BYTES} bytes, the most for a plugin"));
+
+    /// SHA-256 of the component.
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
-    Ok(bytes)
+
+    /// The component.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: someone may have written into the file.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut file = self.file.lock();
+        let mut bytes = Vec::new();
+        file.rewind()
+            .and_then(|()| Read::take(&mut *file, MAX_COMPONENT_BYTES).read_to_end(&mut bytes))
+            .map_err(cannot_read)?;
+        if portcullis_records::digest(&bytes) != self.digest {
+            return Err("its file has changed since the host was started: start it again".into());
+        }
+        Ok(bytes)
+    }
+}
+
+fn cannot_read(error: std::io::Error) -> String {
+    format!("cannot read it: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_opened_is_read_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        std::fs::write(&path, b"one").unwrap();
+        let file = ComponentFile::open(&path).unwrap();
+        assert_eq!(file.digest(), portcullis_records::digest(b"one"));
+        portcullis_records::replace(&path, b"another").unwrap();
+        assert_eq!(file.bytes().unwrap(), b"one", "another took its place");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.bytes().unwrap(), b"one", "it was deleted");
+
+        std::fs::write(&path, b"one").unwrap();
+        let file = ComponentFile::open(&path).unwrap();
+        std::fs::write(&path, b"two").unwrap();
+        assert!(file.bytes().unwrap_err().contains("changed"), "someone wrote into it");
+        assert!(ComponentFile::open(folder.path()).is_err_and(|why| why.contains("regular")));
+    }
 }

@@ -56,8 +56,29 @@ struct Head {
 /// SHA-256 of some bytes, in hexadecimal: also a name for a file made from any text, without
 /// separators, case, or reserved names.
 pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of all that is read, in hexadecimal.
+///
+/// # Errors
+///
+/// Where it cannot be read to its end.
+pub fn digest_of(mut reader: impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut bytes = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut bytes) {
+            Ok(0) => return Ok(hexadecimal(&hasher.finalize())),
+            Ok(read) => hasher.update(&bytes[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
     use std::fmt::Write as _;
-    let digest = Sha256::digest(bytes);
     digest.iter().fold(String::with_capacity(digest.len() * 2), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a String takes any text");
         text

@@ -29,7 +29,7 @@ use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
-use portcullis_engine::code::{CodeError, Codes};
+use portcullis_engine::code::{CodeError, Codes, ComponentFile};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 use portcullis_records::Records;
 
@@ -95,13 +95,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The bytes of a component.
+/// Where the code of a component is.
 #[derive(Clone)]
 pub enum Code {
     /// Compiled ahead of time, when this binary was built.
     Bundled(&'static [u8]),
     /// A foreign component, to be compiled by a child.
-    Foreign(Arc<[u8]>),
+    Foreign(Arc<ComponentFile>),
 }
 
 /// What the operator says of one plugin.
@@ -203,11 +203,9 @@ impl Plugin {
     ///
     /// Where it cannot be compiled, instantiated or described.
     pub async fn know(&self) -> Result<Known, Failure> {
-        let key = format!("{} {} 2", self.digest, env!("CARGO_PKG_VERSION"));
+        let key = known::key(&self.digest);
         let before = self.sandbox.known.read(&key).ok().flatten();
-        let before: Option<Known> =
-            before.and_then(|record| serde_json::from_slice(&record.value).ok());
-        if let Some(known) = before {
+        if let Some(known) = before.and_then(|record| Known::from_bytes(&record.value)) {
             return Ok(known);
         }
         let component = self.component().await?;
@@ -216,15 +214,15 @@ impl Plugin {
         let mut known = Known { imports, features: Feature::of(&component), manifest: None };
         if !known.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
-                Code::Foreign(bytes) => &**bytes,
-                Code::Bundled(_) => &[],
+                Code::Foreign(file) => file.bytes().map_err(Failure::Host)?,
+                Code::Bundled(_) => Vec::new(),
             };
-            known.manifest = Some(plain::describe(engine, &component, &self.name, bytes));
+            known.manifest = Some(plain::describe(engine, &component, &self.name, &bytes));
         } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
-        let text = serde_json::to_vec(&known).map_err(|error| Failure::Host(error.to_string()))?;
-        if let Err(error) = self.sandbox.known.write(&key, &text, None, None, |_| true) {
+        let bytes = known.to_bytes().map_err(Failure::Host)?;
+        if let Err(error) = self.sandbox.known.write(&key, &bytes, None, None, |_| true) {
             tracing::warn!("what is known of `{}` is not kept: {error:?}", self.name);
         }
         Ok(known)
@@ -234,7 +232,7 @@ impl Plugin {
         let engine = self.sandbox.engine()?;
         let component = match &self.code {
             Code::Bundled(code) => Codes::bundled(engine, code),
-            Code::Foreign(bytes) => self.sandbox.codes.foreign(engine, &self.digest, bytes).await,
+            Code::Foreign(file) => self.sandbox.codes.foreign(engine, file).await,
         };
         component.map_err(|error| match error {
             CodeError::Refused(why) => Failure::Unusable(why),

@@ -1,9 +1,13 @@
 //! Whether a component can be a plugin, and what it may then do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::Tool;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{Definition, Tool};
 use crate::bindings::Manifest;
 use crate::capabilities::actions::{ActionAsk, ActionsGrant};
 use crate::capabilities::{Capability, Grants, Unusable};
@@ -75,10 +79,19 @@ fn lacking(name: &str, missing: &[&Missing]) -> String {
     lines.join("\n")
 }
 
+/// What is looked at of a schema before its tool is called.
+#[derive(Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    properties: BTreeMap<Cow<'a, str>, IgnoredAny>,
+}
+
 /// Checks what can be checked without running anything: names, and where paths are declared.
-pub(super) fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
-    let mut tools: Vec<Tool> = Vec::new();
-    for definition in &manifest.tools {
+pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<Tool>, String> {
+    let mut tools: Vec<Tool> = Vec::with_capacity(definitions.len());
+    for definition in definitions {
         let name = &definition.name;
         if !is_tool_name(name) {
             let name = portcullis_text::line(name, 80);
@@ -87,15 +100,16 @@ pub(super) fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
         if tools.iter().any(|tool| tool.definition.name == *name) {
             return Err(format!("it has two tools called `{name}`"));
         }
-        let schema: serde_json::Value = serde_json::from_str(&definition.input_schema)
+        let schema: Outline<'_> = serde_json::from_str(&definition.input_schema)
             .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
-        if schema["type"] != "object" {
+        if schema.kind.as_deref() != Some("object") {
             return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));
         }
         for path in &definition.paths {
             let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
             let known = first.is_some_and(|first| {
-                schema["properties"].get(first.replace("~1", "/").replace("~0", "~")).is_some()
+                let first = first.replace("~1", "/").replace("~0", "~");
+                schema.properties.contains_key(first.as_str())
             });
             if !known {
                 return Err(format!(
@@ -105,7 +119,7 @@ pub(super) fn tools(manifest: &Manifest) -> Result<Vec<Tool>, String> {
             }
         }
         tools.push(Tool {
-            definition: definition.clone(),
+            definition,
             on: true,
             text_only: false,
             input: OnceLock::new(),

@@ -24,6 +24,47 @@ pub struct Known {
     pub manifest: Option<Manifest>,
 }
 
+/// The contract's texts that shape [`Manifest`], and so the bytes that are kept of it.
+const CONTRACT: u64 = {
+    let texts: [&[u8]; 2] = [
+        include_bytes!("../../../../wit/manifest.wit"),
+        include_bytes!("../../../../wit/types.wit"),
+    ];
+    // FNV-1a, as it can be made while this is compiled.
+    let (mut hash, mut text) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while text < texts.len() {
+        let mut at = 0;
+        while at < texts[text].len() {
+            hash = (hash ^ texts[text][at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        text += 1;
+    }
+    hash
+};
+
+/// What this host's knowledge of a component is kept under.
+pub fn key(digest: &str) -> String {
+    format!("{digest} {} {CONTRACT:016x} 3", env!("CARGO_PKG_VERSION"))
+}
+
+impl Known {
+    /// As it was kept. `None`: by another host than this one.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
+        rest.is_empty().then_some(known)
+    }
+
+    /// To be kept: every start reads it, and JSON would take that several times as long.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        postcard::to_allocvec(self).map_err(|error| format!("keeping what is known: {error}"))
+    }
+}
+
 /// One imported interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Import {
