@@ -218,6 +218,7 @@ fn cannot_read(error: std::io::Error) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 mod tests {
     use super::*;
 
