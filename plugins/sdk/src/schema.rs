@@ -25,34 +25,11 @@ pub fn of_form<T: JsonSchema>() -> Value {
     schema
 }
 
-/// A form has no `null`: what is optional is not required. A choice is told by its title.
+/// A choice is told by its title.
 fn make_form_field(field: &mut Value) {
     let Some(map) = field.as_object_mut() else {
         return;
     };
-    if let Some(Value::Array(forms)) = map.get_mut("anyOf") {
-        forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
-        if let [Value::Object(only)] = forms.as_slice() {
-            let only = only.clone();
-            map.shift_remove("anyOf");
-            for (key, value) in only {
-                map.entry(key).or_insert(value);
-            }
-        }
-    }
-    if map.get("default").is_some_and(Value::is_null) {
-        map.shift_remove("default");
-    }
-    if let Some(Value::Array(kinds)) = map.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [only] = kinds.as_slice() {
-            let only = only.clone();
-            map.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(values)) = map.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
     if let Some(Value::Array(forms)) = map.shift_remove("oneOf") {
         map.insert("type".to_owned(), Value::from("string"));
         map.insert("oneOf".to_owned(), forms.iter().flat_map(choices).collect());
@@ -102,7 +79,8 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         })
-        .with_transform(drop_rust_formats);
+        .with_transform(drop_rust_formats)
+        .with_transform(leave_out_or_give);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // The name of the Rust type, unless the author chose another title.
     if schema.get("title").is_some_and(|title| *title == *T::schema_name()) {
@@ -122,6 +100,46 @@ fn drop_rust_formats(schema: &mut Schema) {
         schema.remove("format");
     }
     transform_subschemas(&mut drop_rust_formats, schema);
+}
+
+/// What is not required can be left out and needs no `null` besides: some clients have no type for that.
+fn leave_out_or_give(schema: &mut Schema) {
+    if let Some(object) = schema.as_object_mut() {
+        let required =
+            object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let fields = object.get_mut("properties").and_then(Value::as_object_mut);
+        let optional = fields.into_iter().flatten().filter(|(name, _)| {
+            !required.iter().any(|required| required.as_str() == Some(name.as_str()))
+        });
+        optional.filter_map(|(_, field)| field.as_object_mut()).for_each(drop_null);
+    }
+    transform_subschemas(&mut leave_out_or_give, schema);
+}
+
+fn drop_null(field: &mut Map<String, Value>) {
+    if let Some(Value::Array(forms)) = field.get_mut("anyOf") {
+        forms.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = forms.as_slice() {
+            let only = only.clone();
+            field.shift_remove("anyOf");
+            for (key, value) in only {
+                field.entry(key).or_insert(value);
+            }
+        }
+    }
+    if let Some(Value::Array(kinds)) = field.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            let only = only.clone();
+            field.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = field.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if field.get("default").is_some_and(Value::is_null) {
+        field.shift_remove("default");
+    }
 }
 
 #[cfg(test)]
@@ -177,7 +195,7 @@ mod tests {
             "description": "The whole.",
             "properties": {
                 "smallNumber": { "description": "A number.", "type": "integer", "minimum": 0, "maximum": 255 },
-                "large": { "type": ["integer", "null"], "minimum": 0 },
+                "large": { "type": "integer", "minimum": 0 },
                 "style": {
                     "description": "How to write it.",
                     "oneOf": [
@@ -186,7 +204,7 @@ mod tests {
                     ],
                     "default": "veryShort",
                 },
-                "plain": { "type": ["string", "null"], "enum": ["one", "twoAndHalf", null] },
+                "plain": { "type": "string", "enum": ["one", "twoAndHalf"] },
                 "inner": {
                     "type": "array",
                     "items": {
@@ -202,6 +220,21 @@ mod tests {
             "required": ["smallNumber", "inner", "type"],
         });
         assert_eq!(schema, expected, "{schema:#}");
+    }
+
+    #[test]
+    fn what_is_always_written_can_be_null() {
+        #[data]
+        struct Answer {
+            always: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            style: Option<Style>,
+        }
+        let schema = of_output::<Answer>();
+        assert_eq!(schema["required"], json!(["always"]));
+        assert_eq!(schema["properties"]["always"]["type"], json!(["string", "null"]));
+        let style = &schema["properties"]["style"];
+        assert!(style.get("anyOf").is_none() && style["oneOf"].is_array(), "{schema:#}");
     }
 
     #[test]

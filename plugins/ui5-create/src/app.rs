@@ -43,24 +43,20 @@ pub struct CreateApp {
     #[schemars(with = "String", extend("enum" = ["OpenUI5", "SAPUI5"]))]
     framework: Framework,
     /// Framework version, defaults to latest version. Omit this when in doubt. When provided, it must be a concrete semantic version, like e.g. 1.136.0. Versions older than 1.96.0 are not supported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", regex(pattern = r"^\d+\.\d+\.\d+$"))]
+    #[schemars(regex(pattern = r"^\d+\.\d+\.\d+$"))]
     framework_version: Option<String>,
     /// Author of the application (if not provided, the one that the operator has set, if any)
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", regex(pattern = r"^[a-zA-Z0-9 .,'@_-]+$"))]
+    #[schemars(regex(pattern = r"^[a-zA-Z0-9 .,'@_-]+$"))]
     author: Option<String>,
     /// URL of an OData V4 service, if applicable. Entirely optional, but without it the generated app has no OData model configured. Only for OData V4 services, not for OData V2. The URL must be either a complete URL starting with http:// or https:// or a server-root-relative URL like '/odata/v4/serviceName' when the OData service runs on the same server. In this case, the prefix 'http://localhost:4004/' is assumed and used by this tool for inquiries about the service. When the port is not 4004, a complete 'http://localhost:4711/...' URL must be provided. In the generated application, any 'http://localhost:PORT' prefix is removed. HINT: when the project is a SAP CAP project and CAP/CDS tools are available, you **MUST** use them to search for OData services and entities and properties **BEFORE** calling this tool. This will help you find the correct service URL.
-    #[serde(rename = "oDataV4Url", default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[serde(rename = "oDataV4Url")]
     odata_v4_url: Option<String>,
     /// Entity set of the OData V4 service to display. Only has an effect when 'oDataV4Url' is set as well. Optional, but setting an entity set is beneficial, as it configures a basic UI in the application which displays the entity set.
-    #[serde(rename = "oDataEntitySet", default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", regex(pattern = r"^[a-zA-Z0-9_]+$"))]
+    #[serde(rename = "oDataEntitySet")]
+    #[schemars(regex(pattern = r"^[a-zA-Z0-9_]+$"))]
     odata_entity_set: Option<String>,
     /// Properties of the OData entity set to display. Only has an effect when 'oDataV4Url' and 'oDataEntitySet' are set. Optional, but useful to display initial data, when the names of existing properties are known. If not provided and the service is active and reachable at tool execution time, its first properties are displayed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<String>", inner(regex(pattern = r"^[a-zA-Z0-9_]+$")))]
+    #[schemars(inner(regex(pattern = r"^[a-zA-Z0-9_]+$")))]
     entity_properties: Option<Vec<String>>,
     /// Initialize a local git repository for the application, default is 'true'
     #[serde(default = "yes")]
