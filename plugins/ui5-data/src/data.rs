@@ -92,6 +92,12 @@ impl Data {
         self.index.module(file, module).map_err(|error| self.failed(&error))
     }
 
+    /// How many bytes symbols have in their files, by their numbers and in the order of these.
+    pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
+        let entries = self.index.entries(numbers).map_err(|error| self.failed(&error))?;
+        Ok(entries.into_iter().map(|entry| entry.length).collect())
+    }
+
     /// Symbols by their numbers, in the order of these, each read when it is asked for.
     pub fn symbols(
         &mut self,

@@ -5,6 +5,7 @@ mod pages;
 
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
+use std::ops::Range;
 use ui5::{
     Cdn,
     embedded::embed,
@@ -12,8 +13,9 @@ use ui5::{
     reference::{Found, Hit, Miss, Reference, Release, full, uri},
 };
 
-/// How many symbols of a module are shown at once, and how many bytes they may have together.
-const PAGE: (usize, usize) = (64, 160_000);
+/// How many symbols of a module are shown at once, and how many bytes they may have together, each as
+/// its file has it: that is at hand before any is read, and little else than what is shown of it.
+const PAGE: (usize, u32) = (64, 160_000);
 
 /// Search the UI5 API reference for module names and symbols
 #[arguments]
@@ -93,30 +95,45 @@ impl Shown {
     }
 }
 
-/// A page of the symbols that a module has, and how many pages there are. Fails with why the symbols
-/// cannot be read.
+/// A page of the symbols that a module has, and how many pages there are; no symbol of another page is
+/// read. Fails with why the symbols cannot be read.
 fn page_of(
     reference: &mut Reference,
     module: &str,
     symbols: &[u32],
     page: u32,
 ) -> Result<(Vec<Shown>, u32), String> {
-    let (most, bytes) = PAGE;
-    let mut wanted = Vec::new();
-    let (mut pages, mut on_page, mut size) = (0, 0, 0);
+    let pages = pages(&reference.lengths(symbols)?);
+    let count = u32::try_from(pages.len()).map_err(|_| "it has too many symbols")?;
+    let wanted = page.checked_sub(1).and_then(|before| pages.get(before as usize));
+    let Some(wanted) = wanted.cloned() else { return Ok((Vec::new(), count)) };
     let release = reference.release.clone();
-    for hit in reference.listed(module, symbols)? {
-        let shown = Shown::of(&hit?, &release);
-        if pages == 0 || on_page == most || (on_page > 0 && size + shown.text.len() > bytes) {
-            pages += 1;
-            (on_page, size) = (0, 0);
-        }
-        (on_page, size) = (on_page + 1, size + shown.text.len());
-        if pages == page {
-            wanted.push(shown);
+    let hits = reference.listed(module, &symbols[wanted])?;
+    let shown = hits.map(|hit| Ok(Shown::of(&hit?, &release)));
+    shown.collect::<Result<_, String>>().map(|shown| (shown, count))
+}
+
+/// Which of a module's symbols, by how many bytes they have, are on which page.
+fn pages(lengths: &[u32]) -> Vec<Range<usize>> {
+    let (most, bytes) = PAGE;
+    let mut pages: Vec<Range<usize>> = Vec::new();
+    let mut size = 0_u32;
+    for (number, length) in lengths.iter().enumerate() {
+        match pages
+            .last_mut()
+            .filter(|page| page.len() < most && size.saturating_add(*length) <= bytes)
+        {
+            Some(page) => {
+                page.end = number + 1;
+                size += length;
+            }
+            None => {
+                pages.push(number..number + 1);
+                size = *length;
+            }
         }
     }
-    Ok((wanted, pages))
+    pages
 }
 
 /// What the tool answers for a page of a module.

@@ -96,6 +96,14 @@ fn a_large_module_has_pages() {
 }
 
 #[test]
+fn pages_have_neither_too_many_symbols_nor_too_many_bytes() {
+    assert_eq!(pages(&[1; 64]).len(), 1);
+    assert_eq!(pages(&[1; 65]), [0..64, 64..65]);
+    assert_eq!(pages(&[100_000, 60_000, 1, u32::MAX, 1]), [0..2, 2..3, 3..4, 4..5]);
+    assert!(pages(&[]).is_empty());
+}
+
+#[test]
 fn a_small_module_has_none() {
     let (rehearsal, project) = prepared("small", 5, "");
     let arguments = json!({ "projectDir": project, "query": "my/lib/library" });

@@ -161,6 +161,12 @@ impl Reference {
         Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
     }
 
+    /// How many bytes symbols have in their files, by their numbers: about what they have when they are
+    /// shown, without reading them.
+    pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
+        self.data.lengths(numbers)
+    }
+
     /// Symbols of a module that was found, by their numbers, each read when it is asked for.
     pub fn listed(
         &mut self,
