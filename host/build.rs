@@ -33,7 +33,7 @@ fn main() {
         writeln!(
             source,
             "    Bundled {{ name: {name:?}, digest: {digest:?}, \
-             code: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\")) }},"
+             code: &Aligned(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\"))) }},"
         )
         .expect("a String takes any text");
     }

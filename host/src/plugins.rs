@@ -24,11 +24,13 @@ use portcullis_wrap::Lock;
 use judge::{judge, keep_granted, tools};
 
 mod bundled {
+    use portcullis_engine::code::Aligned;
+
     /// A plugin that came with the binary.
     pub struct Bundled {
         pub name: &'static str,
         pub digest: &'static str,
-        pub code: &'static [u8],
+        pub code: &'static Aligned<[u8]>,
     }
 
     include!(concat!(env!("OUT_DIR"), "/bundled.rs"));

@@ -4,6 +4,7 @@
 //! binary, or from a folder that nobody but this user can write, and it is checked before it is
 //! given to wasmtime.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,11 @@ pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Disk space for compiled components; the least recently written go first.
 const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// What begins where a page of memory does, so that the pages can be made executable.
+#[cfg_attr(target_arch = "x86_64", repr(C, align(0x1000)))]
+#[cfg_attr(not(target_arch = "x86_64"), repr(C, align(0x10000)))]
+pub struct Aligned<T: ?Sized>(pub T);
 
 /// Why a component cannot be run.
 #[derive(Debug)]
@@ -47,10 +53,8 @@ impl Codes {
     /// # Errors
     ///
     /// Where it was compiled for another engine: the build went wrong.
-    pub fn bundled(engine: &Engine, code: &'static [u8]) -> Result<Component, CodeError> {
-        let component = load(engine, code);
-        let_go(code);
-        component
+    pub fn bundled(engine: &Engine, code: &'static Aligned<[u8]>) -> Result<Component, CodeError> {
+        if cfg!(target_os = "linux") { in_place(engine, &code.0) } else { load(engine, &code.0) }
     }
 
     /// The compiled form of a foreign component: compiled before, or now, from its file, by a confined
@@ -107,29 +111,29 @@ fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
         .map_err(|error| CodeError::Refused(format!("{error:#}")))
 }
 
-/// Lets the system take back the memory of what has just been copied out of the binary. It is read from the
-/// file again, should it be needed again.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "advice about memory is given by address")]
-fn let_go(bytes: &'static [u8]) {
-    use rustix::mm::{Advice, madvise};
-    let page = rustix::param::page_size();
-    // Whole pages alone: what lies beside these bytes may be in use.
-    let before = bytes.as_ptr().align_offset(page);
-    let len = bytes.len().saturating_sub(before) / page * page;
-    if len == 0 {
-        return;
-    }
-    let start = bytes.as_ptr().wrapping_add(before).cast_mut().cast();
-    // SAFETY: these pages are constants of this binary, mapped from its file and never written to: what
-    // is read there afterwards is the same.
-    if let Err(error) = unsafe { madvise(start, len, Advice::LinuxDontNeed) } {
-        tracing::debug!("copied code stays in memory: {error}");
-    }
-}
+/// The components that run where they lie in this binary, by where that is: of each there can be one, for
+/// as long as the process lives.
+static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
-#[cfg(not(target_os = "linux"))]
-fn let_go(_: &'static [u8]) {}
+/// Without copying it: see [`publish`](super::publish).
+#[expect(unsafe_code, reason = "compiled code of this binary")]
+fn in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, CodeError> {
+    let mut loaded = IN_PLACE.lock();
+    let place = code.as_ptr().addr();
+    match loaded.get(&place) {
+        Some(component) if wasmtime::Engine::same(component.engine(), engine.wasmtime()) => {
+            return Ok(component.clone());
+        }
+        // Another engine of this process has it.
+        Some(_) => return load(engine, code),
+        None => {}
+    }
+    // SAFETY: the bytes were compiled when this binary was built, and are constants of it.
+    let component = unsafe { Component::deserialize_raw(engine.wasmtime(), code.into()) }
+        .map_err(|error| CodeError::Refused(format!("{error:#}")))?;
+    loaded.insert(place, component.clone());
+    Ok(component)
+}
 
 /// Refuses a folder that someone else could have written to.
 #[cfg(unix)]
@@ -239,5 +243,55 @@ mod tests {
         std::fs::write(&path, b"two").unwrap();
         assert!(file.bytes().unwrap_err().contains("changed"), "someone wrote into it");
         assert!(ComponentFile::open(folder.path()).is_err_and(|why| why.contains("regular")));
+    }
+
+    /// A component whose function `f` answers 42.
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0\
+        \x01\x22\0asm\x01\0\0\0\
+            \x01\x05\x01\x60\0\x01\x7f\
+            \x03\x02\x01\0\
+            \x07\x05\x01\x01f\0\0\
+            \x0a\x06\x01\x04\0\x41\x2a\x0b\
+        \x02\x04\x01\0\0\0\
+        \x07\x05\x01\x40\0\0\x79\
+        \x06\x07\x01\0\0\x01\0\x01f\
+        \x08\x06\x01\0\0\0\0\0\
+        \x0b\x07\x01\0\x01f\x01\0\0";
+
+    /// Compiled, as if it came with the binary.
+    fn bundled(engine: &Engine) -> &'static Aligned<[u8]> {
+        let code = engine.wasmtime().precompile_component(COMPONENT).unwrap();
+        let mut bytes = Box::new(Aligned([0; 256 * 1024]));
+        bytes.0[..code.len()].copy_from_slice(&code);
+        Box::leak(bytes)
+    }
+
+    fn answer(component: &Component) -> u32 {
+        let engine = component.engine();
+        let mut store = wasmtime::Store::new(engine, ());
+        store.set_epoch_deadline(1);
+        let linker = wasmtime::component::Linker::new(engine);
+        let instance = linker.instantiate(&mut store, component).unwrap();
+        let f = instance.get_typed_func::<(), (u32,)>(&mut store, "f").unwrap();
+        f.call(&mut store, ()).unwrap().0
+    }
+
+    #[test]
+    fn bundled_code_runs_where_it_lies_and_once() {
+        let engine = Engine::new(1 << 20).unwrap();
+        let code = bundled(&engine);
+        let one = Codes::bundled(&engine, code).unwrap();
+        let again = Codes::bundled(&engine, code).unwrap();
+        assert_eq!((answer(&one), answer(&again)), (42, 42));
+        if cfg!(target_os = "linux") {
+            assert_eq!(one.image_range().start, code.0.as_ptr());
+            assert_eq!(one.image_range(), again.image_range());
+        }
+        let other = Engine::new(1 << 20).unwrap();
+        let copy = Codes::bundled(&other, code).unwrap();
+        assert_ne!(copy.image_range().start, code.0.as_ptr());
+        assert_eq!(answer(&copy), 42);
+        drop((one, again));
+        assert_eq!(answer(&Codes::bundled(&engine, code).unwrap()), 42);
     }
 }

@@ -17,16 +17,16 @@ use tokio_util::task::AbortOnDropHandle;
 pub struct Guests(OnceLock<Option<Runtime>>);
 
 impl Guests {
-    /// Runs a guest to its end. Dropped, it ends the guest at its next tick.
+    /// Runs a guest to its end. Dropped, it ends the guest at its next tick. It is boxed where it is made:
+    /// it is large, and each hand it goes through would copy it.
     ///
     /// # Errors
     ///
     /// The guest's own, or that the host's thread failed.
     pub async fn run<T: Send + 'static>(
         &self,
-        work: impl Future<Output = wasmtime::Result<T>> + Send + 'static,
+        mut work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,
     ) -> wasmtime::Result<T> {
-        let mut work = Box::pin(work);
         if let Poll::Ready(done) = first_slice(&mut work).await {
             return done;
         }

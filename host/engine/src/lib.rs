@@ -8,6 +8,8 @@ mod guests;
 mod limiter;
 mod limits;
 mod output;
+#[cfg(target_os = "linux")]
+mod publish;
 
 use std::sync::Arc;
 
@@ -63,6 +65,8 @@ impl Engine {
             .async_stack_keep_resident(64 * 1024)
             .pagemap_scan(Enabled::Auto);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+        #[cfg(target_os = "linux")]
+        config.with_custom_code_memory(Some(Arc::new(publish::InPlace)));
         let wasmtime = wasmtime::Engine::new(&config)?;
         let clock = Arc::new(Clock::new(wasmtime.weak()));
         Ok(Self { wasmtime, clock })

@@ -11,6 +11,7 @@ mod state;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
-use portcullis_engine::code::{CodeError, Codes, ComponentFile};
+use portcullis_engine::code::{Aligned, CodeError, Codes, ComponentFile};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 use portcullis_records::Records;
 
@@ -99,7 +100,7 @@ impl fmt::Display for Origin {
 #[derive(Clone)]
 pub enum Code {
     /// Compiled ahead of time, when this binary was built.
-    Bundled(&'static [u8]),
+    Bundled(&'static Aligned<[u8]>),
     /// A foreign component, to be compiled by a child.
     Foreign(Arc<ComponentFile>),
 }
@@ -248,7 +249,10 @@ impl Plugin {
                 .and_then(|()| Offer::new(linker.instantiate_pre(&component)?))
                 .map_err(|error| Failure::Unusable(format!("{error:#}")))
         };
-        self.offer.get_or_try_init(make).await
+        match self.offer.get() {
+            Some(offer) => Ok(offer),
+            None => Box::pin(self.offer.get_or_try_init(make)).await,
+        }
     }
 
     /// Asks the component what it is, with nothing granted.
@@ -256,11 +260,11 @@ impl Plugin {
         let maker = self.maker().await?;
         let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
         let (offer, making) = (maker.offer.clone(), maker.make(output.clone()));
-        let work = async move {
+        let work = Box::pin(async move {
             let _running = running;
             let Fresh { mut store, instance, .. } = making.await?;
             offer.describe(&mut store, &instance).await
-        };
+        });
         self.bounded(work, self.terms.limits.wall(), &output).await
     }
 
@@ -294,7 +298,7 @@ impl Plugin {
             output: output.clone(),
             wall,
         };
-        let work = async move {
+        let work = Box::pin(async move {
             let offer = maker.offer.clone();
             let made = match fresh {
                 Some(fresh) => fresh,
@@ -306,7 +310,7 @@ impl Plugin {
             fresh.begin(&limits, parts);
             let answer = offer.work(&mut fresh.store, &fresh.instance, work).await?;
             Ok((answer, remains))
-        };
+        });
         let (answer, remains) = self.bounded(work, wall, &output).await?;
         self.show(&output);
         self.tidy_up(remains, again);
@@ -324,10 +328,10 @@ impl Plugin {
             if next.lock().is_none() {
                 let (wall, running) = (maker.limits.wall(), maker.engine.run());
                 let output = state::output(&maker.limits);
-                let work = async move {
+                let work = Box::pin(async move {
                     let _running = running;
                     maker.make(output).await
-                };
+                });
                 // One that fails does so again, and with words, in the call that needs it.
                 if let Ok(Ok(fresh)) = tokio::time::timeout(wall, sandbox.guests.run(work)).await {
                     next.lock().get_or_insert((fresh, place));
@@ -351,7 +355,7 @@ impl Plugin {
     /// guests if it does not end at once.
     async fn bounded<T: Send + 'static>(
         &self,
-        work: impl Future<Output = wasmtime::Result<T>> + Send + 'static,
+        work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,
         wall: Duration,
         output: &Output,
     ) -> Result<T, Failure> {

@@ -143,8 +143,11 @@ impl Host {
             shown.age.store(self.around.tools_changed(), Ordering::Release);
             Arc::new(tools)
         };
-        let tools = shown.tools.get_or_init(make).await.clone();
-        (shown.catalog.clone(), tools)
+        let tools = match shown.tools.get() {
+            Some(tools) => tools,
+            None => Box::pin(shown.tools.get_or_init(make)).await,
+        };
+        (shown.catalog.clone(), tools.clone())
     }
 
     /// Another server offers something else than before.

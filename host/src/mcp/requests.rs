@@ -38,7 +38,9 @@ impl Server {
         let catalog = self.host.catalog().await;
         match catalog.tool(&params.name) {
             Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
-            Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
+            Some(Tool::Other(other, tool)) => {
+                Box::pin(self.other_tool(other, tool, params, cx)).await
+            }
             None => {
                 let name = portcullis_text::line(&params.name, 80);
                 let held = catalog.others.iter().find(|other| other.holds(&params.name));
@@ -139,7 +141,7 @@ impl Server {
         let (loaded, prompt) = match catalog.prompt(&params.name) {
             Some(PromptOf::Own(loaded, prompt)) => (loaded, prompt),
             Some(PromptOf::Other(other, prompt)) => {
-                return self.other_prompt(other, prompt, params, cx).await;
+                return Box::pin(self.other_prompt(other, prompt, params, cx)).await;
             }
             None => {
                 let name = portcullis_text::line(&params.name, 80);
@@ -285,7 +287,7 @@ impl Server {
             }
         }
         if let Some(other) = catalog.other_with(&params.uri) {
-            return self.other_resource(other, params, cx).await;
+            return Box::pin(self.other_resource(other, params, cx)).await;
         }
         Err(match refused {
             Some(refused) => refusal(refused),
@@ -316,7 +318,7 @@ impl Server {
                 Some(loaded) => (loaded, Subject::Template(template.uri.clone())),
                 None => {
                     let other = catalog.other_of_template(&template.uri).ok_or_else(nothing)?;
-                    return self.other_completion(other, params, None, cx).await;
+                    return Box::pin(self.other_completion(other, params, None, cx)).await;
                 }
             },
             _ => return Err(nothing()),

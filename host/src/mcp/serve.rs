@@ -70,7 +70,7 @@ impl Server {
         if !wanted {
             return Some(Roots::default());
         }
-        self.session.roots(&self.host.roots, caller, cx, exchange).await
+        Box::pin(self.session.roots(&self.host.roots, caller, cx, exchange)).await
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is no question is the answer")]
@@ -124,7 +124,7 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    exchange.ask_peer(asks, cx).await?;
+                    Box::pin(exchange.ask_peer(asks, cx)).await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";

@@ -282,7 +282,7 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
             let mut progress = ProgressNotificationParam::new(token.clone(), done);
             progress.total = total;
             progress.message = message.map(|message| portcullis_text::line(&message, 1000));
-            cx.peer.notify_progress(progress).await
+            Box::pin(cx.peer.notify_progress(progress)).await
         }
         Notice::Log { level, logger, data } => {
             if (level as u8) < least {
@@ -291,7 +291,7 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
             let level = LEVELS[level as usize];
             let mut record = LoggingMessageNotificationParam::new(level, data);
             record.logger = logger;
-            cx.peer.notify_logging_message(record).await
+            Box::pin(cx.peer.notify_logging_message(record)).await
         }
     };
     if let Err(error) = told {
