@@ -25,10 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let original = original.iter().find(|tool| tool["name"] == "create_ui5_app");
     let original = original.ok_or("the original has no such tool")?;
     let mut faults = differences(&original["inputSchema"], &schema_of::<CreateApp>());
-    let base = env::temp_dir().join(format!("ui5-create-check-{}", std::process::id()));
-    fs::create_dir(&base)?;
-    faults.extend(manifests(&base, &directory.join("schemas"))?);
-    fs::remove_dir_all(&base)?;
+    let base = tempfile::tempdir()?;
+    faults.extend(manifests(base.path(), &directory.join("schemas"))?);
     faults.iter().for_each(|fault| println!("{fault}"));
     if faults.is_empty() { Ok(()) } else { Err(format!("{} faults", faults.len()).into()) }
 }

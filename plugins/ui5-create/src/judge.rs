@@ -2,11 +2,8 @@
 
 use ajv_report::{Dialect, Schema};
 use portcullis_plugin::serde_json::{Value, json};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{fs, path::Path};
+use tempfile::TempDir;
 use ui5_manifest::{pack::Pack, schema};
 
 /// Fails the test with everything that is wrong with the manifest.
@@ -54,31 +51,27 @@ fn assert_second_version(manifest: &Value) {
 }
 
 /// A folder that is gone when this is dropped.
-pub struct Folder(PathBuf);
+pub struct Folder(TempDir);
 
 impl Folder {
     /// An empty one.
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("ui5-create-{}-{number}", std::process::id()));
-        fs::create_dir(&path).expect("the temporary directory can be written to");
-        Self(path)
+        Self(tempfile::tempdir().expect("a folder"))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Where it is, as an argument.
     pub fn argument(&self) -> &str {
-        self.0.to_str().expect("its path is text")
+        self.path().to_str().expect("its path is text")
     }
 
     /// A file in it.
     pub fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+        fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     /// A JSON file in it.
@@ -89,12 +82,12 @@ impl Folder {
     /// Everything in it and below, directories with a slash, sorted.
     pub fn list(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let mut open = vec![self.0.clone()];
+        let mut open = vec![self.path().to_owned()];
         while let Some(directory) = open.pop() {
             for entry in fs::read_dir(directory).expect("it can be listed") {
                 let path = entry.expect("it can be listed").path();
                 let is_directory = path.symlink_metadata().expect("it is there").is_dir();
-                let name = path.strip_prefix(&self.0).expect("it is beneath").display();
+                let name = path.strip_prefix(self.path()).expect("it is beneath").display();
                 found.push(format!("{name}{}", if is_directory { "/" } else { "" }));
                 if is_directory {
                     open.push(path);
@@ -103,11 +96,5 @@ impl Folder {
         }
         found.sort();
         found
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }

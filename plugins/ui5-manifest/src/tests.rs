@@ -2,7 +2,8 @@
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
-use std::fs;
+use std::{fs, path::Path};
+use tempfile::NamedTempFile;
 
 fn offline(_: &str) -> Result<Value, String> {
     Err("there is no network".to_owned())
@@ -40,16 +41,15 @@ pub fn card(content: Value) -> Value {
     manifest
 }
 
-/// A file of its own for each test.
-fn written(name: &str, text: impl AsRef<[u8]>) -> String {
-    let path =
-        std::env::temp_dir().join(format!("ui5-manifest-{}-{name}.json", std::process::id()));
-    fs::write(&path, text).expect("the temporary directory can be written to");
-    path.to_str().expect("its path is text").to_owned()
+/// A file, which goes with the test.
+fn written(text: impl AsRef<[u8]>) -> NamedTempFile {
+    let file = NamedTempFile::new().expect("a file");
+    fs::write(&file, text).expect("it can be written");
+    file
 }
 
-fn call(rehearsal: &Rehearsal, path: &str) -> Result<Value, String> {
-    let reply = rehearsal.call::<Validate>(json!({"manifestPath": path}));
+fn call(rehearsal: &Rehearsal, path: impl AsRef<Path>) -> Result<Value, String> {
+    let reply = rehearsal.call::<Validate>(json!({"manifestPath": path.as_ref()}));
     let reply = reply.map_err(|failure| failure.to_string())?;
     let structured = reply.structured.clone().expect("it is structured");
     assert_eq!(reply.as_text(), structured.to_string(), "the text is compact JSON of the same");
@@ -85,7 +85,7 @@ fn the_pack_holds_what_is_needed() {
 
 #[test]
 fn a_valid_manifest() {
-    let path = written("valid", app("1.89.0").to_string());
+    let path = written(app("1.89.0").to_string());
     let answer = call(&Rehearsal::new(), &path).expect("it is judged");
     assert_eq!(answer.to_string(), r#"{"isValid":true,"errors":[]}"#);
 }
@@ -95,7 +95,7 @@ fn errors_are_ajvs() {
     let mut manifest = app("1.88.0");
     manifest["sap.app"]["type"] = json!("app");
     manifest["sap.ui"].as_object_mut().expect("it is an object").remove("technology");
-    let path = written("invalid", manifest.to_string());
+    let path = written(manifest.to_string());
     let answer = call(&Rehearsal::new(), &path).expect("it is judged");
     assert_eq!(
         answer,
@@ -128,20 +128,20 @@ fn errors_are_ajvs() {
 #[test]
 fn files_that_cannot_be_read() {
     let rehearsal = Rehearsal::new();
-    let directory = std::env::temp_dir();
+    let directory = tempfile::tempdir().expect("a folder");
     for (path, message) in [
-        ("a/manifest.json", "The manifest path must be absolute: 'a/manifest.json'"),
+        (Path::new("a/manifest.json"), "The manifest path must be absolute: 'a/manifest.json'"),
         (
-            "/no/manifest.json",
+            Path::new("/no/manifest.json"),
             "Failed to read manifest file at /no/manifest.json: ENOENT: no such file or directory, \
              open '/no/manifest.json'",
         ),
-        (directory.to_str().expect("its path is text"), "EISDIR: illegal operation on a directory"),
-        (&written("huge", vec![b' '; 8 * 1024 * 1024 + 1]), "it is larger than 8 MiB"),
-        (&written("mark", "\u{feff}{}"), "as JSON: expected value at line 1 column 1"),
-        (&written("half", r#"{"_version": "1.89.0""#), "as JSON: EOF while parsing an object"),
-        (&written("deep", "[".repeat(1_000_000)), "as JSON: recursion limit exceeded"),
-        (&written("bytes", b"{\"_version\": \"1.\xff\"}"), "is not a valid semantic version."),
+        (directory.path(), "EISDIR: illegal operation on a directory"),
+        (written(vec![b' '; 8 * 1024 * 1024 + 1]).path(), "it is larger than 8 MiB"),
+        (written("\u{feff}{}").path(), "as JSON: expected value at line 1 column 1"),
+        (written(r#"{"_version": "1.89.0""#).path(), "as JSON: EOF while parsing an object"),
+        (written("[".repeat(1_000_000)).path(), "as JSON: recursion limit exceeded"),
+        (written(b"{\"_version\": \"1.\xff\"}").path(), "is not a valid semantic version."),
     ] {
         let failure = call(&rehearsal, path).expect_err("it cannot be judged");
         assert!(failure.contains(message), "{failure}");
@@ -258,7 +258,7 @@ fn other_versions_are_fetched_once() {
         "required": ["sap.new"],
     });
     let rehearsal = Rehearsal::new().page(url, 200, schema.to_string());
-    let path = written("new", app("1.95.0").to_string());
+    let path = written(app("1.95.0").to_string());
     for _ in 0..2 {
         let answer = call(&rehearsal, &path).expect("it is judged");
         assert_eq!(answer["errors"][0]["params"], json!({"missingProperty": "sap.new"}));
@@ -270,7 +270,7 @@ fn other_versions_are_fetched_once() {
 #[test]
 fn the_source_can_be_a_mirror_or_a_directory() {
     let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema"}).to_string();
-    let path = written("mirrored", app("1.95.0").to_string());
+    let path = written(app("1.95.0").to_string());
     let mirror = Rehearsal::new().setting("schema-source", "https://mirror.example/ui5/").page(
         "https://mirror.example/ui5/v1.95.0/schema.json",
         200,
@@ -278,28 +278,30 @@ fn the_source_can_be_a_mirror_or_a_directory() {
     );
     assert_eq!(call(&mirror, &path).expect("it is judged")["isValid"], true);
 
-    let directory = std::env::temp_dir().join(format!("ui5-manifest-{}", std::process::id()));
-    fs::create_dir_all(directory.join("v1.95.0")).expect("the temporary directory is writable");
+    let directory = tempfile::tempdir().expect("a folder");
+    let directory = directory.path();
+    fs::create_dir(directory.join("v1.95.0")).expect("it is writable");
     fs::write(directory.join("v1.95.0/schema.json"), schema).expect("it is writable");
     let setting = directory.to_str().expect("its path is text");
     let local = Rehearsal::new().setting("schema-source", setting);
     assert_eq!(call(&local, &path).expect("it is judged")["isValid"], true);
-    let missing = written("missing", app("1.96.0").to_string());
+    let missing = written(app("1.96.0").to_string());
     let answer = call(&local, &missing).expect("it is judged by another");
     assert!(answer["note"].to_string().contains("v1.96.0/schema.json'"), "{answer}");
 }
 
 #[test]
 fn what_was_brought_is_used_before_anybody_is_asked() {
-    let data = std::env::temp_dir().join(format!("ui5-manifest-data-{}", std::process::id()));
-    let file = ui5_data::schemas(&data).join(ui5_data::schema_name("1.97.0"));
+    let data = tempfile::tempdir().expect("a folder");
+    let schemas = ui5_data::schemas(data.path());
+    let file = schemas.join(ui5_data::schema_name("1.97.0"));
     fs::create_dir_all(file.parent().expect("it has one")).expect("it is writable");
     let schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema"}).to_string();
-    let path = written("brought", app("1.97.0").to_string());
-    let setting = ui5_data::schemas(&data).to_str().expect("its path is text").to_owned();
+    let path = written(app("1.97.0").to_string());
+    let setting = schemas.to_str().expect("its path is text");
     for (text, is_used) in [(schema.as_str(), true), ("<html>", false)] {
         fs::write(&file, text).expect("it is writable");
-        let rehearsal = Rehearsal::new().setting("schema-dir", &setting);
+        let rehearsal = Rehearsal::new().setting("schema-dir", setting);
         let answer = call(&rehearsal, &path).expect("it is judged");
         assert_eq!(answer.get("note").is_none(), is_used, "{answer}");
         assert_eq!(rehearsal.sent().is_empty(), is_used);
@@ -309,7 +311,7 @@ fn what_was_brought_is_used_before_anybody_is_asked() {
 #[test]
 fn a_source_that_does_not_answer_is_said_plainly() {
     let url = "https://raw.githubusercontent.com/UI5/manifest/v1.95.0/schema.json";
-    let path = written("unknown", app("1.95.0").to_string());
+    let path = written(app("1.95.0").to_string());
     let gone = call(&Rehearsal::new().page(url, 404, ""), &path).expect_err("it is not there");
     let message = format!(
         "Failed to fetch schema for manifest version '1.95.0': Failed to fetch resource from CDN. \

@@ -2,7 +2,8 @@
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
+use tempfile::TempDir;
 
 const LIST: &str = r#"{
     "latest": {"version": "1.152.0", "support": "Maintenance", "lts": false, "new": 1},
@@ -29,18 +30,18 @@ fn versions(rehearsal: &Rehearsal, framework: &str) -> Value {
     reply.expect("it answers").structured.expect("it is structured")
 }
 
-fn project(name: &str, framework: &str) -> PathBuf {
-    let root =
-        std::env::temp_dir().join(format!("ui5-project-tools-{}-{name}", std::process::id()));
-    fs::create_dir_all(root.join("webapp")).expect("the temporary directory can be written to");
+fn project(framework: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir(root.join("webapp")).expect("it is writable");
     fs::write(root.join("webapp/manifest.json"), r#"{"sap.app": {"id": "my.app"}}"#)
         .expect("it is writable");
     let yaml = "specVersion: '4.0'\ntype: application\nmetadata:\n  name: my.app\n";
     fs::write(root.join("ui5.yaml"), format!("{yaml}{framework}")).expect("it is writable");
-    root
+    folder
 }
 
-fn info(rehearsal: &Rehearsal, path: &PathBuf) -> Result<Value, String> {
+fn info(rehearsal: &Rehearsal, path: &Path) -> Result<Value, String> {
     let reply = rehearsal.call::<ProjectInfo>(json!({ "projectDir": path }));
     let reply = reply.map_err(|failure| failure.to_string())?;
     let structured = reply.structured.clone().expect("it is structured");
@@ -99,8 +100,9 @@ fn other_frameworks_are_refused() {
 fn a_project_and_how_it_stands() {
     let framework =
         "framework:\n  name: OpenUI5\n  version: 1.120.30\n  libraries:\n    - name: sap.m\n";
-    let root = project("stands", framework);
-    let answer = info(&online(), &root).expect("it is one");
+    let folder = project(framework);
+    let root = folder.path();
+    let answer = info(&online(), root).expect("it is one");
     let expected = json!({
         "projectDir": root,
         "projectName": "my.app",
@@ -116,14 +118,15 @@ fn a_project_and_how_it_stands() {
         },
     });
     assert_eq!(answer.to_string(), expected.to_string());
-    let answer = info(&Rehearsal::new(), &root).expect("it needs no network");
+    let answer = info(&Rehearsal::new(), root).expect("it needs no network");
     assert_eq!(answer["versionInfo"]["isLts"], true);
     assert!(answer["note"].as_str().expect("it is labelled").contains("could not be asked"));
 }
 
 #[test]
 fn a_project_without_a_version_needs_no_cdn() {
-    let root = project("plain", "");
+    let folder = project("");
+    let root = folder.path();
     let rehearsal = Rehearsal::new();
     let answer = info(&rehearsal, &root.join("webapp/manifest.json")).expect("it is one");
     let expected = json!({
@@ -140,9 +143,9 @@ fn a_project_without_a_version_needs_no_cdn() {
 fn a_mirror_that_is_none_is_told() {
     let framework = "framework:\n  name: SAPUI5\n  version: 1.120.1\n";
     let rehearsal = Rehearsal::new().setting("cdn-url", "mirror");
-    let failure = info(&rehearsal, &project("mirror", framework)).expect_err("it is no URL");
+    let failure = info(&rehearsal, project(framework).path()).expect_err("it is no URL");
     assert!(failure.contains("`cdn-url` is not a valid URL: 'mirror'"), "{failure}");
-    let failure = info(&rehearsal, &"rel".into()).expect_err("it is relative");
+    let failure = info(&rehearsal, Path::new("rel")).expect_err("it is relative");
     assert_eq!(failure, "Path must be absolute: rel");
 }
 

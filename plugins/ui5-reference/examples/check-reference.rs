@@ -19,9 +19,10 @@ use ui5_reference::GetApiReference;
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = env::args().nth(1).ok_or("which directory?")?;
     let directory = Path::new(&directory);
-    let work = env::temp_dir().join(format!("check-reference-{}", std::process::id()));
-    let project = prepare(directory, &work)?;
-    let rehearsal = Rehearsal::new().setting("data-dir", work.to_str().ok_or("not text")?);
+    let work = tempfile::tempdir()?;
+    let project = prepare(directory, work.path())?;
+    let setting = work.path().to_str().ok_or("not text")?;
+    let rehearsal = Rehearsal::new().setting("data-dir", setting);
     let cases: Value =
         serde_json::from_slice(&read(&directory.join("api-reference-results.json"))?)?;
     let (mut equal, mut all) = (0, 0);
@@ -48,7 +49,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  ours   {ours}\n  theirs {theirs}");
         }
     }
-    fs::remove_dir_all(&work)?;
     println!("{equal}/{all} equal");
     if equal == all && all > 0 { Ok(()) } else { Err("not the same".into()) }
 }

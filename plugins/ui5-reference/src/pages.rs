@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_at_hand_is_listed_and_has_its_names() {
-        let (rehearsal, _) = prepared("listed", 3, "");
+        let (_folder, rehearsal, _) = prepared(3, "");
         let request = rehearsal.request();
         let listing = Pages::list(&request, None).expect("it is readable");
         let uris: Vec<&str> = listing.resources.iter().map(|one| one.0.uri.as_str()).collect();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_symbol_has_an_address() {
-        let (rehearsal, _) = prepared("address", 130, "");
+        let (_folder, rehearsal, _) = prepared(130, "");
         let read = |uri: &str| Pages::read(&rehearsal.request(), uri);
         for uri in
             ["ui5://api/openui5/1.136.5/my.lib#init", "ui5://api/OpenUI5/1.136.5/my/lib%23init"]
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_not_found() {
-        let (rehearsal, _) = prepared("absent", 3, "");
+        let (_folder, rehearsal, _) = prepared(3, "");
         for uri in [
             "ui5://api/openui5/1.136.5/gone.away",
             "ui5://api/openui5/1.130.0/",
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn variables_are_completed_from_what_is_at_hand() {
-        let (rehearsal, _) = prepared("complete", 3, "");
+        let (_folder, rehearsal, _) = prepared(3, "");
         let complete = |variable: &str, value: &str, context: &[(&str, &str)]| {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let context: Vec<_> = context.iter().map(own).collect();

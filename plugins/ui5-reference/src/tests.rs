@@ -6,12 +6,12 @@ use portcullis_plugin::{
     rehearsal::Rehearsal,
 };
 use std::{fs, path::PathBuf};
+use tempfile::TempDir;
 
 /// A data directory with a library of that many symbols in one module, and a project.
-pub fn prepared(name: &str, symbols: usize, framework: &str) -> (Rehearsal, PathBuf) {
-    let root =
-        std::env::temp_dir().join(format!("ui5-reference-tool-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&root);
+pub fn prepared(symbols: usize, framework: &str) -> (TempDir, Rehearsal, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
     let data = root.join("mcp-server/api_json_files/openui5-1.136.5");
     fs::create_dir_all(&data).expect("the temporary directory can be written to");
     let mut all = vec![json!({
@@ -35,7 +35,8 @@ pub fn prepared(name: &str, symbols: usize, framework: &str) -> (Rehearsal, Path
     let yaml = "specVersion: '4.0'\ntype: application\nmetadata:\n  name: my.app\n";
     fs::write(project.join("ui5.yaml"), format!("{yaml}{framework}")).expect("it is writable");
     let setting = root.to_str().expect("its path is text");
-    (Rehearsal::new().setting("data-dir", setting), project)
+    let rehearsal = Rehearsal::new().setting("data-dir", setting);
+    (folder, rehearsal, project)
 }
 
 fn resources(reply: &Reply) -> Vec<(String, Value)> {
@@ -54,7 +55,7 @@ fn resources(reply: &Reply) -> Vec<(String, Value)> {
 
 #[test]
 fn a_symbol_is_a_resource() {
-    let (rehearsal, project) = prepared("one", 2, "");
+    let (_folder, rehearsal, project) = prepared(2, "");
     let arguments = json!({ "projectDir": project, "query": "my/lib#INIT" });
     let reply = rehearsal.call::<GetApiReference>(arguments).expect("it is found");
     assert_eq!(
@@ -70,7 +71,7 @@ fn a_symbol_is_a_resource() {
 
 #[test]
 fn a_large_module_has_pages() {
-    let (rehearsal, project) = prepared("pages", 130, "");
+    let (_folder, rehearsal, project) = prepared(130, "");
     let page = |page: Option<u32>| {
         let arguments = json!({ "projectDir": project, "query": "my/lib/library", "page": page });
         rehearsal.call::<GetApiReference>(arguments)
@@ -105,7 +106,7 @@ fn pages_have_neither_too_many_symbols_nor_too_many_bytes() {
 
 #[test]
 fn a_small_module_has_none() {
-    let (rehearsal, project) = prepared("small", 5, "");
+    let (_folder, rehearsal, project) = prepared(5, "");
     let arguments = json!({ "projectDir": project, "query": "my/lib/library" });
     let reply = rehearsal.call::<GetApiReference>(arguments).expect("it is there");
     assert_eq!((resources(&reply).len(), reply.content.len()), (5, 5));
@@ -113,7 +114,7 @@ fn a_small_module_has_none() {
 
 #[test]
 fn refusals_come_with_hints() {
-    let (rehearsal, project) = prepared("hints", 3, "");
+    let (_folder, rehearsal, project) = prepared(3, "");
     let fail = |query: &str| {
         let arguments = json!({ "projectDir": project, "query": query });
         rehearsal.call::<GetApiReference>(arguments).expect_err(query).to_string()
@@ -130,7 +131,7 @@ fn refusals_come_with_hints() {
 #[test]
 fn another_version_is_labelled() {
     let framework = "framework:\n  name: OpenUI5\n  version: 1.120.30\n";
-    let (rehearsal, project) = prepared("nearest", 2, framework);
+    let (_folder, rehearsal, project) = prepared(2, framework);
     let arguments = json!({ "projectDir": project, "query": "my.lib" });
     let reply = rehearsal.call::<GetApiReference>(arguments).expect("it is found");
     assert!(resources(&reply)[0].0.starts_with("https://openui5.org/1.136.5/api/"));
@@ -144,7 +145,7 @@ fn another_version_is_labelled() {
 
 #[test]
 fn without_a_data_directory_it_says_what_to_set() {
-    let (_, project) = prepared("unset", 2, "");
+    let (_folder, _, project) = prepared(2, "");
     let arguments = json!({ "projectDir": project, "query": "my.lib" });
     let failure = Rehearsal::new().call::<GetApiReference>(arguments).expect_err("it is not set");
     assert!(failure.to_string().contains("set `data-dir` of this plugin"), "{failure}");

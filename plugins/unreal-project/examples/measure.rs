@@ -17,16 +17,10 @@ const IN_FOLDER: usize = 20;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: usize = arguments.next().map_or(Ok(10_000), |count| count.parse())?;
-    let kept = arguments.next().map(PathBuf::from);
-    let folder = kept.clone().unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("unreal-measure-{}", std::process::id()))
-    });
+    let passing = tempfile::tempdir()?;
+    let folder = arguments.next().map_or_else(|| passing.path().to_owned(), PathBuf::from);
     make(&folder, count)?;
-    let measured = measure(&folder);
-    if kept.is_none() {
-        fs::remove_dir_all(&folder)?;
-    }
-    measured
+    measure(&folder)
 }
 
 /// Packages that each derive from the first of their folder, and need those around them.

@@ -239,11 +239,12 @@ mod tests {
 
     #[test]
     fn a_folder_and_the_beginning_of_a_file() {
-        let dir = std::env::temp_dir().join(format!("unreal-project-disk-{}", std::process::id()));
-        fs::create_dir_all(dir.join("inner")).expect("it can be made");
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path();
+        fs::create_dir(dir.join("inner")).expect("it can be made");
         fs::write(dir.join("file"), "0123456789").expect("it can be written");
         let disk = Disk::default();
-        let folder = disk.folder(&dir);
+        let folder = disk.folder(dir);
         let mut listed: Vec<_> =
             folder.list().expect("it is there").into_iter().map(|e| (e.name, e.kind)).collect();
         listed.sort_by(|a, b| a.0.cmp(&b.0));
@@ -259,6 +260,5 @@ mod tests {
         file.start(100, &mut buffer).expect("it can be read");
         assert_eq!(buffer, b"0123456789");
         assert!(disk.file(&dir.join("none")).is_err());
-        fs::remove_dir_all(dir).expect("it is there");
     }
 }

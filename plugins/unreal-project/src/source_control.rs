@@ -167,39 +167,29 @@ fn read(path: &Path, most: u64) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use std::process::Command;
+    use tempfile::TempDir;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> (Self, Project, PathBuf) {
-            let dir = std::env::temp_dir();
-            let dir = dir.join(format!("unreal-source-control-{}-{name}", std::process::id()));
-            let _gone = fs::remove_dir_all(&dir);
-            let file = dir.join("Content/A.uasset");
-            fs::create_dir_all(dir.join("Content")).expect("it can be made");
-            fs::write(&file, "one").expect("it can be written");
-            let project = Project { dir: dir.clone(), ..Project::default() };
-            (Self(dir), project, file)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _gone = fs::remove_dir_all(&self.0);
-        }
+    /// A project with one file.
+    fn project() -> (TempDir, Project, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().to_owned();
+        let file = dir.join("Content/A.uasset");
+        fs::create_dir(dir.join("Content")).expect("it can be made");
+        fs::write(&file, "one").expect("it can be written");
+        (folder, Project { dir, ..Project::default() }, file)
     }
 
     #[test]
     fn a_workspace_and_what_the_editor_uses() {
-        let (folder, project, file) = Folder::new("marks");
+        let (folder, project, file) = project();
         let words = || SourceControl::of(&project, &file).to_string();
-        fs::write(folder.0.join(".p4config"), "P4CLIENT=ada").expect("it can be written");
+        fs::write(folder.path().join(".p4config"), "P4CLIENT=ada").expect("it can be written");
         assert!(
             words().contains("Perforce (whether it is checked out only Perforce"),
             "{}",
             words()
         );
-        let settings = folder.0.join("Saved/Config/WindowsEditor");
+        let settings = folder.path().join("Saved/Config/WindowsEditor");
         fs::create_dir_all(&settings).expect("it can be made");
         let say = |provider: &str| {
             let text = format!("[SourceControl.SourceControlSettings]\r\nProvider={provider}\r\n");
@@ -214,18 +204,18 @@ mod tests {
 
     #[test]
     fn a_repository_of_git() {
-        let (folder, project, file) = Folder::new("git");
+        let (folder, project, file) = project();
         let words = || SourceControl::of(&project, &file).to_string();
         let git = |arguments: &[&str]| {
             let mut git = Command::new("git");
-            git.current_dir(&folder.0).args(["-c", "core.autocrlf=false"]).args(arguments);
+            git.current_dir(folder.path()).args(["-c", "core.autocrlf=false"]).args(arguments);
             git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
             let done = git.output().expect("git is installed");
             assert!(done.status.success(), "{arguments:?}: {done:?}");
         };
         git(&["init", "--quiet"]);
         assert!(words().contains("cannot be read"), "it has no index yet: {}", words());
-        fs::write(folder.0.join("Content/B.uasset"), "two").expect("it can be written");
+        fs::write(folder.path().join("Content/B.uasset"), "two").expect("it can be written");
         git(&["add", "Content/B.uasset"]);
         for version in ["2", "4"] {
             git(&["update-index", "--index-version", version]);
@@ -238,7 +228,7 @@ mod tests {
             assert!(words().contains("not as it is now"), "{version}: {}", words());
         }
         let attributes = "*.png lockable\n*.uasset filter=lfs lockable\n";
-        fs::write(folder.0.join(".gitattributes"), attributes).expect("it can be written");
+        fs::write(folder.path().join(".gitattributes"), attributes).expect("it can be written");
         assert!(words().contains("locked with Git LFS"), "{}", words());
     }
 }

@@ -11,7 +11,7 @@ use unreal_project::{
 
 #[test]
 fn the_index_follows_the_project() {
-    let (folder, project) = game("follows");
+    let (folder, project) = game();
     let first = fresh(&project, None, 0, Policy::default());
     assert_eq!(
         (first.checked, first.changed, first.read, first.left),
@@ -62,21 +62,21 @@ fn the_index_follows_the_project() {
     let never = Policy { trusted: Duration::ZERO, folders: Duration::ZERO };
     let last = fresh(&project, Some(load()), again.index.walked, never);
     assert_eq!((last.checked, last.read), (Checked::Files, 1));
-    fs::remove_dir_all(folder.0.join("Content/New")).expect("it is there");
+    fs::remove_dir_all(folder.path().join("Content/New")).expect("it is there");
     let gone = fresh(&project, Some(last.index), walked, folders);
     assert!(gone.index.find("/Game/New/BP_New").is_none() && gone.read == 0);
 }
 
 #[test]
 fn what_there_was_no_time_for_is_read_the_next_time() {
-    let folder = Folder::new("time");
+    let folder = Folder::new();
     folder.uproject();
     for number in 0..100 {
         let name = format!("BP_{number:03}");
         let bytes = bp(&format!("/Game/{name}"), "/Script/Engine.Actor");
         folder.put(&format!("Content/{name}.uasset"), bytes);
     }
-    let project = find(&folder.0).expect("there is one");
+    let project = find(folder.path()).expect("there is one");
     let first = refresh(&project, None, 0, Policy::default(), |read, of| {
         assert_eq!(of, 100);
         read < 64
@@ -93,7 +93,7 @@ fn what_there_was_no_time_for_is_read_the_next_time() {
 
 #[test]
 fn damaged_bytes_are_no_index() {
-    let (_folder, project) = game("bytes");
+    let (_folder, project) = game();
     let kept = index(&project).to_bytes();
     for cut in 0..kept.len() {
         assert!(Index::from_bytes(&kept[..cut]).is_none(), "{cut}");

@@ -18,33 +18,33 @@ fn packages(index: &Index, query: &AssetQuery) -> Vec<String> {
 
 #[test]
 fn projects_are_found_in_around_and_below() {
-    let (folder, project) = game("found");
-    assert_eq!((project.name.as_str(), &project.dir), ("MyGame", &folder.0));
+    let (folder, project) = game();
+    assert_eq!((project.name.as_str(), project.dir.as_path()), ("MyGame", folder.path()));
     for path in ["Content/Doors", "MyGame.uproject", "Config/DefaultEngine.ini"] {
-        assert_eq!(find(&folder.0.join(path)).expect(path).dir, folder.0);
+        assert_eq!(find(&folder.path().join(path)).expect(path).dir, folder.path());
     }
-    let above = Folder::new("above");
+    let above = Folder::new();
     above.put("a/b/One.uproject", "{}");
-    assert_eq!(find(&above.0).expect("it is below").name, "One");
+    assert_eq!(find(above.path()).expect("it is below").name, "One");
     above.put("c/Two.uproject", "\u{FEFF}{}");
-    let Err(Lost::Several { found }) = find(&above.0) else { panic!("there are two") };
-    assert_eq!(found, [above.0.join("a/b/One.uproject"), above.0.join("c/Two.uproject")]);
-    assert_eq!(find(&above.0.join("c")).expect("it is there").name, "Two");
-    let roots = [above.0.join("c"), folder.0.clone()];
+    let Err(Lost::Several { found }) = find(above.path()) else { panic!("there are two") };
+    assert_eq!(found, [above.path().join("a/b/One.uproject"), above.path().join("c/Two.uproject")]);
+    assert_eq!(find(&above.path().join("c")).expect("it is there").name, "Two");
+    let roots = [above.path().join("c"), folder.path().to_owned()];
     let lost = find_among(&roots).expect_err("there are two").to_string();
     assert!(lost.contains("Two.uproject") && lost.contains("MyGame.uproject"), "{lost}");
     assert_eq!(find_among(&roots[1..]).expect("there is one").name, "MyGame");
-    let nothing = Folder::new("nothing");
-    assert!(matches!(find(&nothing.0), Err(Lost::Nowhere { .. })));
+    let nothing = Folder::new();
+    assert!(matches!(find(nothing.path()), Err(Lost::Nowhere { .. })));
     assert!(find_among(&[]).expect_err("no roots").to_string().contains("as a root"));
     nothing.put("Content/A.uasset", "");
-    let bare = find(&nothing.0).expect("it has content");
+    let bare = find(nothing.path()).expect("it has content");
     assert_eq!(bare.warnings.len(), 1);
 }
 
 #[test]
 fn plugins_have_mounts_of_their_own() {
-    let (_folder, project) = game("mounts");
+    let (_folder, project) = game();
     let index = index(&project);
     let mounts: Vec<_> =
         index.mounts.iter().map(|mount| (mount.name.as_str(), mount.folder.as_str())).collect();
@@ -55,7 +55,7 @@ fn plugins_have_mounts_of_their_own() {
 
 #[test]
 fn assets_by_place_name_and_class() {
-    let (_folder, project) = game("assets");
+    let (_folder, project) = game();
     let index = index(&project);
     let paths = |paths: &[&str], recursive| AssetQuery {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
@@ -82,7 +82,7 @@ fn assets_by_place_name_and_class() {
 
 #[test]
 fn blueprints_by_what_they_derive_from() {
-    let (_folder, project) = game("blueprints");
+    let (_folder, project) = game();
     let index = index(&project);
     let search = |query: BlueprintQuery| {
         let (hits, unknown) = index.search_blueprints(&query, "", true);
@@ -105,7 +105,7 @@ fn blueprints_by_what_they_derive_from() {
 
 #[test]
 fn relations_in_both_directions() {
-    let (_folder, project) = game("relations");
+    let (_folder, project) = game();
     let index = index(&project);
     let relations = Relations::of(&index);
     let hard = [Strength::Hard];
@@ -142,7 +142,7 @@ fn relations_in_both_directions() {
 
 #[test]
 fn actors_of_the_map_and_of_their_own_packages() {
-    let (_folder, project) = game("actors");
+    let (_folder, project) = game();
     let index = index(&project);
     let list = |offset, most| {
         index.actors(&project, "/Game/Maps/Town.Town", offset, most, |_, _| true).expect("a map")
@@ -168,7 +168,7 @@ fn actors_of_the_map_and_of_their_own_packages() {
 
 #[test]
 fn packages_are_opened_over_redirectors() {
-    let (_folder, project) = game("open");
+    let (_folder, project) = game();
     let index = index(&project);
     let opened = index.open(&project, "/Game/Doors/BP_Old.BP_Old").expect("it leads on");
     assert_eq!((opened.package.as_str(), opened.redirected_from.len()), ("/Game/Doors/BP_Door", 1));
@@ -189,7 +189,7 @@ fn packages_are_opened_over_redirectors() {
 
 #[test]
 fn configuration_says_where_it_is_from() {
-    let (folder, project) = game("config");
+    let (folder, project) = game();
     folder.put("Config/Windows/WindowsEngine.ini", b"\xFF\xFE[\0A\0]\0\n\0K\0=\x001\0");
     let config = Config::read(&project.dir);
     let section = "/Script/EngineSettings.GameMapsSettings";
@@ -203,10 +203,10 @@ fn configuration_says_where_it_is_from() {
 #[cfg(unix)]
 #[test]
 fn links_are_not_followed_out() {
-    let (folder, project) = game("links");
-    let other = Folder::new("links-other");
+    let (folder, project) = game();
+    let other = Folder::new();
     other.put("Secret.uasset", bp("/Game/Secret", "/Script/Engine.Actor"));
-    std::os::unix::fs::symlink(&other.0, folder.0.join("Content/Linked")).expect("a link");
+    std::os::unix::fs::symlink(other.path(), folder.path().join("Content/Linked")).expect("a link");
     let index = index(&project);
     assert!(index.find("/Game/Linked/Secret").is_none());
     assert_eq!(index.linked_folders, 1);

@@ -39,7 +39,7 @@ fn checked<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
 }
 
 fn reply<T: Tool>(host: &Rehearsal, game: &Game, mut arguments: Value) -> Result<Reply, Failure> {
-    arguments["projectDir"] = json!(game.0);
+    arguments["projectDir"] = json!(game.path());
     host.call::<T>(arguments)
 }
 
@@ -55,7 +55,7 @@ fn texts<'v>(list: &'v Value, key: &str) -> Vec<&'v str> {
 
 #[test]
 fn blueprints_are_found() {
-    let (game, host) = (Game::new("blueprints"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let found = call::<SearchBlueprints>(
         &host,
         &game,
@@ -92,7 +92,7 @@ fn blueprints_are_found() {
 
 #[test]
 fn assets_are_found() {
-    let (game, host) = (Game::new("assets"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let arguments = json!({ "packagePaths": ["/Game/Maps"], "bIncludeTags": true });
     let found = call::<SearchAssets>(&host, &game, arguments);
     let town = json!([{
@@ -122,7 +122,7 @@ fn assets_are_found() {
 
 #[test]
 fn one_asset_is_queried() {
-    let (game, host) = (Game::new("query"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     for path in ["/Game/Doors/BP_Door", "/Game/Doors/BP_Door.BP_Door", "/game/doors/bp_door"] {
         let arguments = json!({ "assetPath": path, "bIncludeTags": true });
         let found = call::<QueryAsset>(&host, &game, arguments);
@@ -143,10 +143,10 @@ fn one_asset_is_queried() {
 
 #[test]
 fn a_project_and_its_configuration() {
-    let (game, host) = (Game::new("config"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let found = call::<ProjectConfig>(&host, &game, json!({}));
     assert_eq!(found["engineVersion"]["minor"], 6);
-    let dir = game.0.display().to_string();
+    let dir = game.path().display().to_string();
     assert_eq!(found["paths"]["projectContentDir"], format!("{dir}/Content/"));
     assert_eq!(found["project"]["enabledPlugins"], json!(["Tools"]));
     let settings = json!([{
@@ -163,7 +163,7 @@ fn a_project_and_its_configuration() {
 
 #[test]
 fn an_object_is_exported_and_says_by_whom() {
-    let (game, host) = (Game::new("export"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let export = |arguments| call::<ExportAsset>(&host, &game, arguments);
     let door = export(json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door" }));
     let text = door["content"].as_str().expect("it is text");
@@ -190,7 +190,7 @@ fn an_object_is_exported_and_says_by_whom() {
 
 #[test]
 fn relations_are_told() {
-    let (game, host) = (Game::new("relations"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let town = json!({ "assetPath": "/Game/Maps/Town" });
     let found = call::<AssetDependencies>(&host, &game, town.clone());
     assert_eq!(found["dependencies"], json!(["/Game/Doors/BP_Door"]));
@@ -216,14 +216,14 @@ fn relations_are_told() {
 
 #[test]
 fn what_is_unused_and_what_is_broken() {
-    let (game, host) = (Game::new("checks"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let broken = call::<BrokenReferences>(&host, &game, json!({}));
     let expected =
         json!([{ "package": "/Game/Lonely", "missing": "/Game/Gone", "strength": "hard" }]);
     assert_eq!((&broken["broken"], &broken["unchecked"]), (&expected, &json!(1)));
     let unused = call::<UnusedAssets>(&host, &game, json!({}));
     assert_eq!(texts(&unused["unused"], "package"), ["/Game/Lfs"]);
-    fs::remove_file(game.0.join("Content/Maps/Town.umap")).expect("it is there");
+    fs::remove_file(game.path().join("Content/Maps/Town.umap")).expect("it is there");
     let unused = call::<UnusedAssets>(&Rehearsal::new(), &game, json!({ "maxResults": 2 }));
     assert_eq!((&unused["count"], &unused["hasMore"]), (&json!(2), &json!(true)));
     assert!(unused["warnings"].to_string().contains("no map"), "{unused}");
@@ -231,7 +231,7 @@ fn what_is_unused_and_what_is_broken() {
 
 #[test]
 fn a_graph_as_markdown_and_as_data() {
-    let (game, host) = (Game::new("graph"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let door = json!({ "assetPath": "/Game/Doors/BP_Door" });
     let found = call::<BlueprintGraph>(&host, &game, door);
     let text = found["markdown"].as_str().expect("it is Markdown");
@@ -262,7 +262,7 @@ fn a_graph_as_markdown_and_as_data() {
 
 #[test]
 fn a_picture_is_shown() {
-    let (game, host) = (Game::new("picture"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let door = json!({ "assetPath": "/Game/Doors/BP_Door" });
     let found = call::<AssetThumbnail>(&host, &game, door.clone());
     assert_eq!((&found["mimeType"], &found["width"]), (&json!("image/png"), &json!(16)));
@@ -275,7 +275,7 @@ fn a_picture_is_shown() {
 
 #[test]
 fn actors_are_listed_without_what_hides_in_their_names() {
-    let (game, host) = (Game::new("actors"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let found = call::<LevelActors>(&host, &game, json!({ "mapPath": "/Game/Maps/Town" }));
     let actor = json!({
         "name": "BP_Door_7", "label": "Front door", "classPath": "/Game/Doors/BP_Door.BP_Door_C",
@@ -287,7 +287,7 @@ fn actors_are_listed_without_what_hides_in_their_names() {
 
 #[test]
 fn the_status_says_which_project_and_what_is_wrong() {
-    let (game, host) = (Game::new("status"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let status = call::<UnrealStatus>(&host, &game, json!({}));
     assert_eq!((&status["state"], &status["project"]["packages"]), (&json!("ready"), &json!(6)));
     assert_eq!(status["project"]["engines"], json!({ "5.6": 5 }));
@@ -300,7 +300,7 @@ fn the_status_says_which_project_and_what_is_wrong() {
 
 #[test]
 fn the_session_s_folders_say_which_project_is_meant() {
-    let (game, other) = (Game::new("session"), Game::empty("session-other"));
+    let (game, other) = (Game::new(), Game::empty());
     let host = Rehearsal::new();
     let search = || {
         let arguments = json!({ "packagePaths": ["/Game"] });
@@ -308,9 +308,9 @@ fn the_session_s_folders_say_which_project_is_meant() {
     };
     let fault = search().expect_err("nothing is open");
     assert!(fault.contains("as a root"), "{fault}");
-    session::FOLDERS.set(vec![game.0.clone()]);
+    session::FOLDERS.set(vec![game.path().to_owned()]);
     assert!(search().is_ok());
-    session::FOLDERS.set(vec![game.0.clone(), other.0.clone()]);
+    session::FOLDERS.set(vec![game.path().to_owned(), other.path().to_owned()]);
     let fault = search().expect_err("two are open");
     assert!(fault.contains("several Unreal projects") && fault.contains("projectDir"), "{fault}");
     let status = host.call::<UnrealStatus>(json!({})).expect("it answers");
@@ -322,17 +322,17 @@ fn the_session_s_folders_say_which_project_is_meant() {
 
 #[test]
 fn the_index_is_kept_and_follows() {
-    let (game, host) = (Game::new("kept"), Rehearsal::new());
+    let (game, host) = (Game::new(), Rehearsal::new());
     let count = || {
         let arguments = json!({ "packagePaths": ["/Game"] });
         call::<SearchAssets>(&host, &game, arguments)["totalCount"].clone()
     };
     let before = count();
     assert_eq!(count(), before);
-    let index = kept::load(&game.0).expect("it is kept").0;
+    let index = kept::load(game.path()).expect("it is kept").0;
     assert_eq!(index.entries().len(), 6);
     // As if it had been looked at long ago.
-    kept::save(&game.0, &index, true, 1);
+    kept::save(game.path(), &index, true, 1);
     game.put(
         "Content/New/BP_New.uasset",
         blueprint(Profile::of("5.6"), "/Game/New/BP_New", "/Script/Engine.Actor").bytes(),
@@ -342,7 +342,7 @@ fn the_index_is_kept_and_follows() {
 
 #[test]
 fn when_time_is_up_the_rest_is_left() {
-    let game = Game::new("time");
+    let game = Game::new();
     let host = Rehearsal::new().remaining(std::time::Duration::from_secs(1));
     let status = call::<UnrealStatus>(&host, &game, json!({}));
     assert_eq!((&status["state"], &status["project"]["left"]), (&json!("indexing"), &json!(6)));

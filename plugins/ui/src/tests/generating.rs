@@ -294,8 +294,8 @@ fn a_host_that_is_not_granted_is_named() {
 
 #[test]
 fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
-    let folder = std::env::temp_dir().join(format!("portcullis-ui-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
     let name = folder.to_str().expect("it is text").to_owned();
     let tool =
         Entry { description: Some("Use Bearer abcdefgh12345678 for it.".to_owned()), ..weather() };
@@ -304,7 +304,7 @@ fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
         .setting("debug-dir", &name)
         .setting("export-dir", &name);
     house.run_job::<Chores>(JOB).expect("it works");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
+    let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("it is there")
         .map(|file| file.expect("it is there").file_name().into_string().expect("it is text"))
         .collect();
@@ -324,7 +324,6 @@ fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
     assert!(prompt.contains("Use [redacted] for it.") && !prompt.contains("abcdefgh"), "{prompt}");
     let page = std::fs::read_to_string(folder.join("get_forecast.html")).expect("it is there");
     assert_eq!(page, page_at(&house, &address(&house, "get_forecast")));
-    std::fs::remove_dir_all(folder).expect("it goes");
 }
 
 #[test]

@@ -1,34 +1,32 @@
 //! Which directories are projects, and what is said of those that are not.
 
 use super::*;
-use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
 
-/// A directory of its own for each test, with these files.
-fn tree(files: &[(&str, &str)]) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let root = std::env::temp_dir().join(format!("ui5-project-{}-{number}", std::process::id()));
-    fs::create_dir_all(&root).expect("the temporary directory can be written to");
+/// A directory of its own for each test, with these files, and its path.
+fn tree(files: &[(&str, &str)]) -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
-        let path = root.join(name);
+        let path = folder.path().join(name);
         fs::create_dir_all(path.parent().expect("it is in the root")).expect("it is writable");
         fs::write(path, text).expect("it is writable");
     }
-    root.to_str().expect("its path is text").to_owned()
+    let root = folder.path().to_str().expect("its path is text").to_owned();
+    (folder, root)
 }
 
 const MANIFEST: (&str, &str) = ("webapp/manifest.json", r#"{"sap.app": {"id": "my.app"}}"#);
 
 const YAML: &str = "specVersion: '4.0'\ntype: application\nmetadata:\n  name: my.app\n";
 
-fn application(yaml: &str) -> String {
+fn application(yaml: &str) -> (TempDir, String) {
     tree(&[MANIFEST, ("ui5.yaml", yaml)])
 }
 
 #[test]
 fn a_configured_application() {
     let framework = "framework:\n  name: OpenUI5\n  version: '1.120.30'\n  libraries:\n    - name: sap.m\n    - name: sap.f\n      optional: true\n";
-    let root = application(&format!(
+    let (_folder, root) = application(&format!(
         "{YAML}{framework}---\nspecVersion: '4.0'\nkind: extension\ntype: task\nmetadata:\n  name: my-task\ntask:\n  path: t.js\n"
     ));
     let project = find(&format!("{root}/webapp/../webapp/manifest.json")).expect("it is one");
@@ -44,7 +42,7 @@ fn a_configured_application() {
 
 #[test]
 fn the_local_configuration_wins() {
-    let root = tree(&[
+    let (_folder, root) = tree(&[
         MANIFEST,
         ("ui5.yaml", YAML),
         ("ui5-local.yaml", &format!("{YAML}framework:\n  name: SAPUI5\n  version: 1.136.7\n")),
@@ -63,7 +61,7 @@ fn directories_without_a_configuration() {
         (("src/my/lib/.library", "<library><name>my.lib</name></library>"), "library", "src"),
         (("WebContent/manifest.json", MANIFEST.1), "application", "WebContent"),
     ] {
-        let project = find(&tree(&[file])).expect(source);
+        let project = find(&tree(&[file]).1).expect(source);
         assert_eq!((project.kind.as_str(), project.source.as_str()), (kind, source));
         assert_eq!(project.name, "ui5-project-without-ui5-yaml");
         assert_eq!(project.configuration, None);
@@ -81,7 +79,7 @@ fn no_project_at_all() {
         find("/").expect_err("it is none"),
         "Unable to locate a UI5 project in directory / or any of its parents"
     );
-    let root = tree(&[("package.json", "{}"), ("a/b.txt", "")]);
+    let (_folder, root) = tree(&[("package.json", "{}"), ("a/b.txt", "")]);
     assert_eq!(
         find(&format!("{root}/a/b.txt")).expect_err("it is none"),
         format!(
@@ -93,7 +91,7 @@ fn no_project_at_all() {
 
 #[test]
 fn what_is_wrong_is_shown() {
-    let root =
+    let (_folder, root) =
         application("specVersion: '4.0'\ntype: application\nmetadata:\n  name: My App\n  nme: x\n");
     let failure = find(&root).expect_err("it is wrong");
     let expected = format!(
@@ -160,7 +158,7 @@ fn each_rule_is_named() {
             "project old defines unsupported Specification Version 1.0.",
         ),
     ] {
-        let failure = find(&application(&yaml)).expect_err(&yaml);
+        let failure = find(&application(&yaml).1).expect_err(&yaml);
         assert!(failure.contains(told), "{failure}");
     }
 }
@@ -168,11 +166,11 @@ fn each_rule_is_named() {
 #[test]
 fn older_and_newer_configurations() {
     for version in ["0.1", "1.0", "1.1", "2.0", "2.6", "3.0", "3.2"] {
-        let root = application(&YAML.replace("4.0", version));
+        let (_folder, root) = application(&YAML.replace("4.0", version));
         assert_eq!(find(&root).expect(version).spec_version, version);
     }
     let newer = YAML.replace("4.0", "5.0").replace("application", "component");
-    let root =
+    let (_folder, root) =
         tree(&[("ui5.yaml", &(newer + "brandNew: true\n")), ("src/manifest.json", MANIFEST.1)]);
     assert_eq!(find(&root).expect("5.0 is known").kind, "component");
 }
@@ -184,17 +182,17 @@ fn applications_say_what_they_are() {
         ("{", "Failed to read /manifest.json for project my.app: "),
         (r#"{"sap.app": {"id": "${app.id}"}}"#, "Could not find pom.xml in project my.app"),
     ] {
-        let root = tree(&[("ui5.yaml", YAML), ("webapp/manifest.json", manifest)]);
+        let (_folder, root) = tree(&[("ui5.yaml", YAML), ("webapp/manifest.json", manifest)]);
         let failure = find(&root).expect_err(manifest);
         assert!(failure.contains(told), "{failure}");
     }
-    let root = tree(&[("ui5.yaml", YAML), ("webapp/index.html", "")]);
+    let (_folder, root) = tree(&[("ui5.yaml", YAML), ("webapp/index.html", "")]);
     let failure = find(&root).expect_err("it has no manifest");
     assert!(
         failure.contains("Could not find required manifest.json for project my.app: "),
         "{failure}"
     );
-    let root = tree(&[
+    let (_folder, root) = tree(&[
         ("ui5.yaml", YAML),
         ("webapp/manifest.json", r#"{"sap.app": {"id": "${app.id}"}}"#),
         ("pom.xml", "<project><properties><app.id>my.app</app.id></properties></project>"),
@@ -206,7 +204,7 @@ fn applications_say_what_they_are() {
 fn libraries_are_where_they_say() {
     let yaml = ("ui5.yaml", "specVersion: '3.0'\ntype: library\nmetadata:\n  name: my.lib\n");
     let dot = "<library><name>my.lib</name></library>";
-    find(&tree(&[yaml, ("src/my/lib/.library", dot), ("src/my/lib/sub/manifest.json", "{}")]))
+    find(&tree(&[yaml, ("src/my/lib/.library", dot), ("src/my/lib/sub/manifest.json", "{}")]).1)
         .expect("it is one");
     for (file, told) in [
         (
@@ -218,7 +216,7 @@ fn libraries_are_where_they_say() {
             "Failed to detect namespace or namespace is empty for project my.lib.",
         ),
     ] {
-        let failure = find(&tree(&[yaml, file])).expect_err(told);
+        let failure = find(&tree(&[yaml, file]).1).expect_err(told);
         assert!(failure.contains(told), "{failure}");
     }
 }

@@ -114,15 +114,10 @@ mod tests {
     use super::*;
     use portcullis_plugin::rehearsal::Rehearsal;
 
-    fn path(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("ui5-lock-{}-{name}", std::process::id()));
-        let _ = fs::remove_file(&path);
-        path
-    }
-
     #[test]
     fn one_at_a_time() {
-        let (path, rehearsal) = (path("one"), Rehearsal::new());
+        let (folder, rehearsal) = (tempfile::tempdir().expect("a folder"), Rehearsal::new());
+        let path = folder.path().join("lock");
         let request = rehearsal.request();
         let held = Lock::take(&path, &request, || false).expect("it is free");
         let wait = Duration::from_millis(1);
@@ -136,7 +131,8 @@ mod tests {
 
     #[test]
     fn what_nobody_holds_is_taken() {
-        let (path, rehearsal) = (path("stale"), Rehearsal::new());
+        let (folder, rehearsal) = (tempfile::tempdir().expect("a folder"), Rehearsal::new());
+        let path = folder.path().join("lock");
         let file = fs::File::create_new(&path).expect("it is not there");
         file.set_modified(SystemTime::now() - STALE - Duration::from_secs(5)).expect("it is ours");
         let lock = Lock::take(&path, &rehearsal.request(), || false).expect("it is nobody's");

@@ -3,16 +3,12 @@
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
 
 const BASE: &str = "https://sdk.openui5.org/1.120.30";
 
-fn directory() -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("ui5-reference-{}-{number}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    path
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("a folder")
 }
 
 fn core() -> Value {
@@ -63,8 +59,12 @@ fn release(version: &str) -> Release {
     Release { framework: Framework::OpenUi5, version: version.to_owned() }
 }
 
-fn open(rehearsal: &Rehearsal, directory: &Path, version: &str) -> Result<Reference, String> {
-    Reference::open_in(directory, &release(version), &Cdn::default(), &rehearsal.request())
+fn open(
+    rehearsal: &Rehearsal,
+    directory: impl AsRef<Path>,
+    version: &str,
+) -> Result<Reference, String> {
+    Reference::open_in(directory.as_ref(), &release(version), &Cdn::default(), &rehearsal.request())
 }
 
 fn one(reference: &mut Reference, query: &str) -> Value {
@@ -76,7 +76,8 @@ fn one(reference: &mut Reference, query: &str) -> Value {
 
 #[test]
 fn fetched_once_and_kept_as_the_other_server_keeps_it() {
-    let (rehearsal, directory) = (online(), directory());
+    let (rehearsal, folder) = (online(), directory());
+    let directory = folder.path().join("made");
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     assert_eq!(one(&mut reference, "sap.m.Button")["name"], "sap.m.Button");
     assert_eq!(rehearsal.sent().len(), 4);
@@ -175,7 +176,7 @@ fn without_a_network_it_is_the_nearest() {
     }
     let wanted = Release { framework: Framework::SapUi5, version: "1.120.30".into() };
     let request = rehearsal.request();
-    let why = Reference::open_in(&directory, &wanted, &Cdn::default(), &request).err();
+    let why = Reference::open_in(directory.path(), &wanted, &Cdn::default(), &request).err();
     assert_eq!(
         why.expect("there is none"),
         "Failed to fetch resource from CDN. Error: denied by the host for URL: \
@@ -191,7 +192,7 @@ fn without_a_network_it_is_the_nearest() {
 fn an_index_that_does_not_fit_is_made_again() {
     let (rehearsal, directory) = (online(), directory());
     open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
-    let kept = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+    let kept = directory.path().join("mcp-server/api_json_files/openui5-1.120.30");
     let index = kept.join("portcullis.index");
     let good = fs::read(&index).expect("it is there");
     let mut shifted = good.clone();
@@ -223,7 +224,7 @@ fn an_index_that_does_not_fit_is_made_again() {
 fn broken_data_is_told() {
     let (rehearsal, directory) = (online(), directory());
     open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
-    let kept = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+    let kept = directory.path().join("mcp-server/api_json_files/openui5-1.120.30");
     fs::write(kept.join("sap.m.api.json"), "{\"symbols\": [").expect("it is writable");
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
     let miss = reference.find("sap.m.Button").expect_err("it is broken");
@@ -263,7 +264,7 @@ fn answers_that_cannot_be_used() {
         let (rehearsal, directory) = (Rehearsal::new().page(&versions, status, body), directory());
         let why = open(&rehearsal, &directory, "1.120.30").err().expect("it cannot be used");
         assert!(why.contains(told), "{why}");
-        let left = directory.join("mcp-server/api_json_files/openui5-1.120.30");
+        let left = directory.path().join("mcp-server/api_json_files/openui5-1.120.30");
         assert!(!left.exists());
     }
     let (rehearsal, directory) = (Rehearsal::new(), directory());

@@ -1,6 +1,7 @@
 //! A project that is made for a test.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
+use tempfile::TempDir;
 use unreal_package::{
     Index as Object,
     writer::{Draft, Profile, Worth, blueprint},
@@ -8,19 +9,19 @@ use unreal_package::{
 use unreal_project::{Fresh, Index, Policy, Project, find, refresh};
 
 /// A folder that goes with the test.
-pub struct Folder(pub PathBuf);
+pub struct Folder(TempDir);
 
 impl Folder {
-    pub fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("unreal-project-{}-{name}", std::process::id()));
-        let _gone = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("the temporary folder can be written to");
-        Self(path)
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 
     pub fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.0.join(file);
+        let path = self.path().join(file);
         fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
         fs::write(path, bytes).expect("it can be written");
     }
@@ -30,12 +31,6 @@ impl Folder {
             "MyGame.uproject",
             r#"{"EngineAssociation": "5.6", "Modules": [{"Name": "MyGame"}]}"#,
         );
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _gone = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -55,8 +50,8 @@ fn redirector(package: &str, to: &str) -> Vec<u8> {
 }
 
 /// A game with a door that a map needs, a plugin, and much that is not as it should be.
-pub fn game(name: &str) -> (Folder, Project) {
-    let folder = Folder::new(name);
+pub fn game() -> (Folder, Project) {
+    let folder = Folder::new();
     folder.uproject();
     folder
         .put("Content/Doors/BP_Base.uasset", bp("/Game/Doors/BP_Base", "/Script/Engine.Character"));
@@ -84,7 +79,7 @@ pub fn game(name: &str) -> (Folder, Project) {
     folder.put("Content/Lfs.uasset", "version https://git-lfs.github.com/spec/v1\nsize 12\n");
     folder.put("Content/Zip.uasset", "PK\x03\x04 zip");
     folder.put("Config/DefaultEngine.ini", "[/Script/EngineSettings.GameMapsSettings]\nGameDefaultMap=/Game/Maps/Town.Town\nNamed=/Game/BP_Named.BP_Named_C\n");
-    let project = find(&folder.0).expect("there is one");
+    let project = find(folder.path()).expect("there is one");
     (folder, project)
 }
 

@@ -10,14 +10,14 @@ use super::{
 pub fn import_of(game: &Game) -> Value {
     game.put("Source/door.png", PNG);
     json!({
-        "filePath": game.0.join("Source/door.png"),
+        "filePath": game.path().join("Source/door.png"),
         "packagePath": "/Game/Doors/T_Door",
         "classPath": "/Script/Engine.Texture2D",
     })
 }
 
 fn subject_of_import(game: &Game, editor: &Editor) -> String {
-    let dir = game.0.display();
+    let dir = game.path().display();
     format!(
         "{dir}/Source/door.png as /Script/Engine.Texture2D to /Game/Doors/T_Door.T_Door in the \
          project {dir}, by the editor at {}",
@@ -27,7 +27,7 @@ fn subject_of_import(game: &Game, editor: &Editor) -> String {
 
 #[test]
 fn nothing_is_imported_that_nobody_agreed_to() {
-    let game = Game::new("live-import");
+    let game = Game::new();
     for server in [Server::Plugin, Server::Epic] {
         let editor = game.editor(server);
         let subject = subject_of_import(&game, &editor);
@@ -48,7 +48,7 @@ fn nothing_is_imported_that_nobody_agreed_to() {
 
 #[test]
 fn what_is_overwritten_is_said() {
-    let game = Game::new("live-overwrite");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let mut over = import_of(&game);
     over["packagePath"] = json!("/Game/Doors/BP_Door.BP_Door");
@@ -66,7 +66,7 @@ fn what_is_overwritten_is_said() {
     assert!(asks.contains("T_Door.uasset, which is in a workspace of Perforce"), "{asks}");
     assert!(asks.contains("the editor does not know of it"), "{asks}");
     game.put("Out/BP_Door.T3D", "old");
-    let out = game.0.join("Out");
+    let out = game.path().join("Out");
     let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
     let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export.clone());
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
@@ -98,7 +98,7 @@ fn what_is_overwritten_is_said() {
 
 #[test]
 fn a_change_is_asked_for_once_whatever_comes_of_it() {
-    let game = Game::new("live-unknown");
+    let game = Game::new();
     for trap in [Trap::DoneAndSilent, Trap::Half] {
         let editor = game.editor(Server::Plugin);
         editor.set_trap("import_asset", trap);
@@ -113,7 +113,7 @@ fn a_change_is_asked_for_once_whatever_comes_of_it() {
     let editor = game.editor(Server::Plugin);
     let mut wrong = import_of(&game);
     wrong["packagePath"] = json!(DOOR);
-    let dir = game.0.display();
+    let dir = game.path().display();
     let subject = format!(
         "{dir}/Source/door.png as /Script/Engine.Texture2D to {DOOR}.BP_Door in the project {dir}, \
          by the editor at {}",
@@ -126,10 +126,10 @@ fn a_change_is_asked_for_once_whatever_comes_of_it() {
 
 #[test]
 fn what_is_not_fit_for_import_is_refused() {
-    let game = Game::new("live-unfit");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
-    let dir = game.0.display().to_string();
+    let dir = game.path().display().to_string();
     game.put("Source/fake.t3d", "; Reconstructed from the file of /Game/X\nBegin Object\n");
     for (key, value, why) in [
         ("filePath", json!(format!("{dir}/Source/../Source/door.png")), "`..`"),
@@ -159,7 +159,7 @@ fn what_is_not_fit_for_import_is_refused() {
 
 #[test]
 fn commands_are_run_shown_or_refused() {
-    let game = Game::new("live-console");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
     let command = |text: &str| json!({ "command": text });

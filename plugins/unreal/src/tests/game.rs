@@ -1,6 +1,7 @@
 //! A project that is made for a test.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
+use tempfile::TempDir;
 use unreal_package::{
     Index as Object,
     writer::{Draft, Profile, Worth, blueprint},
@@ -10,14 +11,12 @@ use unreal_package::{
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
 
 /// A project, which goes with the test.
-pub struct Game(pub PathBuf);
+pub struct Game(TempDir);
 
 impl Game {
     /// Without packages.
-    pub fn empty(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("unreal-{}-{name}", std::process::id()));
-        let _gone = fs::remove_dir_all(&dir);
-        let game = Self(dir);
+    pub fn empty() -> Self {
+        let game = Self(tempfile::tempdir().expect("a folder"));
         game.put(
             "MyGame.uproject",
             r#"{"EngineAssociation": "5.6", "Plugins": [{"Name": "Tools"}]}"#,
@@ -26,8 +25,8 @@ impl Game {
     }
 
     /// With a Blueprint of each kind, a map, and what cannot be read.
-    pub fn new(name: &str) -> Self {
-        let game = Self::empty(name);
+    pub fn new() -> Self {
+        let game = Self::empty();
         let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);
         let base = bp("/Game/Doors/BP_Base", "/Script/Engine.Character");
         game.put("Content/Doors/BP_Base.uasset", base.bytes());
@@ -62,16 +61,15 @@ impl Game {
         game
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     /// Writes a file.
     pub fn put(&self, file: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.0.join(file);
+        let path = self.path().join(file);
         fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
         fs::write(path, bytes).expect("it can be written");
-    }
-}
-
-impl Drop for Game {
-    fn drop(&mut self) {
-        let _gone = fs::remove_dir_all(&self.0);
     }
 }

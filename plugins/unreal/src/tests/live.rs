@@ -8,8 +8,8 @@ use super::{
 impl Game {
     /// An editor that has this game open.
     pub fn editor(&self, server: Server) -> Editor {
-        let dir = format!("{}/", self.0.display());
-        let file = fs::read_to_string(self.0.join("MyGame.uproject")).expect("it is there");
+        let dir = format!("{}/", self.path().display());
+        let file = fs::read_to_string(self.path().join("MyGame.uproject")).expect("it is there");
         Editor::start(server, &dir, ("MyGame.uproject", &file), wire::assets(self))
     }
 }
@@ -56,7 +56,7 @@ pub const DOOR: &str = "/Game/Doors/BP_Door";
 
 #[test]
 fn the_editor_answers_as_the_files_do() {
-    let game = Game::new("live-alike");
+    let game = Game::new();
     for server in [Server::Plugin, Server::NewerPlugin] {
         let editor = game.editor(server);
         let (near, far) = (host(&editor, server), Rehearsal::new());
@@ -103,7 +103,7 @@ fn the_editor_answers_as_the_files_do() {
 
 #[test]
 fn dependencies_come_from_the_editor_where_it_knows_them() {
-    let game = Game::new("live-links");
+    let game = Game::new();
     let editor = game.editor(Server::NewerPlugin);
     let near = host(&editor, Server::NewerPlugin);
     let both = json!({ "assetPath": DOOR, "bIncludeSoftDependencies": true });
@@ -122,7 +122,7 @@ fn dependencies_come_from_the_editor_where_it_knows_them() {
 
 #[test]
 fn what_only_one_source_knows() {
-    let game = Game::new("live-only");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
     let config = live::<ProjectConfig>(&near, &game, json!({}));
@@ -162,7 +162,7 @@ fn what_only_one_source_knows() {
 
 #[test]
 fn epic_s_server_answers_through_its_meta_tools() {
-    let game = Game::new("live-epic");
+    let game = Game::new();
     let editor = game.editor(Server::Epic);
     let near = host(&editor, Server::Epic);
     let class = json!({ "packagePaths": ["/Game"], "classPaths": ["/Script/Engine.World"] });
@@ -204,7 +204,7 @@ fn epic_s_server_answers_through_its_meta_tools() {
 
 #[test]
 fn what_goes_wrong_is_told_and_the_files_answer() {
-    let game = Game::new("live-traps");
+    let game = Game::new();
     let door = || json!({ "assetPath": DOOR });
     for server in [Server::Plugin, Server::Epic] {
         let tool = if server == Server::Epic { "exists" } else { "query_asset" };
@@ -239,7 +239,7 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
 
 #[test]
 fn a_call_that_nobody_waits_for_is_called_off() {
-    let game = Game::new("live-cancel");
+    let game = Game::new();
     let editor = game.editor(Server::Epic);
     editor.set_trap("exists", Trap::Stall);
     let near = hasty(&editor, Server::Epic);
@@ -256,7 +256,7 @@ fn a_call_that_nobody_waits_for_is_called_off() {
 
 #[test]
 fn answers_arrive_in_any_pieces_and_may_be_long() {
-    let game = Game::new("live-pieces");
+    let game = Game::new();
     for (server, size) in [(Server::Plugin, 1), (Server::Plugin, 7), (Server::Epic, 1)] {
         let editor = game.editor(server);
         editor.set_trap("", Trap::Pieces(size));
@@ -277,7 +277,7 @@ fn answers_arrive_in_any_pieces_and_may_be_long() {
 
 #[test]
 fn only_an_editor_with_this_project_answers() {
-    let game = Game::new("live-other");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     editor.open("../../../../elsewhere/MyGame/");
     let near = host(&editor, Server::Plugin);
@@ -302,7 +302,7 @@ fn only_an_editor_with_this_project_answers() {
 
 #[test]
 fn nobody_there_is_no_matter() {
-    let game = Game::new("live-nobody");
+    let game = Game::new();
     let gone = {
         let editor = game.editor(Server::Plugin);
         editor.url()
@@ -323,7 +323,7 @@ fn nobody_there_is_no_matter() {
 
 #[test]
 fn an_editor_is_left_alone_between_messages() {
-    let game = Game::new("live-pause");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "80");
     live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely.Lonely" }));
@@ -340,7 +340,7 @@ fn an_editor_is_left_alone_between_messages() {
 
 #[test]
 fn a_read_is_asked_once_until_something_changes() {
-    let game = Game::new("live-kept");
+    let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
     let query = || live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely.Lonely" }));

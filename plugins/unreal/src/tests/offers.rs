@@ -8,8 +8,8 @@ use super::{
 
 #[test]
 fn resources_and_prompts() {
-    let game = Game::new("live-resources");
-    session::FOLDERS.set(vec![game.0.clone()]);
+    let game = Game::new();
+    session::FOLDERS.set(vec![game.path().to_owned()]);
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
     let read = |uri: &str| ProjectResources::read(&near.request(), uri);

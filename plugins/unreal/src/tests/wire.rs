@@ -79,12 +79,12 @@ fn reason(kind: ErrorKind) -> Reason {
 
 /// What the packages of a game are to an editor that has it open.
 pub fn assets(game: &Game) -> Vec<Asset> {
-    let project = unreal_project::find(&game.0).expect("it is a project");
+    let project = unreal_project::find(game.path()).expect("it is a project");
     let policy = unreal_project::Policy::default();
     let index = unreal_project::refresh(&project, None, 0, policy, |_, _| true).index;
     let mut assets = Vec::new();
     for entry in index.entries() {
-        let bytes = fs::read(game.0.join(index.text(entry.file))).expect("it is there");
+        let bytes = fs::read(game.path().join(index.text(entry.file))).expect("it is there");
         let Ok(header) = unreal_package::Header::read(&bytes, entry.size) else { continue };
         let links = |soft: bool| {
             let links = index.links_of(entry).iter();
