@@ -3,6 +3,8 @@
 //! rmcp's own line transport drops what it cannot read without a word, and a client then waits
 //! until it gives up.
 
+mod quick;
+
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -190,6 +192,9 @@ fn read(line: Line) -> Read {
     let line = line.trim_ascii();
     if line.is_empty() {
         return Read::Nothing;
+    }
+    if let Some(call) = quick::tool_call(line) {
+        return Read::Message(Box::new(call));
     }
     let error = match serde_json::from_slice(line) {
         Ok(message) => return Read::Message(Box::new(message)),
