@@ -2,7 +2,8 @@
 //!
 //! A call begins where it is asked for: most end within microseconds, and a change of threads
 //! would cost more than they do. A guest that computes for longer than a tick, or waits, is moved
-//! to threads of its own, so that no number of busy guests delays a client's `ping`.
+//! to threads of its own, so that no number of busy guests delays a client's `ping`. What reads and
+//! writes files waits before it begins, and then does so on those threads.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,6 +12,9 @@ use std::task::Poll;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::AbortOnDropHandle;
+
+/// There are so many threads for guests at least.
+const LEAST: usize = 4;
 
 /// Threads for guests, started with the first that needs one.
 #[derive(Default)]
@@ -39,8 +43,11 @@ impl Guests {
 
     fn runtime(&self) -> Option<&Runtime> {
         let start = || {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from).max(LEAST);
             Builder::new_multi_thread()
                 .thread_name("guest")
+                // Some may be waiting for a disk.
+                .worker_threads(threads)
                 .enable_all()
                 // A guest that computes gives way every tick: look for others each time.
                 .event_interval(1)

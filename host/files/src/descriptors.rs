@@ -17,6 +17,9 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use super::Access;
 use super::view::{FilesView, Reached, perms};
 
+/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
+const AT_ONCE: bool = true;
+
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;
 
@@ -28,7 +31,7 @@ impl preopens::Host for FilesView<'_> {
             let (handle, node) = (handle.try_clone()?, node.clone());
             let name = node.path.display().to_string();
             let perms = perms(node.reach.widest());
-            let dir = DirDescriptor::new(handle, perms, OpenMode::READ, false);
+            let dir = DirDescriptor::new(handle, perms, OpenMode::READ, AT_ONCE);
             let fd = self.table.push(Descriptor::Dir(dir))?;
             self.files.nodes.insert(fd.rep(), node);
             directories.push((fd, name));
@@ -88,11 +91,11 @@ impl HostDescriptor for FilesView<'_> {
             Opened::File(file) => {
                 let mode =
                     if how.write { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-                self.push(Descriptor::File(FileDescriptor::new(file, perms, mode, false)), node)
+                self.push(Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE)), node)
             }
             Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
             Opened::Directory(dir) => {
-                let dir = DirDescriptor::new(dir, perms, OpenMode::READ, false);
+                let dir = DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE);
                 self.push(Descriptor::Dir(dir), node)
             }
             Opened::Special => Err(ErrorCode::NotPermitted.into()),
@@ -102,24 +105,24 @@ impl HostDescriptor for FilesView<'_> {
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         let target = self.may(&fd, &path, Access::Write)?;
         self.may_make(&target)?;
-        self.wasi().create_directory_at(fd, path).await
+        self.apart().await.create_directory_at(fd, path).await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.may(&fd, &old, Access::Write)?;
         let target = self.may(&new_fd, &new, Access::Write)?;
         self.may_move_to(&target)?;
-        self.wasi().rename_at(fd, old, new_fd, new).await
+        self.apart().await.rename_at(fd, old, new_fd, new).await
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.wasi().unlink_file_at(fd, path).await
+        self.apart().await.unlink_file_at(fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.wasi().remove_directory_at(fd, path).await
+        self.apart().await.remove_directory_at(fd, path).await
     }
 
     async fn set_times_at(
@@ -131,7 +134,7 @@ impl HostDescriptor for FilesView<'_> {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.wasi().set_times_at(fd, path_flags, path, accessed, modified).await
+        self.apart().await.set_times_at(fd, path_flags, path, accessed, modified).await
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.
@@ -146,7 +149,7 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         self.listable(&fd)?;
-        self.wasi().read_directory(fd).await
+        self.apart().await.read_directory(fd).await
     }
 
     async fn stat_at(
@@ -158,13 +161,13 @@ impl HostDescriptor for FilesView<'_> {
         let target = self.visible(&fd, &path)?;
         if let Some(Reached::File(file)) = target.reached {
             let file = file.ok_or(ErrorCode::NoEntry)?;
-            let descriptor = FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+            let descriptor = FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, AT_ONCE);
             let fd = self.table.push(Descriptor::File(descriptor))?;
-            let stat = self.wasi().stat(Resource::new_borrow(fd.rep())).await;
+            let stat = self.apart().await.stat(Resource::new_borrow(fd.rep())).await;
             self.table.delete(fd)?;
             return stat;
         }
-        self.wasi().stat_at(fd, path_flags, path).await
+        self.apart().await.stat_at(fd, path_flags, path).await
     }
 
     async fn metadata_hash_at(
@@ -177,13 +180,13 @@ impl HostDescriptor for FilesView<'_> {
         if matches!(target.reached, Some(Reached::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
-        self.wasi().metadata_hash_at(fd, path_flags, path).await
+        self.apart().await.metadata_hash_at(fd, path_flags, path).await
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.visible(&fd, &path)?;
         match target.reached {
-            Some(Reached::Beneath) => self.wasi().readlink_at(fd, path).await,
+            Some(Reached::Beneath) => self.apart().await.readlink_at(fd, path).await,
             // What is designated has been followed already.
             Some(Reached::Itself | Reached::File(_)) | None => Err(ErrorCode::Invalid.into()),
         }
@@ -197,7 +200,7 @@ impl HostDescriptor for FilesView<'_> {
         if !quota.take_bytes(bytes.len() as u64) {
             return Err(ErrorCode::Quota.into());
         }
-        self.wasi().write(fd, bytes, offset).await
+        self.apart().await.write(fd, bytes, offset).await
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
@@ -211,7 +214,7 @@ impl HostDescriptor for FilesView<'_> {
         if !self.files.quota.take_bytes(size) {
             return Err(ErrorCode::Quota.into());
         }
-        self.wasi().set_size(fd, size).await
+        self.apart().await.set_size(fd, size).await
     }
 
     fn write_via_stream(
@@ -246,23 +249,23 @@ impl HostDescriptor for FilesView<'_> {
         len: Filesize,
         advice: Advice,
     ) -> FsResult<()> {
-        self.wasi().advise(fd, offset, len, advice).await
+        self.apart().await.advise(fd, offset, len, advice).await
     }
 
     async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
-        self.wasi().sync_data(fd).await
+        self.apart().await.sync_data(fd).await
     }
 
     async fn sync(&mut self, fd: Fd) -> FsResult<()> {
-        self.wasi().sync(fd).await
+        self.apart().await.sync(fd).await
     }
 
     async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
-        self.wasi().get_flags(fd).await
+        self.apart().await.get_flags(fd).await
     }
 
     async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
-        self.wasi().get_type(fd).await
+        self.apart().await.get_type(fd).await
     }
 
     async fn set_times(
@@ -271,15 +274,15 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.wasi().set_times(fd, accessed, modified).await
+        self.apart().await.set_times(fd, accessed, modified).await
     }
 
     async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
-        self.wasi().read(fd, len, offset).await
+        self.apart().await.read(fd, len, offset).await
     }
 
     async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
-        self.wasi().stat(fd).await
+        self.apart().await.stat(fd).await
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
@@ -287,11 +290,11 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        self.wasi().is_same_object(a, b).await
+        self.apart().await.is_same_object(a, b).await
     }
 
     async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
-        self.wasi().metadata_hash(fd).await
+        self.apart().await.metadata_hash(fd).await
     }
 }
 
@@ -300,7 +303,7 @@ impl HostDirectoryEntryStream for FilesView<'_> {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        self.wasi().read_directory_entry(stream).await
+        self.apart().await.read_directory_entry(stream).await
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {

@@ -86,6 +86,8 @@ pub struct Files {
     nodes: HashMap<u32, Node>,
     quota: Arc<Quota>,
     ctx: WasiFilesystemCtx,
+    /// Whether the call has left the thread that speaks with clients.
+    apart: bool,
 }
 
 impl Files {
@@ -101,6 +103,7 @@ impl Files {
             nodes: HashMap::new(),
             quota: Arc::new(quota),
             ctx: WasiFilesystemCtx::default(),
+            apart: false,
         }
     }
 

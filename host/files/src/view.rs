@@ -76,6 +76,16 @@ impl<'a> FilesView<'a> {
         WasiFilesystemCtxView { ctx: &mut self.files.ctx, table: self.table }
     }
 
+    /// The same, for what may have to wait for a disk. A call begins on the thread that speaks with clients,
+    /// and leaves it when it first has to wait (`Guests` of `portcullis_engine`): so it waits, once. From then
+    /// on it may as well block its thread, which costs less by far than another thread for each use of a file.
+    pub(super) async fn apart(&mut self) -> WasiFilesystemCtxView<'_> {
+        if !std::mem::replace(&mut self.files.apart, true) {
+            tokio::task::yield_now().await;
+        }
+        self.wasi()
+    }
+
     pub(super) fn node(&self, fd: &Resource<Descriptor>) -> FsResult<&Node> {
         Ok(self.files.nodes.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)?)
     }
@@ -195,6 +205,7 @@ impl<'a> FilesView<'a> {
         target: &Target,
         how: OpenHow,
     ) -> FsResult<Opened> {
+        self.apart().await;
         match &target.reached {
             Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
             Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
@@ -208,20 +219,15 @@ impl<'a> FilesView<'a> {
             Some(Reached::Beneath | Reached::Itself) => {
                 let dir = self.dir(fd)?.try_clone().map_err(|error| ErrorCode::from(&error))?;
                 let dir = Dir::from_std_file(dir);
-                let quota = self.files.quota.clone();
-                let depth = target.depth;
-                tokio::task::spawn_blocking(move || {
-                    if how.create
-                        && dir.symlink_metadata(&path).is_err()
-                        && !(quota.allows_depth(depth) && quota.take_entry())
-                    {
-                        return Err(ErrorCode::Quota);
-                    }
-                    open_beneath(&dir, Path::new(&path), how).map_err(|error| (&error).into())
-                })
-                .await
-                .map_err(|_| ErrorCode::Interrupted)?
-                .map_err(Into::into)
+                let quota = &self.files.quota;
+                if how.create
+                    && dir.symlink_metadata(&path).is_err()
+                    && !(quota.allows_depth(target.depth) && quota.take_entry())
+                {
+                    return Err(ErrorCode::Quota.into());
+                }
+                open_beneath(&dir, Path::new(&path), how)
+                    .map_err(|error| ErrorCode::from(&error).into())
             }
             None => Err(ErrorCode::NotPermitted.into()),
         }
