@@ -55,6 +55,7 @@ plugin-dirs = [${place('plugins')}]
 audit-file = ${place('audit.jsonl')}
 cache-dir = ${place('cache')}
 store-dir = ${place('store')}
+lock-file = ${place('portcullis.lock')}
 
 [plugins.conformance.grants.client]
 features = ["elicitation", "sampling", "roots"]
