@@ -193,10 +193,8 @@ fn read(line: Line) -> Read {
     if line.is_empty() {
         return Read::Nothing;
     }
-    if let Some(call) = quick::tool_call(line) {
-        return Read::Message(Box::new(call));
-    }
-    let error = match serde_json::from_slice(line) {
+    let message = quick::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
+    let error = match message {
         Ok(message) => return Read::Message(Box::new(message)),
         Err(error) => error,
     };

@@ -103,7 +103,9 @@ impl Server {
         request.capabilities = json!(caller.capabilities).as_object().cloned();
         let asker = self.asker(&caller, cx);
         request.log_level = asker.logs.map(|level| portcullis_wrap::level_name(level).to_owned());
-        let mut answer = self.host.wrap.serve(&source.upstream, request, before, &asker).await;
+        // In a box: it is large, and every request has room for the largest.
+        let serving = Box::pin(self.host.wrap.serve(&source.upstream, request, before, &asker));
+        let mut answer = serving.await;
         if let Answer::Result(result) = &mut answer {
             self.seen(result, passed.method, passed.name, source, &caller);
         }

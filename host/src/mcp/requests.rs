@@ -38,9 +38,7 @@ impl Server {
         let catalog = self.host.catalog().await;
         match catalog.tool(&params.name) {
             Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
-            Some(Tool::Other(other, tool)) => {
-                Box::pin(self.other_tool(other, tool, params, cx)).await
-            }
+            Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
             None => {
                 let name = portcullis_text::line(&params.name, 80);
                 let held = catalog.others.iter().find(|other| other.holds(&params.name));
@@ -141,7 +139,7 @@ impl Server {
         let (loaded, prompt) = match catalog.prompt(&params.name) {
             Some(PromptOf::Own(loaded, prompt)) => (loaded, prompt),
             Some(PromptOf::Other(other, prompt)) => {
-                return Box::pin(self.other_prompt(other, prompt, params, cx)).await;
+                return self.other_prompt(other, prompt, params, cx).await;
             }
             None => {
                 let name = portcullis_text::line(&params.name, 80);
@@ -287,7 +285,7 @@ impl Server {
             }
         }
         if let Some(other) = catalog.other_with(&params.uri) {
-            return Box::pin(self.other_resource(other, params, cx)).await;
+            return self.other_resource(other, params, cx).await;
         }
         Err(match refused {
             Some(refused) => refusal(refused),
@@ -318,7 +316,7 @@ impl Server {
                 Some(loaded) => (loaded, Subject::Template(template.uri.clone())),
                 None => {
                     let other = catalog.other_of_template(&template.uri).ok_or_else(nothing)?;
-                    return Box::pin(self.other_completion(other, params, None, cx)).await;
+                    return self.other_completion(other, params, None, cx).await;
                 }
             },
             _ => return Err(nothing()),

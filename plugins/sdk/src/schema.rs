@@ -105,12 +105,10 @@ fn drop_rust_formats(schema: &mut Schema) {
 /// What is not required can be left out and needs no `null` besides: some clients have no type for that.
 fn leave_out_or_give(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
-        let required =
-            object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let required = object.get("required").and_then(Value::as_array).cloned();
+        let is_required = |name: &str| required.iter().flatten().any(|required| required == name);
         let fields = object.get_mut("properties").and_then(Value::as_object_mut);
-        let optional = fields.into_iter().flatten().filter(|(name, _)| {
-            !required.iter().any(|required| required.as_str() == Some(name.as_str()))
-        });
+        let optional = fields.into_iter().flatten().filter(|(name, _)| !is_required(name));
         optional.filter_map(|(_, field)| field.as_object_mut()).for_each(drop_null);
     }
     transform_subschemas(&mut leave_out_or_give, schema);

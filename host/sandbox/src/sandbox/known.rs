@@ -1,6 +1,8 @@
 //! What is known of a component without running it: its imports, and its manifest as it once
 //! described itself.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
@@ -24,28 +26,18 @@ pub struct Known {
     pub manifest: Option<Manifest>,
 }
 
-/// The contract's texts that shape [`Manifest`], and so the bytes that are kept of it.
-const CONTRACT: u64 = {
-    let texts: [&[u8]; 2] = [
-        include_bytes!("../../../../wit/manifest.wit"),
-        include_bytes!("../../../../wit/types.wit"),
-    ];
-    // FNV-1a, as it can be made while this is compiled.
-    let (mut hash, mut text) = (0xcbf2_9ce4_8422_2325_u64, 0);
-    while text < texts.len() {
-        let mut at = 0;
-        while at < texts[text].len() {
-            hash = (hash ^ texts[text][at] as u64).wrapping_mul(0x0100_0000_01b3);
-            at += 1;
-        }
-        text += 1;
-    }
-    hash
-};
+/// Of the contract's texts that shape [`Manifest`], and so the bytes that are kept of it.
+static CONTRACT: LazyLock<String> = LazyLock::new(|| {
+    let texts = concat!(
+        include_str!("../../../../wit/manifest.wit"),
+        include_str!("../../../../wit/types.wit"),
+    );
+    portcullis_records::digest(texts.as_bytes())
+});
 
 /// What this host's knowledge of a component is kept under.
 pub fn key(digest: &str) -> String {
-    format!("{digest} {} {CONTRACT:016x} 3", env!("CARGO_PKG_VERSION"))
+    format!("{digest} {} {} 3", env!("CARGO_PKG_VERSION"), *CONTRACT)
 }
 
 impl Known {
