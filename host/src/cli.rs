@@ -9,6 +9,7 @@ mod list;
 mod log;
 mod login;
 mod preview;
+mod relative;
 mod serve;
 mod start;
 mod ui5;
@@ -39,7 +40,7 @@ Examples:
   portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
   portcullis tools                             what can be called
   portcullis call run_manifest_validation --root ~/projects/app --trail \\
-      '{\"manifestPath\": \"/home/me/projects/app/webapp/manifest.json\"}'
+      '{\"manifestPath\": \"webapp/manifest.json\"}'
   portcullis audit                             what each plugin can reach";
 
 /// What every command takes.

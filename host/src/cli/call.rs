@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use portcullis_audit::Verdict;
+use portcullis_roots::Root;
 use portcullis_upstream::{Outcome, Request};
 use portcullis_wrap::{Offered, Upstreams};
 use serde_json::{Map, Value, json};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use super::End;
+use super::relative::make_absolute;
 use super::start::{Ready, faint, patiently};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
@@ -36,7 +38,7 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
-        let arguments = self.arguments()?;
+        let mut arguments = self.arguments()?;
         if self.trail {
             ready.audit.keep();
         }
@@ -57,6 +59,8 @@ impl Args {
                 return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
             }
         };
+        let first_root = ready.roots.iter().next().map(Root::path);
+        make_absolute(&mut arguments, &tool.definition.paths, first_root);
         let (notices, mut told) = unbounded_channel();
         let cancel = CancellationToken::new();
         let call = Call {
