@@ -189,8 +189,7 @@ impl Members {
     }
 
     fn end_kept(&mut self) {
-        let found =
-            if self.is_text { Found::Text(self.value) } else { Found::Word(self.value) };
+        let found = if self.is_text { Found::Text(self.value) } else { Found::Word(self.value) };
         match self.keeping {
             Keeping::Nothing | Keeping::Key => {}
             Keeping::Id => self.id = found,
@@ -211,7 +210,8 @@ pub(crate) fn is_text(written: &[u8], text: &str) -> bool {
             match after.split_first() {
                 Some((b'u', after)) if after.len() >= 4 => {
                     let digits = str::from_utf8(&after[..4]).ok();
-                    let digits = digits.filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+                    let digits =
+                        digits.filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
                     let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
                     let Some(code) = code else { return false };
                     (code, &after[4..])

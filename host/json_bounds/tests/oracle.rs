@@ -91,7 +91,8 @@ fn compare(text: &[u8]) -> Result<(), TestCaseError> {
     prop_assert!(outline.check().is_ok() || met.units > most_units(text.len() as u64));
     let id = value.get("id");
     prop_assert_eq!(outline.has_id(), id.is_some());
-    let short = |id: &&Value| id.is_string() && id.to_string().len() < 40 || id.is_i64() || id.is_u64();
+    let short =
+        |id: &&Value| id.is_string() && id.to_string().len() < 40 || id.is_i64() || id.is_u64();
     let found = outline.id().map(|id| serde_json::from_str::<Value>(&id).expect("an id is JSON"));
     // A negative zero is an integer as it is written, and a float as it is read.
     let found = found.filter(|found| !found.is_f64());
@@ -151,16 +152,44 @@ struct Change {
 
 fn change() -> impl Strategy<Value = Change> {
     let pieces = [
-        "", " ", "\n", "[", "]", "{", "}", ",", ":", "\"", "\\", "\\\"", "\\u0069", "\\ud800", "0",
-        "-0", "1.5", "null", "\"id\"", "\"id\":7,", "\"id\":{},", "\"i\\u0064\":\"x\",", "[]", "{}",
-        "\"method\":\"initialize\",", "\"method\":\"initi\\u0061lize\",", "\"result\":0,", "\u{e9}",
+        "",
+        " ",
+        "\n",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "\\\"",
+        "\\u0069",
+        "\\ud800",
+        "0",
+        "-0",
+        "1.5",
+        "null",
+        "\"id\"",
+        "\"id\":7,",
+        "\"id\":{},",
+        "\"i\\u0064\":\"x\",",
+        "[]",
+        "{}",
+        "\"method\":\"initialize\",",
+        "\"method\":\"initi\\u0061lize\",",
+        "\"result\":0,",
+        "\u{e9}",
     ];
     let put = prop_oneof![
         4 => prop::sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
         1 => any::<u8>().prop_map(|byte| vec![byte]),
     ];
-    (any::<prop::sample::Index>(), 0..3_usize, put)
-        .prop_map(|(at, removed, put)| Change { at, removed, put })
+    (any::<prop::sample::Index>(), 0..3_usize, put).prop_map(|(at, removed, put)| Change {
+        at,
+        removed,
+        put,
+    })
 }
 
 fn changed(mut text: Vec<u8>, changes: &[Change]) -> Vec<u8> {

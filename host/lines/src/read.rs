@@ -23,8 +23,7 @@ pub(crate) enum Read {
 impl Read {
     /// Refuses a message, unless it is an answer or a notification: nobody waits for an answer to those.
     fn refused(outline: &Outline, code: ErrorCode, why: String) -> Self {
-        let is_notification =
-            outline.has_method() && !outline.has_id() && outline.is_complete();
+        let is_notification = outline.has_method() && !outline.has_id() && outline.is_complete();
         if is_notification || outline.is_answer() {
             let what = if is_notification { "a notification" } else { "an answer" };
             tracing::warn!("{what} of the client is passed over: {why}");

@@ -10,8 +10,7 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 async fn answers(input: String) -> (usize, String) {
     let (output, mut written) = tokio::io::duplex(64 * 1024);
     let ends = Ends::default();
-    let mut lines =
-        Lines::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
+    let mut lines = Lines::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
     let mut messages = 0;
     while lines.receive().await.is_some() {
         messages += 1;
@@ -45,7 +44,9 @@ async fn requests_without_an_answer_have_so_many_bytes_together() {
     let large = "x".repeat(MAX_LINE - 1000);
     let call = |id: usize| {
         let params = format!("{{\"name\":\"a\",\"arguments\":{{\"a\":\"{large}\"}}}}");
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n")
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n"
+        )
     };
     let (messages, said) = answers((0..5).map(call).collect()).await;
     assert_eq!(messages, 4);

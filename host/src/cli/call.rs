@@ -12,7 +12,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use super::End;
-use super::start::{Ready, faint, patiently};
+use super::start::{Ready, patiently};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
 use crate::catalog::{Catalog, Tool};
@@ -210,7 +210,7 @@ fn tell(notice: &Notice) {
         Notice::Log { data: Value::String(text), .. } => text.clone(),
         Notice::Log { data, .. } => data.to_string(),
     };
-    anstream::eprintln!("{}", faint(&portcullis_text::line(&line, 500)));
+    super::log::whisper(&portcullis_text::line(&line, 500));
 }
 
 fn text(content: &Content) -> String {
