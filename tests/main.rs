@@ -5,10 +5,12 @@
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;
+mod bounds;
 mod cases;
 mod commands;
 mod crowds;
 mod documents;
+mod ends;
 mod front;
 mod generation;
 mod generation_faults;
@@ -22,6 +24,7 @@ mod protocol;
 mod secrets;
 mod secured;
 mod shops;
+mod strangers;
 mod support;
 mod transports;
 mod unreal;

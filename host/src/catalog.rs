@@ -229,6 +229,15 @@ fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Things {
     Things { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
 }
 
+/// Whether what a plugin says of a resource counts: it lists the resource, one of its templates fits, or it
+/// has no templates, and may know more than it lists.
+pub fn answers_for(loaded: &Loaded, uri: &str) -> bool {
+    let templates = &loaded.manifest.templates;
+    templates.is_empty()
+        || loaded.manifest.resources.iter().any(|one| one.uri == uri)
+        || templates.iter().any(|one| closeness(&one.uri_template, uri).is_some())
+}
+
 /// How many characters of an address a template (RFC 6570) gives as they are, before its first
 /// variable and behind its last. `None`: it does not fit. What lies between is for the plugin to
 /// judge: it is the one that knows what its variables may hold.

@@ -11,6 +11,7 @@ mod login;
 mod preview;
 mod relative;
 mod serve;
+mod signals;
 mod start;
 mod ui5;
 mod views;
@@ -118,7 +119,8 @@ enum Plugin {
     },
 }
 
-/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2.
+/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2. A server that had to
+/// leave something behind which did not end has 3; see [`signals`].
 pub enum End {
     /// What was asked for was done.
     Done,
@@ -140,8 +142,13 @@ pub fn main() -> ExitCode {
         eprintln!("portcullis: {}", portcullis_confine::main());
         return ExitCode::from(127);
     }
+    log::decide();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && log::is_json() => {
+            log::fail(&error.to_string());
+            return ExitCode::from(2);
+        }
         Err(error) => {
             // Help goes to stdout and is no fault; where neither can be written, nobody reads it.
             let _unread = error.print();
@@ -171,7 +178,7 @@ fn finish(ended: Result<End, String>) -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(1),
         Err(error) => {
-            anstream::eprintln!("{}", start::red(&format!("portcullis: {error}")));
+            log::fail(&error);
             ExitCode::from(2)
         }
     }

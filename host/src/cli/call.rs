@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::End;
 use super::relative::make_absolute;
-use super::start::{Ready, faint, patiently};
+use super::start::{Ready, patiently};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
 use crate::catalog::{Catalog, Tool};
@@ -214,7 +214,7 @@ fn tell(notice: &Notice) {
         Notice::Log { data: Value::String(text), .. } => text.clone(),
         Notice::Log { data, .. } => data.to_string(),
     };
-    anstream::eprintln!("{}", faint(&portcullis_text::line(&line, 500)));
+    super::log::whisper(&portcullis_text::line(&line, 500));
 }
 
 fn text(content: &Content) -> String {

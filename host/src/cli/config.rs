@@ -23,7 +23,7 @@ impl Args {
         match (self, text) {
             (Self::Path, Some(_)) => super::print(&format!("{}\n", path.display())),
             (Self::Path, None) => {
-                anstream::eprintln!("(there is no such file: the defaults in the binary count)");
+                super::log::say("(there is no such file: the defaults in the binary count)");
                 super::print(&format!("{}\n", path.display()))
             }
             (Self::Show, None) => super::print(DEFAULT),

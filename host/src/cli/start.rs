@@ -150,7 +150,7 @@ pub async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
         Ok(done) => done,
         Err(_) => {
-            anstream::eprintln!("{}", faint(&format!("{what} …")));
+            super::log::whisper(&format!("{what} …"));
             work.await
         }
     }

@@ -27,6 +27,9 @@ use crate::sandbox::{Around, Feature, News};
 /// Log records that may wait for a slow client before it misses some.
 const LOGS: usize = 256;
 
+/// How often it is looked whether calls are in flight, when the host is to end.
+const IDLE_STEP: Duration = Duration::from_millis(50);
+
 /// How long a client's introduction waits for the plugins.
 const SOON: Duration = Duration::from_millis(500);
 
@@ -166,6 +169,14 @@ impl Host {
         for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
             self.around.tell(News::List(list));
         }
+    }
+
+    /// Waits until no call is in flight, and what was answered last had time to be written.
+    pub async fn idle(&self) {
+        while self.calls.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(IDLE_STEP).await;
+        }
+        tokio::time::sleep(IDLE_STEP).await;
     }
 
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use portcullis_upstream::{Listing, Object};
 use portcullis_wrap::views;
 use rmcp::RoleServer;
 use rmcp::model::{
     CacheScope, ErrorData, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, MetaObject,
+    ListToolsResult, MetaObject, PaginatedRequestParams,
 };
 use rmcp::service::RequestContext;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::input::{Binding, Seal};
 use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
@@ -30,26 +30,39 @@ const PAGE: usize = 200;
 /// Plugins' pages that make up one of ours, at most: some may be empty.
 const ROUNDS: usize = 32;
 
-/// Where a page ended: first come the manifests' resources, then each plugin's own pages.
-#[derive(Default)]
+/// Where a page ended: first come the manifests' resources, then each plugin's own pages. A client gets it
+/// sealed as a cursor, and no other cursor is accepted.
+#[derive(Default, Serialize, Deserialize)]
 struct Place {
     source: usize,
     cursor: Option<String>,
 }
 
 impl Place {
-    fn read(cursor: Option<String>) -> Result<Self, ErrorData> {
-        let Some(text) = cursor else { return Ok(Self::default()) };
-        let parse = || {
-            let bytes = URL_SAFE_NO_PAD.decode(&text).ok()?;
-            let (source, cursor): (usize, Option<String>) = serde_json::from_slice(&bytes).ok()?;
-            Some(Self { source, cursor })
-        };
-        parse().ok_or_else(|| ErrorData::invalid_params("this is no cursor of this server", None))
+    fn read(cursor: Option<String>, seal: &Seal, binding: &Binding<'_>) -> Result<Self, ErrorData> {
+        let Some(cursor) = cursor else { return Ok(Self::default()) };
+        seal.unseal(binding, &cursor).map_err(|_| unknown_cursor())
     }
 
-    fn write(&self) -> String {
-        URL_SAFE_NO_PAD.encode(json!([self.source, self.cursor]).to_string())
+    fn write(&self, seal: &Seal, binding: &Binding<'_>) -> Result<String, ErrorData> {
+        seal.seal(binding, self).map_err(internal)
+    }
+}
+
+fn unknown_cursor() -> ErrorData {
+    let why = "this is no cursor of this server, or an old one: begin with the first page";
+    ErrorData::invalid_params(why, None)
+}
+
+/// Of a list that has one page: whether that one is wanted.
+///
+/// # Errors
+///
+/// There is a cursor, and this server gave out none.
+pub(super) fn is_first_page(params: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match params.and_then(|params| params.cursor.as_ref()) {
+        None => Ok(()),
+        Some(_) => Err(unknown_cursor()),
     }
 }
 
@@ -61,7 +74,15 @@ impl Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let catalog = self.host.catalog().await;
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
-        let mut place = Place::read(cursor)?;
+        let caller = super::session::Caller::of(cx);
+        let binding = Binding {
+            plugin: "",
+            name: "resources/list",
+            principal: caller.principal.as_deref(),
+            arguments: no_arguments(),
+        };
+        let seal = &self.host.seal;
+        let mut place = Place::read(cursor, seal, &binding)?;
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
         if place.source == 0 {
@@ -93,7 +114,7 @@ impl Server {
             }
         }
         let last = place.source > lists.len();
-        let next = (!last).then(|| place.write());
+        let next = (!last).then(|| place.write(seal, &binding)).transpose()?;
         if last {
             found.extend(others(&catalog, |listing| &listing.resources));
         }

@@ -22,7 +22,7 @@ use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::Subject;
 use crate::call::{Answer, Failure, What};
-use crate::catalog::{PromptOf, Tool};
+use crate::catalog::{PromptOf, Tool, answers_for};
 use crate::plugins::{Loaded, Tool as OwnTool};
 use crate::sandbox::Feature;
 
@@ -219,8 +219,10 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
+        let sent = own.as_deref().unwrap_or(&params.uri);
+        let passing = self.pass(passed, cx).await.map_err(|error| as_not_found(error, sent))?;
         let mut result = ReadResourceResult::new(Vec::new());
-        result.meta = Some(self.pass(passed, cx).await?.meta()?);
+        result.meta = Some(passing.meta()?);
         Ok(result.into())
     }
 
@@ -281,6 +283,13 @@ impl Server {
                 Err(Refused::Failed(Failure::Protocol(error))) if error.code == NOT_FOUND => {}
                 // The state of another plugin that may have this resource.
                 Err(Refused::State(why)) => refused = Some(Refused::State(why)),
+                // A plugin that was asked because it may have anything, and has not.
+                Err(Refused::Failed(failure))
+                    if !matches!(failure, Failure::Cancelled)
+                        && !answers_for(loaded, &params.uri) =>
+                {
+                    tracing::info!("`{}` does not read it: {failure}", loaded.plugin.name);
+                }
                 Err(other) => return Err(refusal(other)),
             }
         }
@@ -289,10 +298,7 @@ impl Server {
         }
         Err(match refused {
             Some(refused) => refusal(refused),
-            None => {
-                let data = serde_json::json!({ "uri": params.uri });
-                ErrorData::resource_not_found("there is no such resource", Some(data))
-            }
+            None => not_found(&params.uri),
         })
     }
 
@@ -352,6 +358,23 @@ impl Server {
     }
 }
 
+/// There is no such resource. rmcp sends the code of the client's revision: -32002 up to 2025-11-25, and
+/// -32602 from 2026-07-28 on.
+fn not_found(uri: &str) -> ErrorData {
+    let data = serde_json::json!({ "uri": uri });
+    ErrorData::resource_not_found("there is no such resource", Some(data))
+}
+
+/// An error of another server: where it says in the way of 2026-07-28 that there is no such resource, the same
+/// for a client of any revision.
+fn as_not_found(mut error: ErrorData, uri: &str) -> ErrorData {
+    let about = error.data.as_ref().and_then(|data| data["uri"].as_str());
+    if error.code == ErrorCode::INVALID_PARAMS && about == Some(uri) {
+        error.code = ErrorCode(NOT_FOUND);
+    }
+    error
+}
+
 fn nothing() -> ErrorData {
     ErrorData::invalid_params("there is nothing of that name", None)
 }
@@ -409,5 +432,25 @@ pub fn protocol_error(failure: &Failure) -> ErrorData {
         | Failure::BrokenPromise(_)
         | Failure::Host(_)
         | Failure::Cancelled => ErrorData::internal_error(message, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_resource_of_another_server_has_one_code() {
+        let error = |code, data| ErrorData::new(ErrorCode(code), "m", data);
+        let about = |uri: &str| Some(serde_json::json!({ "uri": uri }));
+        for (sent, expected) in [
+            (error(-32602, about("a://b")), NOT_FOUND),
+            (error(NOT_FOUND, None), NOT_FOUND),
+            (error(-32602, about("a://c")), -32602),
+            (error(-32602, None), -32602),
+            (error(-32603, about("a://b")), -32603),
+        ] {
+            assert_eq!(as_not_found(sent.clone(), "a://b").code.0, expected, "{sent:?}");
+        }
     }
 }

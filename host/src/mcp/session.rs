@@ -3,7 +3,7 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -33,6 +33,8 @@ const ROOTS_TIME: Duration = Duration::from_secs(3);
 pub struct Session {
     /// What a client of the era with `initialize` is subscribed to.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
+    /// Whether the client has introduced itself.
+    pub begun: AtomicBool,
     /// Fires when the session is over.
     pub over: Over,
     /// Unlike any other session's.

@@ -35,7 +35,6 @@ mod listing;
 mod message;
 mod names;
 mod refresh;
-mod scan;
 mod text;
 mod upstream;
 mod wanted;

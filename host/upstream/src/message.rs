@@ -1,7 +1,11 @@
 //! JSON-RPC as MCP uses it, without types for what is inside: nothing is lost that nobody here knows.
 
+use portcullis_json_bounds::{Excess, Outline, scan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+/// A message of so many bytes has no more values than any message may have.
+const SURELY_SMALL: usize = 16 * 1024;
 
 /// A JSON object as it was sent, in its order.
 pub type Object = Map<String, Value>;
@@ -54,6 +58,25 @@ pub(crate) enum Message {
     },
     /// An error that does not say which request it is about.
     Complaint(RpcError),
+}
+
+/// The number of the request that a message is the answer to, as far as its outline shows.
+pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
+    outline.id().and_then(|id| id.parse().ok())
+}
+
+/// Whether a message may be parsed.
+///
+/// # Errors
+///
+/// What it has too much of, and the number of the request that it is the answer to.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
+    // A message of so few bytes has few values, and the parser knows a depth of its own.
+    if bytes.len() <= SURELY_SMALL {
+        return Ok(());
+    }
+    let outline = scan(bytes);
+    outline.check().map_err(|excess| (id_of(&outline), excess))
 }
 
 /// Reads one message, or a batch of them (which 2025-03-26 allows).
@@ -174,5 +197,15 @@ mod tests {
             assert!(read(text.as_bytes()).is_err(), "{text}");
         }
         assert!(read("[".repeat(100_000).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_not_read_and_its_request_is_known() {
+        let many = "{},".repeat(200_000);
+        let text = format!(r#"{{"result":[{many}0],"id":9}}"#);
+        assert!(matches!(check(text.as_bytes()), Err((Some(9), Excess::Units { .. }))));
+        let deep = format!(r#"{{"id":9,"result":{}"#, "[".repeat(100_000));
+        assert!(matches!(check(deep.as_bytes()), Err((Some(9), Excess::Depth))));
+        assert!(check(format!(r#"{{"id":9,"result":"{many}"}}"#).as_bytes()).is_ok());
     }
 }
