@@ -59,6 +59,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("parking_lot", &["mcp", "sandbox"]),
     ("portcullis_audit", &["call", "cli", "gate", "mcp", "sandbox"]),
     ("portcullis_cache", &["capabilities/cache", "plugins", "sandbox"]),
+    ("portcullis_changes", &["capabilities/changes", "cli/start"]),
     (
         "portcullis_confine",
         &["capabilities/files", "capabilities/process", "cli", "config", "plugins", "sandbox"],

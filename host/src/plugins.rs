@@ -345,7 +345,8 @@ fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Command
         let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
         Arc::new(Cache::new(grant.bytes.get(), folder))
     });
-    Places { store: folders.store.join(name), cache, commands: commands.clone() }
+    let (store, journals) = (folders.store.join(name), folders.journals.clone());
+    Places { store, journals, cache, commands: commands.clone() }
 }
 
 fn explain(failure: Failure) -> String {

@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
+mod changes;
 mod descriptors;
 mod preopen;
 mod quota;
@@ -21,6 +22,7 @@ use cap_std::fs::Dir;
 use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
+pub use changes::{Change, ChangeError, Expected};
 pub use preopen::Preopen;
 use preopen::Reach;
 pub use quota::Quota;

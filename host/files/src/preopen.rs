@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use portcullis_roots::{Designated, Reach as Designation};
 
@@ -36,8 +36,8 @@ pub(super) struct Name {
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// A designated file, already open unless it is missing.
-    File(Option<File>),
+    /// A designated file, already open unless it is missing. Another one once a change has replaced it.
+    File(Mutex<Option<File>>),
     /// Something that may be made and then filled.
     Create,
 }
@@ -77,7 +77,7 @@ impl Preopen {
             match reach {
                 Designation::Everything => known.all = known.all.max(Some(access)),
                 Designation::File { name, handle } => {
-                    known.names.push(Name { name, access, what: What::File(handle) });
+                    known.names.push(Name { name, access, what: What::File(handle.into()) });
                 }
                 Designation::Create { name } => {
                     known.names.push(Name { name, access, what: What::Create });

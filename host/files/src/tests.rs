@@ -177,3 +177,97 @@ async fn what_is_made_and_written_is_counted() {
         "two levels are the most"
     );
 }
+
+fn change(path: &Path, expected: Expected, contents: &str) -> Change {
+    Change { path: path.to_owned(), expected, contents: contents.into() }
+}
+
+impl Guest {
+    /// New files with these contents, as names in the folder, and whatever else.
+    async fn change(&mut self, files: &[(&str, Expected, &str)]) -> Result<(), ChangeError> {
+        let folder = self.folder.path().to_owned();
+        let journals = tempfile::tempdir().unwrap();
+        let changes = files.iter().map(|(name, expected, contents)| {
+            change(&folder.join(name), expected.clone(), contents)
+        });
+        let changes = changes.collect();
+        self.view().change(changes, journals.path(), &|| false).await
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test]
+async fn changes_are_asked_for_one_by_one_and_made_together() {
+    let mut guest = Guest::new(whole(Access::Write), Quota::new(10, 8, 2, 2));
+    let new = || Expected::Nothing;
+    let files = [("a", new(), "a"), ("inner/b", new(), "b"), ("file", Expected::Anything, "c")];
+    guest.change(&files).await.unwrap();
+    assert_eq!(guest.read("a").await.unwrap(), b"a");
+    assert_eq!(guest.read("inner/b").await.unwrap(), b"b");
+    assert_eq!(guest.read("file").await.unwrap(), b"c");
+    let asked = guest.asked.0.lock().unwrap();
+    assert_eq!(asked[..3], ["write a Root", "write b Root", "write file Root"]);
+}
+
+#[tokio::test]
+async fn changes_that_are_refused_or_beyond_the_quota_leave_nothing() {
+    let new = || Expected::Nothing;
+    let whole_of = |access| Guest::new(whole(access), Quota::new(10, 8, 2, 2));
+    let files = |names: &[&'static str]| -> Vec<_> {
+        names.iter().map(|name| (*name, new(), "text")).collect()
+    };
+    let limit = |limit| Err(ChangeError::Quota(limit));
+    for (changes, outcome) in [
+        (files(&["a", "b", "c"]), limit("file-write-bytes")),
+        (vec![("a", new(), ""), ("b", new(), "123456789")], limit("file-bytes")),
+        (vec![("a", new(), ""), ("d/b", new(), "")], limit("file-entries")),
+        (vec![("a", new(), ""), ("d/e/f", new(), "")], limit("file-depth")),
+    ] {
+        let mut guest = whole_of(Access::Write);
+        assert_eq!(guest.change(&changes).await, outcome);
+        assert_eq!(guest.names(), ["file", "inner", "other"]);
+    }
+    let mut guest = whole_of(Access::Read);
+    let refused = guest.change(&files(&["a"])).await;
+    assert!(matches!(refused, Err(ChangeError::Denied(_))), "{refused:?}");
+    for path in ["../x", "/etc/x", "inner/../../x"] {
+        let mut guest = whole_of(Access::Write);
+        let refused = guest.change(&[("a", new(), ""), (path, new(), "")]).await;
+        assert!(refused.is_err(), "{path}");
+        assert_eq!(guest.names(), ["file", "inner", "other"], "{path}");
+    }
+    let mut guest = whole_of(Access::Write);
+    let folder = guest.folder.path().to_owned();
+    let changes = vec![change(&folder.join("a"), new(), "")];
+    let journals = tempfile::tempdir().unwrap();
+    let cancelled = guest.view().change(changes, journals.path(), &|| true).await;
+    assert!(matches!(cancelled, Err(ChangeError::Failed(_))), "{cancelled:?}");
+    assert_eq!(guest.names(), ["file", "inner", "other"]);
+}
+
+#[tokio::test]
+async fn a_single_file_is_replaced_and_its_neighbours_are_not() {
+    let mut guest = Guest::new(
+        |path| {
+            let mut preopen = one_file(path);
+            preopen.reach.names[0].access = Access::Write;
+            preopen
+        },
+        quota(),
+    );
+    for path in ["other", "new", "inner/new"] {
+        let refused = guest.change(&[(path, Expected::Anything, "x")]).await;
+        assert!(matches!(refused, Err(ChangeError::Denied(_))), "{path}: {refused:?}");
+    }
+    guest.change(&[("file", Expected::File(None), "new")]).await.unwrap();
+    assert_eq!(guest.read("file").await.unwrap(), b"new", "the guest finds what it wrote");
+    assert_eq!(fs::read(guest.folder.path().join("file")).unwrap(), b"new");
+    assert_eq!(guest.names(), ["file", "inner", "other"]);
+}

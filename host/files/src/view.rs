@@ -33,7 +33,7 @@ pub(super) struct Target {
     pub path: PathBuf,
     origin: Origin,
     opened_for: Access,
-    depth: u32,
+    pub depth: u32,
     /// `None`: the descriptor does not reach it.
     pub reached: Option<Reached>,
 }
@@ -92,8 +92,11 @@ impl<'a> FilesView<'a> {
 
     /// What a path beneath a descriptor leads to, if the descriptor reaches it.
     pub(super) fn target(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
-        let node = self.node(fd)?;
-        let relative = Path::new(path);
+        Self::target_in(self.node(fd)?, Path::new(path))
+    }
+
+    /// What a path beneath a directory of the call leads to, if the call reaches it.
+    pub(super) fn target_in(node: &Node, relative: &Path) -> FsResult<Target> {
         let parts = u32::try_from(relative.components().count()).unwrap_or(u32::MAX);
         let (reached, opened_for) = reach(&node.reach, relative)?;
         Ok(Target {
@@ -257,6 +260,7 @@ fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
         }
         return Ok(match &entry.what {
             What::File(file) if rest.is_empty() => {
+                let file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let file = file.as_ref().map(std::fs::File::try_clone).transpose();
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
                 (Some(Reached::File(file)), entry.access)

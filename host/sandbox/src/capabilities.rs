@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod cache;
 pub mod catalog;
+pub mod changes;
 pub mod client;
 pub mod files;
 pub mod http;
@@ -57,7 +58,10 @@ impl Capability {
     /// their names; and the least that a grant says.
     fn about(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
-            Self::Files => ("files", &["wasi:filesystem/"], "access = \"read\""),
+            Self::Files => {
+                let imports = &["wasi:filesystem/", "portcullis:plugin/changes"];
+                ("files", imports, "access = \"read\"")
+            }
             Self::Http => ("http", &["wasi:http/"], "hosts = [\"HOST\"]"),
             Self::Process => {
                 ("process", &["portcullis:plugin/process"], "commands = [\"COMMAND\"]")

@@ -37,6 +37,9 @@ impl Ready {
         let folders = config.host.over(folders);
         let roots = roots(common, &config)?;
         let audit = Audit::to_file(folders.audit.clone());
+        for remark in portcullis_changes::recover(&folders.journals) {
+            tracing::warn!("{remark}");
+        }
         Ok(Self { config, source, folders, roots, audit })
     }
 

@@ -15,6 +15,8 @@ pub struct Folders {
     pub store: PathBuf,
     /// The audit's file.
     pub audit: PathBuf,
+    /// Journals of changes to files that have begun.
+    pub journals: PathBuf,
     /// What was approved.
     pub lock: PathBuf,
     /// Logins at other servers.
@@ -39,6 +41,7 @@ impl Folders {
             plugins: base.data_dir().join("portcullis").join("plugins"),
             store: base.data_dir().join("portcullis").join("store"),
             audit: state.join("portcullis").join("audit.jsonl"),
+            journals: state.join("portcullis").join("journals"),
             lock: state.join("portcullis").join("portcullis.lock"),
             logins: base.data_dir().join("portcullis").join("logins"),
             cache: base.cache_dir().join("portcullis"),

@@ -26,7 +26,7 @@
 //!
 //! What a plugin may reach is listed in its manifest (see [`Want`]) and granted by the operator;
 //! what is not granted does not exist for it. Files are plain `std::fs`, at the paths the arguments
-//! name.
+//! name; [`changes`] makes or replaces several of them together, or none.
 
 // The macros write `::portcullis_plugin`, in this crate too.
 extern crate self as portcullis_plugin;
@@ -35,6 +35,7 @@ mod ask;
 mod bindings;
 pub mod cache;
 pub mod catalog;
+pub mod changes;
 mod dispatch;
 mod failure;
 #[cfg(feature = "http")]
@@ -93,8 +94,8 @@ pub mod prelude {
     pub use crate::{
         Arguments, Contents, Dressing, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind,
         Listing, Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool,
-        Views, Want, arguments, cache, catalog, consent, data, form, plugin, process, roots,
-        sample, serde_json::json, settings, store, visit,
+        Views, Want, arguments, cache, catalog, changes, consent, data, form, plugin, process,
+        roots, sample, serde_json::json, settings, store, visit,
     };
 }
 

@@ -34,6 +34,7 @@
 //! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] made, or
 //! [entered](Rehearsal::enter), last on this thread.
 
+pub(crate) mod changes;
 mod world;
 
 #[cfg(feature = "http")]
