@@ -1,4 +1,4 @@
-//! Anthropic's Messages, as of 2026-10-21: no `temperature`, thinking counts as output, refusals are answers.
+//! Anthropic's Messages API (2026-10-21): no `temperature`, thinking is output, refusals are 200s.
 
 use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
