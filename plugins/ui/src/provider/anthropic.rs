@@ -1,4 +1,5 @@
-//! Anthropic's Messages API (2026-10-21): no `temperature`, thinking is output, refusals are 200s.
+//! Anthropic's Messages API (2026-10-21): no `temperature`, thinking is output, refusal is no
+//! error.
 
 use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
