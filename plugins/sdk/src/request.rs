@@ -171,7 +171,7 @@ impl<'call> Request<'call> {
     }
 
     /// Stores up to 32 KiB for the next round, in case this one ends with a question. The state
-    /// stays until it is set again. The host seals it: the client can neither read nor change it.
+    /// stays until it is set again. The host signs it: the client can read it, but not change it.
     pub fn set_state(&self, state: impl Into<Vec<u8>>) {
         *self.new_state.borrow_mut() = Some(state.into());
     }
