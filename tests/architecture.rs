@@ -1,5 +1,5 @@
-//! The architecture, held: which module may use which, who owns a foreign crate, and how long files
-//! and functions may be.
+//! Tests of the architecture: dependencies between modules, owners of foreign crates, and the
+//! length of files and functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The command line: what cases cannot say of it.
+//! Tests of the command line that cases cannot express.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The documents, held: every example is right, every capability has its page, and what is
-//! generated is what the binary says now.
+//! Tests of the documentation: examples are valid, every capability has a page, and generated pages
+//! are up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};

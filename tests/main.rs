@@ -1,7 +1,7 @@
-//! The black-box tests: the built binary, run as those who use it run it.
+//! The black-box tests: they run the built binary like a user does.
 //!
-//! Most of what there is to say is said by the folders in `tests/cases`: see [`cases`]. Tests in
-//! Rust are for what a transcript cannot say.
+//! Most tests are folders in `tests/cases`: see [`cases`]. Tests in Rust cover what a transcript
+//! cannot express.
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;

@@ -1,4 +1,4 @@
-//! What lies in the plugin folder: whatever it is, the rest goes on.
+//! Tests of the plugin folder: invalid files do not affect other plugins.
 
 use std::fs::{self, File};
 

@@ -1,4 +1,4 @@
-//! The protocol over stdio: whatever a client sends is answered or refused, and then life goes on.
+//! Tests of the protocol over stdio: every message is answered or refused, and the session goes on.
 
 use std::process::Stdio;
 

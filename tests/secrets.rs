@@ -1,4 +1,4 @@
-//! Secrets: sent by the host where the operator says so, and found nowhere else.
+//! Tests of secrets: the host sends them where configured, and they appear nowhere else.
 
 use std::fs;
 use std::path::Path;

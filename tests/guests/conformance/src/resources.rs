@@ -1,4 +1,4 @@
-//! Resources: text, bytes, a template, one to subscribe to.
+//! Resources of the conformance suite: text, bytes, a template, one to subscribe to.
 
 use crate::PNG;
 use portcullis_plugin::prelude::*;
@@ -19,7 +19,7 @@ impl Tool for Touch {
     }
 }
 
-/// All of them.
+/// All resources.
 pub struct Fixtures;
 
 impl Resources for Fixtures {

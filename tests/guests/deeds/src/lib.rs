@@ -1,4 +1,4 @@
-//! Does what has to be granted by name, and asks before it does.
+//! A test plugin whose tools need a grant for an action, and the user's consent.
 
 use portcullis_plugin::prelude::*;
 
