@@ -1,6 +1,7 @@
 //! Memory before limits: what a message may take before anything of it is judged, measured at a process.
 
 use std::io::{BufReader, Write};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ fn a_line_of_many_values_takes_eight_times_its_length_at_most() {
             (&json!("a"), &json!(-32600)),
             "{kind}"
         );
-        let grown = peak_memory(process.id()) - before;
+        let grown = peak_memory(process.id()).saturating_sub(before);
         let most = 8 * line.len() as u64;
         assert!(grown < most, "{kind}: {grown} bytes for a line of {}", line.len());
         // It goes on, and keeps nothing.
@@ -96,7 +97,7 @@ fn what_is_just_allowed_takes_eight_times_its_length_at_most() {
         // Arrays are no texts, which is for the tool's schema to say.
         let is_text = kind == "a large text";
         assert_eq!(reply["result"]["isError"] == true, !is_text, "{kind}");
-        let grown = peak_memory(process.id()) - before;
+        let grown = peak_memory(process.id()).saturating_sub(before);
         let most = 8 * line.len() as u64 + BASE;
         eprintln!("{kind}: a line of {} bytes took {grown} bytes", line.len());
         assert!(grown < most, "{kind}: {grown} bytes for a line of {}", line.len());
@@ -111,7 +112,7 @@ fn a_line_that_is_too_long_is_answered_and_not_kept() {
     let line = call("28", &format!("\"{}\"", "x".repeat(28 * MIB)));
     let reply = ask(&mut process, &line);
     assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(28), &json!(-32600)), "{reply}");
-    let grown = peak_memory(process.id()) - before;
+    let grown = peak_memory(process.id()).saturating_sub(before);
     assert!(grown < 8 * 16 * MIB as u64, "{grown} bytes");
 }
 
@@ -145,13 +146,14 @@ fn memory_goes_back_to_the_system() {
         let text = format!("[{}\"{}\"]", "0,".repeat(200_000), "x".repeat(14 * MIB));
         assert_eq!(ask(&mut process, &call(&id.to_string(), &text))["id"], id);
     }
-    // The allocator gives back what is free when it is used again.
+    // The allocator gives back what has been free for a second, when it is used again.
+    std::thread::sleep(Duration::from_millis(1500));
     for id in 100..400 {
         ask(&mut process, &call(&id.to_string(), "\"small\""));
     }
     let kept = memory(process.id()).saturating_sub(before);
     eprintln!("three lines of 14 MiB leave {kept} bytes");
-    assert!(kept < 100 << 20, "{kept} bytes stay");
+    assert!(kept < 48 << 20, "{kept} bytes stay");
 }
 
 #[test]
@@ -191,7 +193,7 @@ fn a_body_of_many_values_is_refused_with_its_id_over_http() {
                 (&json!("a"), &json!(-32600)),
                 "{kind}"
             );
-            let grown = peak_memory(process.id()) - before;
+            let grown = peak_memory(process.id()).saturating_sub(before);
             assert!(grown < 8 * body.len() as u64, "{kind}: {grown} bytes");
         }
         drop(stream);
