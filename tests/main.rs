@@ -6,6 +6,7 @@
 
 mod architecture;
 mod cases;
+mod changes;
 mod commands;
 mod crowds;
 mod documents;
