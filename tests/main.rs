@@ -7,6 +7,7 @@
 mod architecture;
 mod bounds;
 mod cases;
+mod changes;
 mod commands;
 mod crowds;
 mod documents;

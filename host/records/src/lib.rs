@@ -263,6 +263,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// As [`replace`], and it is still there after a power failure once this has returned.
+///
+/// # Errors
+///
+/// As [`replace`]. Where the folder alone cannot be written to the disk itself, the file is replaced all the
+/// same, for as long as the power stays.
+pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes)?;
+    // Where folders cannot be opened, the system has its own ways.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        match File::open(folder)?.sync_all() {
+            // Some file systems of other machines cannot do that.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
 /// Waits until nobody else holds this lock, be it another process, and holds it until what is
 /// returned is dropped. Its folder has to be there.
 ///
@@ -353,6 +373,8 @@ mod tests {
         replace(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        replace_durably(&path, b"three").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"three");
     }
 
     #[test]

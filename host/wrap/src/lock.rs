@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use portcullis_records::{create_private_folder, lock, replace};
+use portcullis_records::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ impl Lock {
         let mut approved = self.read()?;
         let changed = change(&mut approved);
         let text = toml::to_string(&approved).map_err(io::Error::other)?;
-        replace(&self.path, text.as_bytes())?;
+        replace_durably(&self.path, text.as_bytes())?;
         Ok(changed)
     }
 }

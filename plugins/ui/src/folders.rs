@@ -25,7 +25,7 @@ fn write(request: &Request<'_>, folder: &str, file: &str, text: &str) {
     if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
         return;
     }
-    if let Err(error) = fs::write(&path, text) {
+    if let Err(error) = changes::new().put(&path, text).apply() {
         let why = format!("cannot write {}: {error}", path.display());
         request.log(Level::Warning, json!({ "step": "debug", "why": why }));
     }
