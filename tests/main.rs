@@ -6,6 +6,7 @@
 
 mod architecture;
 mod cases;
+mod closed;
 mod commands;
 mod crowds;
 mod documents;
