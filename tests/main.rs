@@ -8,6 +8,7 @@ mod architecture;
 mod bounds;
 mod cases;
 mod changes;
+mod closed;
 mod commands;
 mod crowds;
 mod documents;

@@ -43,6 +43,9 @@ pub struct Config {
     /// Other MCP servers, by name.
     #[serde(default)]
     pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
+    /// Files that secrets are read from: each `file = "…"`.
+    #[serde(skip)]
+    secrets: Vec<PathBuf>,
 }
 
 /// Where the host finds and keeps things.
@@ -128,7 +131,15 @@ impl Config {
             }
         }
         config.check()?;
+        // What is named where another crate reads it is found by its key.
+        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
+    }
+
+    /// Files with secrets that are named anywhere in it, and those of the HTTP transport.
+    pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
     }
 
     /// Checks what is more than the form of single keys.
@@ -233,6 +244,26 @@ impl Config {
     }
 }
 
+/// Adds each `file = "…"`, at any depth.
+fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value.as_str() {
+                    Some(path) if key == "file" => found.push(path.into()),
+                    _ => secret_files(value, found),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter().for_each(|value| secret_files(value, found)),
+        toml::Value::String(_)
+        | toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => {}
+    }
+}
+
 /// Whether a plugin can be called so.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -287,6 +318,20 @@ mod tests {
             let error = Config::parse(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn files_with_secrets_are_found_wherever_they_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "text").unwrap();
+        let path = secret.to_str().unwrap();
+        let config = Config::parse(&format!(
+            "[http]\ntoken-file = \"/t\"\n[plugins.a.grants.http]\nhosts = [\"h\"]\n\
+             headers.h.authorization = {{ file = {path:?} }}"
+        ));
+        let files: Vec<_> = config.unwrap().secret_files().collect();
+        assert_eq!(files, [PathBuf::from("/t"), secret]);
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Guests {
     /// Copies the binary's compiled components into a test's cache folder, to save compiling.
     /// Entries are named by digest; they are never changed, only replaced.
     pub fn remember(&self, cache: &Path) {
+        let home = |cache: &Path| cache.ancestors().nth(2).expect("HOME/.cache/NAME").to_owned();
+        let key = ".local/state/portcullis/cache.key";
+        let (from, to) = (home(&self.seen).join(key), home(cache).join(key));
+        fs::create_dir_all(to.parent().expect("it has a folder")).expect("a home can be written");
+        fs::copy(from, to).expect("a home can be written");
         for name in ["compiled", "described"] {
             let (from, to) = (self.seen.join(name), cache.join(name));
             fs::create_dir_all(&to).expect("a home can be written");

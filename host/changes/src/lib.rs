@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use portcullis_roots::Guard;
 
 pub use journal::recover;
 pub use plan::Plan;
@@ -34,6 +35,8 @@ pub const HIDDEN: &str = ".portcullis-";
 pub struct Change {
     /// The directory that the change stays beneath.
     pub base: Arc<Dir>,
+    /// What is closed beneath that directory, such as the host's own files.
+    pub guard: Guard,
     /// Where that directory is, absolute: for messages, and for [`recover`].
     pub base_path: PathBuf,
     /// The file's path in that directory: plain names, without `.` and `..`. Directories that are

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Dir;
-use portcullis_roots::{OpenHow, Opened, open_beneath};
+use portcullis_roots::{Guard, OpenHow, Opened};
 
 use crate::disk::{Id, absent};
 use crate::{Change, Error, Expected};
@@ -95,15 +95,16 @@ impl Plan {
             Error::Other(format!("cannot open the directory of `{}`: {error}", whole.display()))
         };
         let mut dir = change.base.try_clone().map_err(failed)?;
+        let mut guard = change.guard.clone();
         let mut path = change.base_path;
         for (index, name) in parents.iter().enumerate() {
             // From the base each time: a link may lead to anywhere beneath that.
             let inner = parents[..=index].iter().collect::<PathBuf>();
-            match absent(change.base.open_dir(inner)).map_err(failed)? {
+            match absent(open_dir(&change.base, &change.guard, &inner)).map_err(failed)? {
                 Some(_) if change.expected.is_new(&path.join(name)) => {
                     return Err(Error::Exists(path.join(name)));
                 }
-                Some(inner) => dir = inner,
+                Some(inner) => (dir, guard) = inner,
                 None if matches!(change.expected, Expected::File(_)) => {
                     return Err(Error::Unexpected(whole, "is not there".to_owned()));
                 }
@@ -111,6 +112,7 @@ impl Plan {
                     return Err(Error::Unexpected(path.join(name), "is a link to nothing".into()));
                 }
                 None => {
+                    may_change(&dir, &guard, name).map_err(failed)?;
                     let rest = [&parents[index + 1..], std::slice::from_ref(last)].concat();
                     let folder = self.folder(path, dir).map_err(failed)?;
                     self.tree(folder, name).insert(rest.join("/"), change.contents);
@@ -119,7 +121,8 @@ impl Plan {
             }
             path.push(name);
         }
-        let what = look(&dir, last, &whole, change.expected, change.contents)?;
+        may_change(&dir, &guard, last).map_err(failed)?;
+        let what = look(&dir, &guard, last, &whole, change.expected, change.contents)?;
         let folder = self.folder(path, dir).map_err(failed)?;
         self.entries.push(Entry { folder, name: last.clone(), what });
         Ok(())
@@ -168,9 +171,26 @@ pub(crate) fn directories(files: &BTreeMap<String, Vec<u8>>) -> BTreeSet<&Path> 
     files.keys().flat_map(above).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
+/// Opens a directory beneath another one, with the guard that counts beneath the opened directory.
+fn open_dir(base: &Dir, guard: &Guard, path: &Path) -> io::Result<(Dir, Guard)> {
+    let base = base.try_clone()?.into_std_file();
+    match guard.open(&base, path, OpenHow::default())? {
+        (Opened::Directory(dir), guard) => Ok((Dir::from_std_file(dir), guard)),
+        (Opened::File(_) | Opened::Special, _) => Err(io::ErrorKind::NotADirectory.into()),
+    }
+}
+
+/// Refuses to make or replace a name that belongs to the host.
+fn may_change(dir: &Dir, guard: &Guard, name: &str) -> io::Result<()> {
+    let dir = dir.try_clone()?.into_std_file();
+    let place = guard.place(&dir, Path::new(name), false)?;
+    place.map_or(Ok(()), |place| place.may_change())
+}
+
 /// What is to be done for a file whose directory is there.
 fn look(
     dir: &Dir,
+    guard: &Guard,
     name: &str,
     whole: &Path,
     expected: Expected,
@@ -198,9 +218,12 @@ fn look(
         return unexpected("is a link, which is not replaced by a file");
     }
     let how = OpenHow { write: true, nofollow: true, ..OpenHow::default() };
-    let file = match open_beneath(dir, Path::new(name), how) {
-        Ok(Opened::File(file)) => file,
-        Ok(Opened::Directory(_) | Opened::Special) => return unexpected("is not a regular file"),
+    let directory = dir.try_clone().map_err(failed)?.into_std_file();
+    let file = match guard.open(&directory, Path::new(name), how) {
+        Ok((Opened::File(file), _)) => file,
+        Ok((Opened::Directory(_) | Opened::Special, _)) => {
+            return unexpected("is not a regular file");
+        }
         Err(error) => {
             return Err(Error::Other(format!("cannot write `{}`: {error}", whole.display())));
         }

@@ -24,6 +24,7 @@ impl Place {
         let dir = Dir::open_ambient_dir(self.folder.path(), ambient_authority()).unwrap();
         Change {
             base: Arc::new(dir),
+            guard: Guard::default(),
             base_path: self.folder.path().to_owned(),
             path: path.into(),
             expected,
@@ -450,4 +451,39 @@ fn a_replaced_file_keeps_its_mode_and_its_attributes() {
         let length = rustix::fs::getxattr(&path, "user.origin", &mut value[..]).unwrap();
         assert_eq!(&value[..length], b"here");
     }
+}
+
+#[test]
+fn files_of_the_host_are_neither_made_nor_replaced() {
+    use portcullis_roots::{Own, OwnFiles, Root};
+    let place = Place::new();
+    place.put("config/portcullis.toml", "grants");
+    place.put("project/file", "old");
+    let at = place.folder.path();
+    let own = OwnFiles::new([Own::folder(at.join("config")), Own::folder(at.join("state/audit"))]);
+    let root = Root::open(at, &own).unwrap();
+    let change = |path: &str| Change {
+        guard: root.guard().clone(),
+        ..place.change(path, Expected::Anything, "new")
+    };
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../config", at.join("project/link")).unwrap();
+    let before = place.list();
+    for path in [
+        "config/portcullis.toml",
+        "config/new",
+        "config",
+        "state/audit/new",
+        "state/new",
+        "state",
+        #[cfg(unix)]
+        "project/link/portcullis.toml",
+        #[cfg(unix)]
+        "project/link/new",
+    ] {
+        let refused = place.apply(vec![change("project/file"), change(path)]);
+        assert!(matches!(refused, Err(Error::Other(_))), "{path}: {refused:?}");
+        assert_eq!(place.list(), before, "{path}");
+    }
+    place.apply(vec![change("project/file"), change("project/new")]).unwrap();
 }

@@ -1,8 +1,9 @@
 //! Compiled code: from the binary, from the cache on disk, or made by the child.
 //!
 //! Compiled code is native code. It is only ever taken from this binary, from a child of this
-//! binary, or from a folder that nobody but this user can write, and it is checked before it is
-//! given to wasmtime.
+//! binary, or from a folder that nobody but this user can write, where each piece is sealed with a key
+//! that lies elsewhere. It is read once, its seal is checked, and what was checked is what is given to
+//! wasmtime, which runs a copy of it that nobody else can write to.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
-use portcullis_records::{Records, create_private_folder};
+use portcullis_records::{Records, SealKey, create_private_folder};
 
 /// Largest component file that is looked at.
 pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
@@ -40,12 +41,13 @@ pub enum CodeError {
 #[derive(Clone)]
 pub struct Codes {
     folder: PathBuf,
+    key: SealKey,
 }
 
 impl Codes {
-    /// The compiled components in `folder`.
-    pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    /// The compiled components in `folder`, sealed with this key.
+    pub fn new(folder: PathBuf, key: SealKey) -> Self {
+        Self { folder, key }
     }
 
     /// The compiled form of a component that came with the binary.
@@ -92,7 +94,7 @@ impl Codes {
         create_private_folder(&self.folder)
             .and_then(|()| check_private(&self.folder))
             .map_err(|error| CodeError::Host(format!("{}: {error}", self.folder.display())))?;
-        Ok(Records::new(self.folder.clone()))
+        Ok(Records::sealed(self.folder.clone(), self.key.clone()))
     }
 }
 
@@ -106,7 +108,8 @@ fn compatibility(engine: &Engine) -> String {
 
 #[expect(unsafe_code, reason = "compiled code from trusted places: see the head of this file")]
 fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
-    // SAFETY: the bytes were compiled by this program and are checked against their digest.
+    // SAFETY: the bytes were compiled by this program: they are its own, or come from its child, or
+    // their seal was checked after they were read.
     unsafe { Component::deserialize(engine.wasmtime(), code) }
         .map_err(|error| CodeError::Refused(format!("{error:#}")))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use cap_std::fs::Dir;
 use portcullis_changes::{Error, Plan};
-use portcullis_roots::{OpenHow, Opened, open_beneath};
+use portcullis_roots::{OpenHow, Opened};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
@@ -70,7 +70,10 @@ impl FilesView<'_> {
             }
             let base_path = node.path.clone();
             let path = relative;
-            placed.push(portcullis_changes::Change { base, base_path, path, expected, contents });
+            let guard = node.guard.clone();
+            let change =
+                portcullis_changes::Change { base, guard, base_path, path, expected, contents };
+            placed.push(change);
         }
         self.apart().await;
         // What an earlier process left is finished first: it may be in the way.
@@ -132,11 +135,8 @@ impl FilesView<'_> {
     /// From now on the guest finds the new file where a designated one was replaced.
     fn reopen(&self, index: usize, name: &Path) {
         let (handle, node) = &self.files.preopens[index];
-        let Ok(handle) = handle.try_clone() else { return };
         let how = OpenHow { write: true, nofollow: true, ..OpenHow::default() };
-        let Ok(Opened::File(new)) = open_beneath(&Dir::from_std_file(handle), name, how) else {
-            return;
-        };
+        let Ok((Opened::File(new), _)) = node.guard.open(handle, name, how) else { return };
         let is_it = |entry: &&super::preopen::Name| Path::new(&entry.name) == name;
         if let Some(What::File(file)) = node.reach.names.iter().find(is_it).map(|entry| &entry.what)
         {

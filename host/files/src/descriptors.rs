@@ -15,13 +15,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
-use super::view::{FilesView, Reached, perms};
-
-/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
-const AT_ONCE: bool = true;
+use super::view::{AT_ONCE, FilesView, Reached, perms};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;
+
+/// Whether a link in the last place is followed.
+fn follows(flags: PathFlags) -> bool {
+    flags.contains(PathFlags::SYMLINK_FOLLOW)
+}
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
@@ -83,8 +85,8 @@ impl HostDescriptor for FilesView<'_> {
         let target = self.target(&fd, &path)?;
         let access = if how.write { Access::Write } else { Access::Read };
         self.ask(&target, access)?;
-        let opened = self.open(&fd, path, &target, how).await?;
-        let node = target.node(self.node(&fd)?);
+        let (opened, guard) = self.open(&fd, path, &target, how).await?;
+        let node = target.node(self.node(&fd)?, guard);
         let perms = perms(node.reach.widest());
         match opened {
             Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
@@ -104,25 +106,45 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         let target = self.may(&fd, &path, Access::Write)?;
-        self.may_make(&target)?;
-        self.apart().await.create_directory_at(fd, path).await
+        let place = self.place(&fd, &path, false, Access::Write).await?;
+        self.may_make(&fd, place.as_ref(), &target)?;
+        let at = self.moment(place, &fd, path)?;
+        let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        made
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.may(&fd, &old, Access::Write)?;
+        let source = self.may(&fd, &old, Access::Write)?;
         let target = self.may(&new_fd, &new, Access::Write)?;
-        self.may_move_to(&target)?;
-        self.apart().await.rename_at(fd, old, new_fd, new).await
+        let from = self.place(&fd, &old, false, Access::Write).await?;
+        let to = self.place(&new_fd, &new, false, Access::Write).await?;
+        let (leaves, comes) = ((&fd, from.as_ref(), &source), (&new_fd, to.as_ref(), &target));
+        self.may_move(leaves, &old, comes)?;
+        let (from, to) = (self.moment(from, &fd, old)?, self.moment(to, &new_fd, new)?);
+        let (old, new) = (from.name.clone(), to.name.clone());
+        let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
+        self.let_go(from)?;
+        self.let_go(to)?;
+        renamed
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.apart().await.unlink_file_at(fd, path).await
+        let place = self.place(&fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, &fd, path)?;
+        let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.apart().await.remove_directory_at(fd, path).await
+        let place = self.place(&fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, &fd, path)?;
+        let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
     }
 
     async fn set_times_at(
@@ -134,7 +156,12 @@ impl HostDescriptor for FilesView<'_> {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.may(&fd, &path, Access::Write)?;
-        self.apart().await.set_times_at(fd, path_flags, path, accessed, modified).await
+        let place = self.place(&fd, &path, follows(path_flags), Access::Write).await?;
+        let at = self.moment(place, &fd, path)?;
+        let (fd, name) = (at.fd(), at.name.clone());
+        let set = self.wasi().set_times_at(fd, PathFlags::empty(), name, accessed, modified).await;
+        self.let_go(at)?;
+        set
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.
@@ -167,7 +194,11 @@ impl HostDescriptor for FilesView<'_> {
             self.table.delete(fd)?;
             return stat;
         }
-        self.apart().await.stat_at(fd, path_flags, path).await
+        let place = self.place(&fd, &path, follows(path_flags), Access::Read).await?;
+        let at = self.moment(place, &fd, path)?;
+        let stat = self.wasi().stat_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        stat
     }
 
     async fn metadata_hash_at(
@@ -180,16 +211,24 @@ impl HostDescriptor for FilesView<'_> {
         if matches!(target.reached, Some(Reached::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
-        self.apart().await.metadata_hash_at(fd, path_flags, path).await
+        let place = self.place(&fd, &path, follows(path_flags), Access::Read).await?;
+        let at = self.moment(place, &fd, path)?;
+        let hash = self.wasi().metadata_hash_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        hash
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.visible(&fd, &path)?;
-        match target.reached {
-            Some(Reached::Beneath) => self.apart().await.readlink_at(fd, path).await,
+        if !matches!(target.reached, Some(Reached::Beneath)) {
             // What is designated has been followed already.
-            Some(Reached::Itself | Reached::File(_)) | None => Err(ErrorCode::Invalid.into()),
+            return Err(ErrorCode::Invalid.into());
         }
+        let place = self.place(&fd, &path, false, Access::Read).await?;
+        let at = self.moment(place, &fd, path)?;
+        let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        leads_to
     }
 
     async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {

@@ -82,7 +82,7 @@ fn quota() -> Quota {
 fn whole(access: Access) -> impl FnOnce(&Path) -> Preopen {
     move |path| {
         let handle = File::open(path).unwrap();
-        Preopen::whole(path.to_owned(), handle, Origin::Root, access)
+        Preopen::whole(path.to_owned(), handle, Guard::default(), Origin::Root, access)
     }
 }
 
@@ -92,6 +92,7 @@ fn one_file(path: &Path) -> Preopen {
     let designated = Designated {
         directory: path.to_owned(),
         handle: File::open(path).unwrap(),
+        guard: Guard::default(),
         reach: Designation::File { name: "file".into(), handle: Some(file) },
         write: false,
     };
@@ -270,4 +271,111 @@ async fn a_single_file_is_replaced_and_its_neighbours_are_not() {
     assert_eq!(guest.read("file").await.unwrap(), b"new", "the guest finds what it wrote");
     assert_eq!(fs::read(guest.folder.path().join("file")).unwrap(), b"new");
     assert_eq!(guest.names(), ["file", "inner", "other"]);
+}
+
+/// How deep something lies beneath a folder.
+fn depth(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| 1 + if path.is_dir() { depth(&path) } else { 0 }).max().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn a_tree_is_not_made_deeper_by_moving_it() {
+    let deep = || Quota::new(0, 0, 100, 6);
+    let mut guest = Guest::new(whole(Access::Write), deep());
+    let at = guest.folder.path().to_owned();
+    fs::create_dir_all(at.join("a/b/c/d")).unwrap();
+    fs::create_dir_all(at.join("x/y/z")).unwrap();
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let mut view = guest.view();
+    for to in ["a/b/c/d/x", "a/b/../b/c/d/x", "./a/b/c/d//x"] {
+        let moved = view.rename_at(this(), "x".into(), this(), to.into()).await;
+        assert_eq!(code(moved), ErrorCode::Quota, "{to}");
+    }
+    // A long way to say a short path does not help.
+    let from = "a/../x/../a/../x/../a/../x";
+    let moved = view.rename_at(this(), from.into(), this(), "a/b/c/d/x".into()).await;
+    assert_eq!(code(moved), ErrorCode::Quota);
+    view.rename_at(this(), "x".into(), this(), "a/b/c/x".into()).await.unwrap();
+    view.rename_at(this(), "a/b/c/x/y".into(), this(), "y".into()).await.unwrap();
+    view.rename_at(this(), "y".into(), this(), "a/b/c/d/y".into()).await.unwrap();
+    assert_eq!(depth(&at), 6);
+}
+
+#[tokio::test]
+async fn a_directory_that_was_moved_is_as_deep_as_it_lies_now() {
+    let mut guest = Guest::new(whole(Access::Write), Quota::new(0, 0, 100, 6));
+    let at = guest.folder.path().to_owned();
+    fs::create_dir_all(at.join("a/b/c")).unwrap();
+    let inner = guest.open("inner", OpenFlags::DIRECTORY, DescriptorFlags::READ).await.unwrap();
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let inner = || Fd::new_borrow(inner.rep());
+    let mut view = guest.view();
+    view.rename_at(this(), "inner".into(), this(), "a/b/c/inner".into()).await.unwrap();
+    view.create_directory_at(inner(), "1".into()).await.unwrap();
+    view.create_directory_at(inner(), "1/2".into()).await.unwrap();
+    let made = view.create_directory_at(inner(), "1/2/3".into()).await;
+    assert_eq!(code(made), ErrorCode::Quota);
+    let flags = DescriptorFlags::READ | DescriptorFlags::WRITE;
+    let follow = PathFlags::SYMLINK_FOLLOW;
+    let made = view.open_at(inner(), follow, "1/2/3".into(), OpenFlags::CREATE, flags).await;
+    assert_eq!(code(made), ErrorCode::Quota);
+    assert_eq!(depth(&at), 6);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_of_the_kernels_is_opened_looked_at_or_followed() {
+    let mut guest = Guest::new(whole(Access::Write), quota());
+    let root = Preopen::whole(
+        "/".into(),
+        File::open("/").unwrap(),
+        Guard::default(),
+        Origin::Root,
+        Access::Read,
+    );
+    guest.files = Files::new(guest.asked.clone(), vec![root], quota());
+    for path in ["proc/self/environ", "proc/self", "proc", "proc/self/fd", "proc/../proc/self/maps"]
+    {
+        assert_eq!(code(guest.read(path).await), ErrorCode::NotPermitted, "{path}");
+    }
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let mut view = guest.view();
+    for path in ["proc/self/environ", "proc/self/exe", "proc/1", "sys/kernel"] {
+        for flags in [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW] {
+            let stat = view.stat_at(this(), flags, path.into()).await;
+            assert_eq!(code(stat), ErrorCode::NotPermitted, "{path}");
+            let hash = view.metadata_hash_at(this(), flags, path.into()).await;
+            assert_eq!(code(hash), ErrorCode::NotPermitted, "{path}");
+        }
+        let link = view.readlink_at(this(), path.into()).await;
+        assert_eq!(code(link), ErrorCode::NotPermitted, "{path}");
+    }
+    view.stat_at(this(), PathFlags::empty(), "etc/passwd".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_is_not_confined_to_what_holds_files_of_the_hosts() {
+    use portcullis_roots::{Own, OwnFiles, Root};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for made in ["logins", "project/src", "tool"] {
+        fs::create_dir_all(at.join(made)).unwrap();
+    }
+    fs::write(at.join("tool/portcullis.toml"), "").unwrap();
+    let own = [Own::folder(at.join("logins")), Own::file(at.join("tool/portcullis.toml"))];
+    let root = Root::open(at, &OwnFiles::new(own)).unwrap();
+    for (access, closed) in [(Access::Read, [true, false]), (Access::Write, [true, true])] {
+        let handle = root.dir().unwrap().into_std_file();
+        let guard = root.guard().clone();
+        let whole = Preopen::whole(at.to_owned(), handle, guard, Origin::Root, access);
+        let files = Files::new(Remembers::default(), vec![whole], quota());
+        let opened = |path: &str| files.directory(&at.join(path)).is_some();
+        assert!(opened("project") && opened("project/src"));
+        assert!(!opened("logins") && !opened("none") && !opened("../x"));
+        assert_eq!([!opened(""), !opened("tool")], closed);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use portcullis_roots::{OpenHow, Opened, open_beneath};
+use portcullis_roots::{Guard, OpenHow, Opened};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -14,6 +14,9 @@ use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 use super::preopen::{Reach, What};
 use super::quota::Metered;
 use super::{Access, FileUse, Files, Node, Origin};
+
+/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
+pub(super) const AT_ONCE: bool = true;
 
 /// How the linker finds the files of a call.
 pub struct FilesData;
@@ -48,13 +51,13 @@ pub(super) enum Reached {
 }
 
 impl Target {
-    /// What a descriptor of this target stands for.
-    pub(super) fn node(self, of: &Node) -> Node {
+    /// What a descriptor of this target stands for, beneath which this is closed.
+    pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
             Some(Reached::Itself) => of.reach.clone(),
             Some(Reached::Beneath | Reached::File(_)) | None => Reach::all(self.opened_for),
         };
-        Node { path: self.path, reach, origin: self.origin, depth: self.depth }
+        Node { path: self.path, reach, guard, origin: self.origin, depth: self.depth }
     }
 }
 
@@ -167,22 +170,6 @@ impl<'a> FilesView<'a> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Takes a new entry from the quota.
-    pub(super) fn may_make(&self, target: &Target) -> FsResult<()> {
-        if !self.files.quota.allows_depth(target.depth) || !self.files.quota.take_entry() {
-            return Err(ErrorCode::Quota.into());
-        }
-        Ok(())
-    }
-
-    /// Whether something may be moved to this place.
-    pub(super) fn may_move_to(&self, target: &Target) -> FsResult<()> {
-        if !self.files.quota.allows_depth(target.depth) {
-            return Err(ErrorCode::Quota.into());
-        }
-        Ok(())
-    }
-
     pub(super) fn push(
         &mut self,
         descriptor: Descriptor,
@@ -193,7 +180,7 @@ impl<'a> FilesView<'a> {
         Ok(fd)
     }
 
-    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<std::fs::File>> {
+    pub(super) fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<std::fs::File>> {
         match self.table.get(fd)? {
             Descriptor::Dir(dir) => Ok(dir.dir.clone()),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
@@ -207,8 +194,9 @@ impl<'a> FilesView<'a> {
         path: String,
         target: &Target,
         how: OpenHow,
-    ) -> FsResult<Opened> {
+    ) -> FsResult<(Opened, Guard)> {
         self.apart().await;
+        let guard = self.node(fd)?.guard.clone();
         match &target.reached {
             Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
             Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
@@ -217,20 +205,19 @@ impl<'a> FilesView<'a> {
                 if how.truncate {
                     file.set_len(0).map_err(|error| ErrorCode::from(&error))?;
                 }
-                Ok(Opened::File(file))
+                Ok((Opened::File(file), guard))
             }
             Some(Reached::Beneath | Reached::Itself) => {
-                let dir = self.dir(fd)?.try_clone().map_err(|error| ErrorCode::from(&error))?;
-                let dir = Dir::from_std_file(dir);
-                let quota = &self.files.quota;
-                if how.create
-                    && dir.symlink_metadata(&path).is_err()
-                    && !(quota.allows_depth(target.depth) && quota.take_entry())
-                {
-                    return Err(ErrorCode::Quota.into());
+                let dir = self.dir(fd)?;
+                if how.create {
+                    let handle = dir.try_clone().map_err(|error| ErrorCode::from(&error))?;
+                    if Dir::from_std_file(handle).symlink_metadata(&path).is_err() {
+                        let place = self.place(fd, &path, !how.nofollow, Access::Write).await?;
+                        self.may_make(fd, place.as_ref(), target)?;
+                    }
                 }
-                open_beneath(&dir, Path::new(&path), how)
-                    .map_err(|error| ErrorCode::from(&error).into())
+                let opened = guard.open(&dir, Path::new(&path), how);
+                opened.map_err(|error| ErrorCode::from(&error).into())
             }
             None => Err(ErrorCode::NotPermitted.into()),
         }

@@ -32,7 +32,7 @@ use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_engine::code::{Aligned, CodeError, Codes, ComponentFile};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
-use portcullis_records::Records;
+use portcullis_records::{Records, SealKey};
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
 pub struct Sandbox {
@@ -49,13 +49,13 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// A sandbox whose engine is made when the first guest runs, with room for guests of
-    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`.
-    pub fn new(memory_bytes: u64, cache: PathBuf, audit: Audit) -> Self {
+    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`, sealed with `key`.
+    pub fn new(memory_bytes: u64, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
             memory_bytes,
-            codes: Codes::new(cache.join("compiled")),
-            known: Records::new(cache.join("described")),
+            codes: Codes::new(cache.join("compiled"), key.clone()),
+            known: Records::sealed(cache.join("described"), key),
             audit,
             slots: Arc::new(Semaphore::new(CALLS as usize)),
             spares: Arc::new(Semaphore::new(SPARES as usize)),

@@ -110,6 +110,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
         | Refusal::LeadsOut
+        | Refusal::Barred(_)
         | Refusal::Missing
         | Refusal::NotAFile
         | Refusal::NotADirectory
@@ -163,18 +164,25 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Fa
     if grant.scope == Scope::Roots {
         for root in roots.iter() {
             let handle = root.dir().map_err(host)?.into_std_file();
-            let directory = root.path().to_owned();
-            preopens.push(Preopen::whole(directory, handle, Origin::Root, grant.access));
+            let (directory, guard) = (root.path().to_owned(), root.guard().clone());
+            preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
         }
     }
     for (directory, access) in grant.beside_the_roots().map_err(host)? {
-        let root = match Root::open(directory) {
+        let root = match Root::open(directory, roots.own()) {
             // What is only read need not be there yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
-            root => root.map_err(host)?,
+            Err(error) => {
+                let directory = directory.display();
+                return Err(Failure::Host(format!(
+                    "opening the granted folder {directory}: {error}"
+                )));
+            }
+            Ok(root) => root,
         };
         let handle = root.dir().map_err(host)?.into_std_file();
-        preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
+        let (directory, guard) = (directory.to_owned(), root.guard().clone());
+        preopens.push(Preopen::whole(directory, handle, guard, Origin::Directory, access));
     }
     Ok(preopens)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-use portcullis_roots::{Root, Roots};
+use portcullis_roots::{NoRoot, Own, OwnFiles, Root, Roots};
 
 use super::{Command, Common, End, Plugin};
 use crate::catalog::Catalog;
@@ -13,7 +13,7 @@ use crate::mcp::Host;
 use crate::plugins::Plugins;
 use crate::sandbox::Sandbox;
 use portcullis_audit::Audit;
-use portcullis_records::Records;
+use portcullis_records::{Records, SealKey};
 use portcullis_wrap::{Summary, Upstreams};
 
 /// Everything a command works with.
@@ -28,25 +28,30 @@ pub struct Ready {
     pub roots: Roots,
     /// The file that calls are recorded in.
     pub audit: Audit,
+    /// What is kept in the cache is sealed with it.
+    key: SealKey,
 }
 
 impl Ready {
     fn new(common: &Common) -> Result<Self, String> {
         let folders = Folders::of_user()?;
         let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let by_custom = folders.clone();
         let folders = config.host.over(folders);
-        let roots = roots(common, &config)?;
+        let own = own_files(&by_custom, &folders, &config, source.as_deref());
+        let roots = roots(common, &config, own)?;
         let audit = Audit::to_file(folders.audit.clone());
         for remark in portcullis_changes::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
-        Ok(Self { config, source, folders, roots, audit })
+        let key = SealKey::at(folders.key.clone());
+        Ok(Self { config, source, folders, roots, audit, key })
     }
 
     /// What runs plugins.
     pub fn sandbox(&self) -> Arc<Sandbox> {
-        let cache = self.folders.cache.clone();
-        Arc::new(Sandbox::new(self.config.largest_memory(), cache, self.audit.clone()))
+        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
+        Arc::new(Sandbox::new(self.config.largest_memory(), cache, key, self.audit.clone()))
     }
 
     /// Loads every plugin.
@@ -64,7 +69,7 @@ impl Ready {
             plugins.warn();
             Arc::new(plugins)
         };
-        let dressed = Records::new(self.folders.cache.join("dressed"));
+        let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
         Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
     }
 
@@ -125,22 +130,54 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
 
 /// Roots from `--root` and the configuration, and from clients that say it in the environment.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config) -> Result<Roots, String> {
+fn roots(common: &Common, config: &Config, own: OwnFiles) -> Result<Roots, String> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-        let root = Root::open(&path).map_err(|error| no_root(&path, &error))?;
+        let root = Root::open(&path, &own).map_err(|error| no_root(&path, &error))?;
+        if root.is_everything() {
+            tracing::warn!(
+                "the root {} is the whole machine: plugins may be granted every file on it, but for \
+                 those of portcullis itself and of the kernel; name a folder instead",
+                path.display()
+            );
+        }
         roots.push(root);
     }
     // Only where the operator named none: it must not widen what was named.
     if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
-        match Root::open(&path) {
+        match Root::open(&path, &own) {
+            Ok(root) if root.is_everything() => {
+                tracing::warn!("CLAUDE_PROJECT_DIR {}: {}", path.display(), NoRoot::Everything);
+            }
             Ok(root) => roots.push(root),
             Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}", no_root(&path, &error)),
         }
     }
-    Ok(Roots::new(roots))
+    Ok(Roots::new(roots, own))
+}
+
+/// What belongs to the host: no call reaches it, whatever the roots are.
+#[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
+fn own_files(
+    by_custom: &Folders,
+    folders: &Folders,
+    config: &Config,
+    source: Option<&Path>,
+) -> OwnFiles {
+    let mut own: Vec<Own> = by_custom.own().into_iter().map(Own::folder).collect();
+    let plugins = config.host.plugin_dirs.iter().flatten().cloned();
+    own.extend(plugins.map(|folder| Own::folder(folder).public()));
+    own.extend([&folders.store, &folders.logins, &folders.cache].map(|it| Own::folder(it.clone())));
+    own.push(Own::series(folders.audit.clone()).secret());
+    own.push(Own::series(folders.lock.clone()));
+    own.extend(source.map(|file| Own::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| Own::file(file).secret()));
+    own.extend(std::env::current_exe().map(Own::file));
+    // What a path of the working directory means would change with it.
+    let absolute = own.into_iter().filter_map(Own::absolute);
+    OwnFiles::new(absolute)
 }
 
 fn no_root(path: &Path, error: &std::io::Error) -> String {

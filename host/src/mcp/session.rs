@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_front::Principal;
-use portcullis_roots::{Roots, path_of_uri};
+use portcullis_roots::Roots;
 use portcullis_wrap::{LEVELS, rank};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -87,10 +87,7 @@ impl Session {
         };
         // A client that names none, or does not answer, has not narrowed anything.
         let roots = match client.filter(|client| !client.is_empty()) {
-            Some(client) => {
-                let paths: Vec<_> = client.iter().filter_map(|uri| path_of_uri(uri)).collect();
-                operator.narrowed_by(&paths)
-            }
+            Some(client) => operator.narrowed_by_uris(client.iter().map(String::as_str)),
             None => operator.clone(),
         };
         *self.roots.lock() = Some(roots.clone());

@@ -23,6 +23,8 @@ pub struct Folders {
     pub logins: PathBuf,
     /// What may be deleted at any time.
     pub cache: PathBuf,
+    /// The key that what is kept in the cache is sealed with. It never lies in the cache itself.
+    pub key: PathBuf,
 }
 
 impl Folders {
@@ -45,7 +47,26 @@ impl Folders {
             lock: state.join("portcullis").join("portcullis.lock"),
             logins: base.data_dir().join("portcullis").join("logins"),
             cache: base.cache_dir().join("portcullis"),
+            key: state.join("portcullis").join("cache.key"),
         })
+    }
+
+    /// The folders that hold all of this, where they are as this user's system has it.
+    pub fn own(&self) -> Vec<PathBuf> {
+        let all = [
+            &self.config,
+            &self.plugins,
+            &self.store,
+            &self.audit,
+            &self.lock,
+            &self.logins,
+            &self.key,
+        ];
+        let mut folders: Vec<_> = all.iter().filter_map(|path| path.parent()).collect();
+        folders.push(&self.cache);
+        folders.sort_unstable();
+        folders.dedup();
+        folders.into_iter().map(Path::to_owned).collect()
     }
 }
 
@@ -122,6 +143,18 @@ mod tests {
             "a = \"${PORTCULLIS_TEST_NONE:-b}\"\nc = \"${origin PORTCULLIS_TEST_NONE:-d.example}\"";
         assert_eq!(filled(text).unwrap(), "a = \"b\"\nc = \"d.example\"");
         assert_eq!(filled("nothing").unwrap(), "nothing");
+    }
+
+    #[test]
+    fn all_that_is_the_hosts_lies_in_folders_of_its_own() {
+        let folders = Folders::of_user().unwrap();
+        let own = folders.own();
+        assert!(own.iter().all(|folder| folder.ends_with("portcullis")), "{own:?}");
+        let Folders { config, plugins, store, audit, lock, logins, cache, key } = &folders;
+        for path in [config, plugins, store, audit, lock, logins, cache, key] {
+            assert!(own.iter().any(|folder| path.starts_with(folder)), "{}", path.display());
+        }
+        assert!(!key.starts_with(cache), "who can write the cache cannot read the key");
     }
 
     #[test]
