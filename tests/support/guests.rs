@@ -55,8 +55,10 @@ impl Guests {
         let home = |cache: &Path| cache.ancestors().nth(2).expect("HOME/.cache/NAME").to_owned();
         let key = ".local/state/portcullis/cache.key";
         let (from, to) = (home(&self.seen).join(key), home(cache).join(key));
-        fs::create_dir_all(to.parent().expect("it has a folder")).expect("a home can be written");
-        fs::copy(from, to).expect("a home can be written");
+        let state = to.parent().expect("it has a folder");
+        fs::create_dir_all(state).expect("a home can be written");
+        fs::set_permissions(state, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        fs::copy(from, &to).expect("a home can be written");
         for name in ["compiled", "described"] {
             let (from, to) = (self.seen.join(name), cache.join(name));
             fs::create_dir_all(&to).expect("a home can be written");

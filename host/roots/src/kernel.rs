@@ -56,7 +56,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result
         Some((_, name)) => Err(Barred::Kernel(name).into()),
         // The one of devices says it is a tmpfs.
         None if kind == TMPFS && devices() == Some(id.dev) => {
-            Err(Barred::Kernel("the file system of devices").into())
+            Err(Barred::Kernel("/dev").into())
         }
         None => Ok(()),
     }

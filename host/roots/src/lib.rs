@@ -159,14 +159,17 @@ impl Roots {
     }
 
     /// These roots as far as those lie within them that a client names by their addresses. What is no
-    /// address of a root is left out, with a warning. A client that names the whole machine has not
-    /// narrowed the operator's roots; where there are none, it has named nothing.
+    /// address of a root is left out, with a warning. The whole machine lies around all of the
+    /// operator's roots; where there are none, it is no root.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
         for uri in uris {
-            match path_of_uri(uri) {
+            let path = match self.is_empty() {
+                true => path_of_uri(uri),
+                false => uri::any_path_of_uri(uri),
+            };
+            match path {
                 Ok(path) => paths.push(path),
-                Err(NoRoot::Everything) if !self.is_empty() => return self.clone(),
                 Err(why) => {
                     let uri = portcullis_text::line(uri, 300);
                     tracing::warn!("the client's root {uri} is left out: {why}");

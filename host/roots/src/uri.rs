@@ -38,6 +38,12 @@ impl fmt::Display for NoRoot {
 /// Another scheme, another number of slashes, a host (`localhost` too: no client in use writes it), a
 /// query, a fragment, a control character; and the whole machine.
 pub fn path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
+    let path = any_path_of_uri(uri)?;
+    if is_everything(&path) { Err(NoRoot::Everything) } else { Ok(path) }
+}
+
+/// The same, which may be the whole machine.
+pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
     let rest = uri.strip_prefix("file:///").ok_or(NoRoot::NotAFile)?;
     if rest.starts_with(['/', '\\']) {
         return Err(NoRoot::NotAFile);
@@ -61,9 +67,6 @@ pub fn path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
     // `%2F` becomes a separator only now.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(NoRoot::Malformed);
-    }
-    if is_everything(&path) {
-        return Err(NoRoot::Everything);
     }
     Ok(parts().collect())
 }
