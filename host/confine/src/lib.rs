@@ -4,6 +4,8 @@
 //! becomes the program that is wanted, so that not one instruction of that program runs
 //! unrestricted. What the system cannot enforce is said by [`strength`], not hidden.
 
+#[cfg(target_os = "linux")]
+mod calls;
 mod child;
 mod command;
 mod fault;

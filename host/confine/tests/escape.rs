@@ -7,6 +7,10 @@
     allow(dead_code, unused_imports, reason = "elsewhere less is confined")
 )]
 
+#[cfg(target_os = "linux")]
+#[path = "escape/calls.rs"]
+mod calls;
+
 use std::ffi::OsString;
 use std::fs;
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -55,6 +59,13 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
             let made = false;
             made && fs::read(path(1)).is_ok()
         }
+        #[cfg(target_os = "linux")]
+        "calls" => {
+            let wrong = calls::attempt(&with[0], path(1), path(2), path(3));
+            println!("{}", wrong.join("\n"));
+            wrong.is_empty()
+        }
+        "threads" => std::thread::spawn(|| 1).join().is_ok_and(|answer| answer == 1),
         "connect" | "listen" | "send" | "resolve" | "unix-socket" => reach(name, with),
         "run" => std::process::Command::new(path(0)).status().is_ok(),
         #[cfg(unix)]
@@ -191,6 +202,7 @@ fn host() {
         fs::write(stage.path(folder).join("file"), "content").expect("a file");
     }
     files(&stage);
+    system_calls(&stage);
     network(&stage);
     processes(&stage);
     amounts(&stage);
@@ -225,6 +237,24 @@ fn files(stage: &Stage) {
     stage.expect(false, &["read", &parent]);
     assert_eq!(fs::read_to_string(stage.path("read/file")).expect("a file"), "content");
     assert_eq!(fs::read_to_string(stage.path("outside/file")).expect("a file"), "content");
+}
+
+/// Metadata of files that may only be read, and whatever else no rule about files holds.
+#[cfg(target_os = "linux")]
+fn system_calls(stage: &Stage) {
+    let at = |path: &str| stage.path(path).display().to_string();
+    for place in ["read/file", "outside/file"] {
+        let before = calls::metadata_of(&stage.path(place));
+        for family in calls::FAMILIES {
+            // A file outside cannot even be opened: the calls with a path are tried on it.
+            if place == "outside/file" && !matches!(*family, "modes" | "times" | "owners") {
+                continue;
+            }
+            stage.expect(true, &["calls", family, &at(place), &at("write"), &at("read/file")]);
+        }
+        assert_eq!(calls::metadata_of(&stage.path(place)), before, "{place}");
+    }
+    stage.expect(true, &["threads"]);
 }
 
 #[cfg(target_os = "linux")]
