@@ -54,6 +54,8 @@ impl Resources for Fixtures {
             )),
             "test://static-binary" => Ok(Contents::bytes(uri, "image/png", PNG)),
             "test://watched-resource" => Ok(Contents::text(uri, "text/plain", "Watched.")),
+            // A plugin may say it in a wrong way that something is not there.
+            _ if uri.starts_with("nowhere://") => Err(Failure::new("what is that?")),
             _ => {
                 let id = uri.strip_prefix("test://template/").and_then(|r| r.strip_suffix("/data"));
                 let id = id.ok_or_else(|| Failure::not_found(uri))?;
