@@ -1,4 +1,4 @@
-//! The catalogue: the tools of all plugins and other servers behind this host.
+//! The catalog: the tools of all plugins and other servers behind this host.
 //!
 //! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and it is granted.
 

@@ -175,7 +175,7 @@ impl Want {
         Self::new("actions", name, "", reason)
     }
 
-    /// The catalogue: the tools of all plugins and other servers (`"tools"`), or the last results
+    /// The catalog: the tools of all plugins and other servers (`"tools"`), or the last results
     /// of those tools (`"results"`).
     pub fn catalog(part: &str, reason: impl Into<String>) -> Self {
         Self::new("catalog", part, "", reason)

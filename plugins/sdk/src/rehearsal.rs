@@ -31,7 +31,7 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the catalogue, the cache and the store are those of the [`Rehearsal`] that was
+//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] that was
 //! created, or [entered](Rehearsal::enter), last on this thread.
 
 pub(crate) mod changes;
@@ -100,7 +100,7 @@ impl Rehearsal {
         rehearsal
     }
 
-    /// Makes this rehearsal's settings, pages, catalogue, cache and store current on this thread.
+    /// Makes this rehearsal's settings, pages, catalog, cache and store current on this thread.
     pub fn enter(&self) -> &Self {
         world::enter(Rc::clone(&self.world));
         self
@@ -209,13 +209,13 @@ impl Rehearsal {
         self
     }
 
-    /// The catalogue has this tool, in place of an earlier one with that name.
+    /// The catalog has this tool, in place of an earlier one with that name.
     pub fn catalog_tool(self, tool: Entry) -> Self {
         self.world.put_tool(tool);
         self
     }
 
-    /// The catalogue has no tool with that name any more.
+    /// The catalog has no tool with that name any more.
     pub fn without_tool(self, name: &str) -> Self {
         self.world.remove_tool(name);
         self
@@ -265,7 +265,7 @@ impl Rehearsal {
         dispatch::prompt::<P>(&arguments.to_string())?.get(&self.request())
     }
 
-    /// The views that the plugin assigns to the tools of the catalogue.
+    /// The views that the plugin assigns to the tools of the catalog.
     pub fn dress<V: Views>(&self) -> Result<Vec<Dressing>, Failure> {
         V::dress(&self.request())
     }

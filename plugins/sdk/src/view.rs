@@ -29,7 +29,7 @@ pub use crate::bindings::views::Dressing;
 /// The views are [`Resources`](crate::Resources) of the same plugin.
 pub trait Views {
     /// Assigns views to tools; has to be quick. The host calls this after each change of its
-    /// catalogue, and after the plugin reports a change of the list of tools
+    /// catalog, and after the plugin reports a change of the list of tools
     /// ([`Request::list_changed`]). Tools that are not listed stay as they are.
     fn dress(request: &Request<'_>) -> Result<Vec<Dressing>, Failure>;
 }

@@ -1,4 +1,4 @@
-//! In-memory versions of the host's functions: settings, catalogue, cache, store, process and web.
+//! In-memory versions of the host's functions: settings, catalog, cache, store, process and web.
 
 use crate::bindings::portcullis::plugin::store::Entry;
 use std::{

@@ -1,4 +1,4 @@
-//! A test plugin that reads the catalogue, assigns views to other plugins' tools, and runs jobs.
+//! A test plugin that reads the catalog, assigns views to other plugins' tools, and runs jobs.
 
 use portcullis_plugin::prelude::*;
 
