@@ -1,0 +1,133 @@
+//! Finds the longest of many needles that ends at a place, in one pass over the text (Aho and Corasick, 1975).
+
+use std::collections::VecDeque;
+
+/// A state: the number of a node. The first is the root, where nothing of a needle has been seen.
+pub(crate) type State = u32;
+
+/// A node of the tree of needles. Its children are a list: the first child, then the next of each.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    byte: u8,
+    child: State,
+    next: State,
+    /// The node of the longest end of this node's text that is the beginning of a needle, too.
+    shorter: State,
+    depth: u32,
+    /// Length of the longest needle that ends here; 0: none does.
+    ends: u32,
+}
+
+/// The needles. Bytes that differ only in how [`fold`] sees them are the same.
+pub(crate) struct Automaton {
+    nodes: Vec<Node>,
+    /// The children of the root, by their byte: most bytes of a text are looked up here.
+    first: Box<[State; 256]>,
+}
+
+impl Default for Automaton {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl Automaton {
+    /// Finds these needles, none of which is empty.
+    pub(crate) fn new(needles: Vec<Vec<u8>>) -> Self {
+        let mut this = Self { nodes: vec![Node::default()], first: Box::new([0; 256]) };
+        for needle in needles {
+            let mut state = 0;
+            for byte in needle {
+                state = this.grow(state, fold(byte));
+            }
+            let node = &mut this.nodes[state as usize];
+            node.ends = node.depth;
+        }
+        this.link();
+        this
+    }
+
+    fn grow(&mut self, state: State, byte: u8) -> State {
+        if let Some(child) = self.child(state, byte) {
+            return child;
+        }
+        let new = State::try_from(self.nodes.len()).expect("secrets have less than 4 GiB");
+        let parent = &mut self.nodes[state as usize];
+        let next = std::mem::replace(&mut parent.child, new);
+        let depth = parent.depth + 1;
+        self.nodes.push(Node { byte, next, depth, ..Node::default() });
+        if state == 0 {
+            self.first[usize::from(byte)] = new;
+        }
+        new
+    }
+
+    fn child(&self, state: State, byte: u8) -> Option<State> {
+        if state == 0 {
+            return Some(self.first[usize::from(byte)]).filter(|child| *child != 0);
+        }
+        let mut child = self.nodes[state as usize].child;
+        while child != 0 {
+            let node = &self.nodes[child as usize];
+            if node.byte == byte {
+                return Some(child);
+            }
+            child = node.next;
+        }
+        None
+    }
+
+    /// Finds `shorter` of each node, those nearer to the root first.
+    fn link(&mut self) {
+        let mut queue = VecDeque::from([0]);
+        while let Some(parent) = queue.pop_front() {
+            let mut child = self.nodes[parent as usize].child;
+            while child != 0 {
+                let Node { byte, next, .. } = self.nodes[child as usize];
+                let shorter = match parent {
+                    0 => 0,
+                    _ => self.step(self.nodes[parent as usize].shorter, byte),
+                };
+                let ends = self.nodes[shorter as usize].ends;
+                let node = &mut self.nodes[child as usize];
+                node.shorter = shorter;
+                node.ends = node.ends.max(ends);
+                queue.push_back(child);
+                child = next;
+            }
+        }
+    }
+
+    /// The state after one more byte, which is [folded](fold).
+    pub(crate) fn step(&self, mut state: State, byte: u8) -> State {
+        loop {
+            if let Some(next) = self.child(state, byte) {
+                return next;
+            }
+            if state == 0 {
+                return 0;
+            }
+            state = self.nodes[state as usize].shorter;
+        }
+    }
+
+    /// How many of the last bytes are the beginning of a needle.
+    pub(crate) fn depth(&self, state: State) -> usize {
+        self.nodes[state as usize].depth as usize
+    }
+
+    /// How many of the last bytes are a whole needle: the longest one.
+    pub(crate) fn found(&self, state: State) -> Option<usize> {
+        Some(self.nodes[state as usize].ends as usize).filter(|length| *length > 0)
+    }
+}
+
+/// What a byte is compared as: letters without case; the two alphabets of base64 are one, and `+` is the space that it
+/// stands for in forms.
+pub(crate) fn fold(byte: u8) -> u8 {
+    match byte {
+        b'-' | b' ' => b'+',
+        b'_' => b'/',
+        _ => byte.to_ascii_lowercase(),
+    }
+}

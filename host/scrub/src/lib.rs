@@ -1,0 +1,115 @@
+//! Takes secrets out of text and bytes that come from outside.
+//!
+//! A server that receives a secret may send the secret back: in an error, in a header, in a page that shows the
+//! request. A [`Scrub`] knows the secrets and replaces each occurrence by as many `*`. It finds a secret
+//!
+//! - as it is, and with other capitals,
+//! - in hexadecimal,
+//! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
+//! - and each of these forms percent-encoded, with the escapes of JSON and JavaScript, with the character
+//!   references of HTML (any part of the characters or all), broken into lines, or in UTF-16.
+//!
+//! It does not find a secret that was encoded twice, compressed, encrypted, reversed or sent in pieces.
+//!
+//! The work is linear in the length of the text: one automaton (Aho and Corasick, 1975) over the text as each
+//! [`decode::Reading`] reads it.
+
+mod automaton;
+mod decode;
+mod parts;
+mod stream;
+
+use std::sync::Arc;
+
+use automaton::Automaton;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
+pub use parts::{SHORTEST, TooShort, secret_parts};
+pub use stream::Stream;
+
+/// Bytes that the most usual escapes of one byte have: `\u0041`.
+const ESCAPE_BYTES: usize = 6;
+
+/// Shortest encoded form of a secret that is searched for, in bytes: shorter ones would be found in any text.
+const SHORTEST_ENCODED: usize = 8;
+
+/// The secrets to take out.
+#[derive(Default)]
+pub struct Scrub {
+    automaton: Automaton,
+    longest: usize,
+}
+
+impl Scrub {
+    /// Takes out these values. An empty one is left out. A short one is taken out wherever its letters are, also
+    /// within words: see [`secret_parts`] for what a header holds.
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut needles = Vec::new();
+        let mut longest = 0;
+        for value in values {
+            longest = longest.max(value.len());
+            needles.extend(forms(value.as_bytes()));
+        }
+        Self { automaton: Automaton::new(needles), longest }
+    }
+
+    /// Whether there is nothing to take out.
+    pub fn is_empty(&self) -> bool {
+        self.longest == 0
+    }
+
+    /// The bytes, with `*` in place of each byte of a secret. Their number is the same.
+    pub fn bytes(self: &Arc<Self>, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = Stream::new(self.clone());
+        let mut scrubbed = stream.push(bytes);
+        scrubbed.extend(stream.finish());
+        scrubbed
+    }
+
+    /// The text, with one `…` in place of each secret: for messages.
+    pub fn text(self: &Arc<Self>, text: &str) -> String {
+        let scrubbed = self.bytes(text.as_bytes());
+        let mut shown = Vec::with_capacity(text.len());
+        let mut was_hidden = false;
+        for (before, after) in text.bytes().zip(scrubbed) {
+            let is_hidden = before != after;
+            match (is_hidden, was_hidden) {
+                (true, false) => shown.extend_from_slice("…".as_bytes()),
+                (true, true) => {}
+                (false, _) => shown.push(after),
+            }
+            was_hidden = is_hidden || (was_hidden && before == b'*');
+        }
+        String::from_utf8_lossy(&shown).into_owned()
+    }
+
+    /// How many bytes a [`Stream`] always keeps back: a number that depends on the length of the secrets alone. So
+    /// nobody learns from the moment at which bytes arrive how far they agree with a secret.
+    fn kept_back(&self) -> usize {
+        (self.longest * ESCAPE_BYTES).saturating_sub(1)
+    }
+}
+
+/// The forms of a secret, before any escapes.
+fn forms(secret: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let hex = secret.iter().flat_map(|byte| {
+        let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+        [digit(byte >> 4), digit(byte & 15)]
+    });
+    let encoded = [hex.collect(), aligned(secret, 0), aligned(secret, 1), aligned(secret, 2)];
+    let encoded = encoded.into_iter().filter(|form| form.len() >= SHORTEST_ENCODED);
+    std::iter::once(secret.to_vec()).filter(|form| !form.is_empty()).chain(encoded)
+}
+
+/// The characters of base64 that the secret alone decides, where so many bytes modulo three precede it. What is left
+/// out at either end holds at most four bits of the secret.
+fn aligned(secret: &[u8], before: usize) -> Vec<u8> {
+    let padded = [&[0; 2][..before], secret].concat();
+    let whole = padded.len() * 8 / 6;
+    let mut encoded = BASE64_STANDARD_NO_PAD.encode(&padded).into_bytes();
+    encoded.truncate(whole);
+    encoded.split_off((before * 8).div_ceil(6).min(whole))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Which parts of a header's value are secret.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+/// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
+pub const SHORTEST: usize = 8;
+
+/// Names of ways to authenticate, with which a header begins and which are no secret (IANA's registry of HTTP
+/// authentication schemes, and some of widely used services).
+const SCHEMES: &[&str] = &[
+    "apikey",
+    "basic",
+    "bearer",
+    "digest",
+    "dpop",
+    "gnap",
+    "hoba",
+    "mutual",
+    "negotiate",
+    "oauth",
+    "privatetoken",
+    "scram-sha-1",
+    "scram-sha-256",
+    "ssws",
+    "token",
+    "vapid",
+];
+
+/// A header's value without a part that is long enough to be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooShort;
+
+impl fmt::Display for TooShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "it is shorter than {SHORTEST} bytes, so the host could not find it in answers and keep it from \
+             the plugin; use a longer secret"
+        )
+    }
+}
+
+impl std::error::Error for TooShort {}
+
+/// The secret parts of a header's value: what follows the name of a scheme (`Bearer X`: `X`), a user's name with a
+/// password and the password (`Basic`), and each value in a list (`a=X; b="Y"`). Parts shorter than [`SHORTEST`] are
+/// left out.
+///
+/// # Errors
+///
+/// [`TooShort`], where no part is left: such a value cannot be kept secret.
+pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
+    let value = value.trim();
+    let (scheme, credentials) = match value.split_once(' ') {
+        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.trim()),
+        None => (String::new(), value),
+    };
+    let mut parts = vec![credentials];
+    if !SCHEMES.contains(&scheme.as_str()) {
+        parts.push(value);
+    }
+    for part in credentials.split([' ', '\t', ',', ';', '"']) {
+        let inner = part.split_once('=').map(|(_, inner)| inner);
+        match inner.filter(|inner| !inner.trim_matches('=').is_empty()) {
+            Some(inner) => parts.push(inner),
+            None => parts.push(part),
+        }
+    }
+    let decoded = match scheme.as_str() {
+        "basic" => BASE64_STANDARD.decode(credentials).ok(),
+        _ => None,
+    };
+    let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    if let Some((user, password)) = decoded.split_once(':') {
+        if user.len().max(password.len()) < SHORTEST {
+            return Err(TooShort);
+        }
+        // Some services take a key as the user's name, with a password that says nothing.
+        parts.extend([&*decoded, if password.len() < SHORTEST { user } else { password }]);
+    } else if let Some((_, key)) = credentials.split_once(':') {
+        parts.push(key);
+    }
+    let mut parts: Vec<_> =
+        parts.into_iter().filter(|part| part.len() >= SHORTEST).map(str::to_owned).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    if parts.is_empty() { Err(TooShort) } else { Ok(parts) }
+}
