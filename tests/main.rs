@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;
+mod bombs;
 mod cases;
 mod commands;
 mod crowds;
@@ -15,6 +16,7 @@ mod generation_faults;
 mod generation_traces;
 mod isolation;
 mod offers;
+mod ownership;
 mod paths;
 mod plugins;
 mod processes;
@@ -23,6 +25,7 @@ mod secrets;
 mod secured;
 mod shops;
 mod support;
+mod terminal;
 mod transports;
 mod unreal;
 mod upstream_faults;

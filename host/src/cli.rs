@@ -9,19 +9,21 @@ mod list;
 mod log;
 mod login;
 mod preview;
+mod print;
+mod safety;
 mod serve;
 mod start;
 mod ui5;
 mod views;
 mod wrap;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use portcullis_engine::child;
+use print::print;
 
 /// An MCP server whose every tool is a sandboxed WebAssembly component.
 #[derive(Parser)]
@@ -170,6 +172,8 @@ fn finish(ended: Result<End, String>) -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(1),
         Err(error) => {
+            // It may quote what others wrote.
+            let error = portcullis_text::visible(&error).into_owned();
             anstream::eprintln!("{}", start::red(&format!("portcullis: {error}")));
             ExitCode::from(2)
         }
@@ -180,17 +184,6 @@ fn completions(shell: clap_complete::Shell) -> Result<End, String> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
     print(&String::from_utf8_lossy(&text))
-}
-
-/// Writes to stdout; a reader that has gone away has read enough.
-fn print(text: &str) -> Result<End, String> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("writing the answer: {error}"))
-        }
-        _ => Ok(End::Done),
-    }
 }
 
 /// The whole command line, for the generated reference.

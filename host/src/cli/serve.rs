@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::start::Ready;
-use super::{End, views};
+use super::{End, safety, views};
 use crate::mcp::Host;
 use crate::transport;
 
@@ -45,6 +45,12 @@ impl Args {
         };
         let mut config = ready.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
+        let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
+        for (what, file) in typed {
+            if let Some(warning) = file.as_deref().and_then(|file| safety::readable(what, file)) {
+                tracing::warn!("{warning}");
+            }
+        }
         config.token_file = self.token_file.or(config.token_file);
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);

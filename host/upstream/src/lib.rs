@@ -34,6 +34,7 @@ mod lines;
 mod listing;
 mod message;
 mod names;
+mod prune;
 mod refresh;
 mod scan;
 mod text;
