@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;
+mod bombs;
 mod bounds;
 mod cases;
 mod changes;
@@ -19,6 +20,7 @@ mod generation_faults;
 mod generation_traces;
 mod isolation;
 mod offers;
+mod ownership;
 mod paths;
 mod plugins;
 mod processes;
@@ -28,6 +30,7 @@ mod secured;
 mod shops;
 mod strangers;
 mod support;
+mod terminal;
 mod transports;
 mod unreal;
 mod upstream_faults;

@@ -9,7 +9,9 @@ mod list;
 mod log;
 mod login;
 mod preview;
+mod print;
 mod relative;
+mod safety;
 mod serve;
 mod signals;
 mod start;
@@ -17,13 +19,13 @@ mod ui5;
 mod views;
 mod wrap;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use portcullis_engine::child;
+use print::print;
 
 /// An MCP server whose every tool is a sandboxed WebAssembly component.
 #[derive(Parser)]
@@ -178,7 +180,8 @@ fn finish(ended: Result<End, String>) -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(1),
         Err(error) => {
-            log::fail(&error);
+            // The error may quote text from outside.
+            log::fail(&portcullis_text::visible(&error));
             ExitCode::from(2)
         }
     }
@@ -188,17 +191,6 @@ fn completions(shell: clap_complete::Shell) -> Result<End, String> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
     print(&String::from_utf8_lossy(&text))
-}
-
-/// Writes to stdout; a reader that has gone away has read enough.
-fn print(text: &str) -> Result<End, String> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("writing the answer: {error}"))
-        }
-        _ => Ok(End::Done),
-    }
 }
 
 /// The whole command line, for the generated reference.

@@ -1,5 +1,7 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use serde::Deserialize;
 use crate::capabilities::Grants;
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user::Folders;
+pub use secrets::shown;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
@@ -94,6 +97,10 @@ pub struct PluginConfig {
     /// Tools of it that no client sees, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
+    /// Tools of it whose hints clients are told as the plugin gives them, although its grants would let the
+    /// tools do more: the operator vouches for them.
+    #[serde(default)]
+    pub trusted_hints: Vec<String>,
     /// Anything, where clients take no structured answers: its tools promise none then, and give none.
     #[serde(default)]
     pub no_structured_content: String,
@@ -113,15 +120,21 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// In words for the operator: the place, the key, and what would be right.
+    /// In words for the operator: the place, the key, and what would be right; no value that may be secret.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        Self::checked(text).map_err(|error| secrets::hidden(text, &error))
+    }
+
+    fn checked(text: &str) -> Result<Self, String> {
+        let mut config: Self =
+            toml::from_str(text).map_err(|error| secrets::explained(text, &error))?;
         for command in config.commands()? {
             let wrong = |error| format!("`commands.{}`: {error}", command.name);
             command.check().map_err(wrong)?;
         }
-        let defaults: Self = toml::from_str(&portcullis_user::filled(DEFAULT)?)
-            .map_err(|error| error.to_string())?;
+        let filled = portcullis_user::filled(DEFAULT)?;
+        let defaults: Self =
+            toml::from_str(&filled).map_err(|error| secrets::explained(&filled, &error))?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
@@ -304,7 +317,7 @@ mod tests {
             ("[plugins.a.grants.http]", "hosts"),
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
-            ("[http]\nsessions = 0", "sessions = 0"),
+            ("[http]\nsessions = 0", "line 2, column 12 (`http.sessions`)"),
             ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
             ("[http]\nreplay = 1", "replay"),
             ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),

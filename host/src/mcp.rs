@@ -188,12 +188,15 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let shown = self.host.shown.lock().clone()?;
+        let Some(shown) = self.host.shown.lock().clone() else {
+            let bundled = self.host.bundled_now()?;
+            return serde_json::from_value(shown(name, bundled.tool(name)?)).ok();
+        };
         match shown.tools.get() {
             Some(tools) => tools.typed.iter().find(|tool| tool.name == name).cloned(),
             None => {
                 let tool = shown.catalog.tool(name)?;
-                serde_json::from_value(convert::shown(name, tool)).ok()
+                serde_json::from_value(self::shown(name, tool)).ok()
             }
         }
     }

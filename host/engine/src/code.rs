@@ -60,7 +60,9 @@ impl Codes {
     }
 
     /// The compiled form of a foreign component: compiled before, or now, from its file, by a confined
-    /// child.
+    /// child. One component is compiled at a time, by all processes of this user together.
+    ///
+    /// `refused` is asked when its turn comes: another process may have tried it in the meantime.
     ///
     /// # Errors
     ///
@@ -69,13 +71,26 @@ impl Codes {
         &self,
         engine: &Engine,
         file: &ComponentFile,
+        refused: &(dyn Fn() -> Option<String> + Sync),
     ) -> Result<Component, CodeError> {
         let key = format!("{} {}", file.digest(), compatibility(engine));
         let records = self.records()?;
-        match records.read(&key) {
-            Ok(Some(record)) => return load(engine, &record.value),
-            Ok(None) => {}
-            Err(error) => tracing::warn!("compiled code: {error}"),
+        let kept = || match records.read(&key) {
+            Ok(record) => record,
+            Err(error) => {
+                tracing::warn!("compiled code: {error}");
+                None
+            }
+        };
+        if let Some(record) = kept() {
+            return load(engine, &record.value);
+        }
+        let _turn = self.turn().await;
+        if let Some(record) = kept() {
+            return load(engine, &record.value);
+        }
+        if let Some(why) = refused() {
+            return Err(CodeError::Refused(why));
         }
         let component = file.bytes().map_err(CodeError::Host)?;
         tracing::info!("compiling a component of {} bytes", component.len());
@@ -88,6 +103,19 @@ impl Codes {
             tracing::warn!("compiled code is not kept: {error}");
         }
         load(engine, &code)
+    }
+
+    /// Waits until nobody else compiles. Nothing, where the folder cannot be locked: then it goes on.
+    async fn turn(&self) -> Option<std::fs::File> {
+        let path = self.folder.join(".compiling");
+        match tokio::task::spawn_blocking(move || portcullis_records::lock(&path)).await {
+            Ok(Ok(held)) => Some(held),
+            Ok(Err(error)) => {
+                tracing::debug!("compiling without a turn: {error}");
+                None
+            }
+            Err(_) => None,
+        }
     }
 
     fn records(&self) -> Result<Records, CodeError> {
@@ -162,10 +190,14 @@ fn check_private(_: &Path) -> std::io::Result<()> {
 /// the processor's time: on a machine that is busy otherwise, large components take minutes.
 pub const COMPILE_TIME: Duration = Duration::from_secs(300);
 
+/// The bounds of the compiling child: grows when they do, so that what was refused is tried again.
+pub const BOUNDS: u32 = 1;
+
 /// The file of a foreign component. It is held open: whoever takes its place in the folder is another.
 pub struct ComponentFile {
     file: Mutex<std::fs::File>,
     digest: String,
+    size: u64,
 }
 
 impl ComponentFile {
@@ -194,7 +226,13 @@ impl ComponentFile {
             ));
         }
         let digest = portcullis_records::digest_of((&file).take(MAX_COMPONENT_BYTES));
-        Ok(Self { file: Mutex::new(file), digest: digest.map_err(cannot_read)? })
+        let digest = digest.map_err(cannot_read)?;
+        Ok(Self { file: Mutex::new(file), digest, size: metadata.len() })
+    }
+
+    /// Its size in bytes, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// SHA-256 of the component.

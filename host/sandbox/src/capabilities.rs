@@ -200,6 +200,15 @@ impl Grants {
     }
 }
 
+/// A list of TOML: what is there, and one more.
+fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> String {
+    let mut all: Vec<String> = there.into_iter().map(|one| one.to_string()).collect();
+    if !all.iter().any(|one| one == more) {
+        all.push(more.to_owned());
+    }
+    format!("{all:?}")
+}
+
 /// A list that names at least one: an empty one in a grant is a mistake.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]

@@ -28,12 +28,18 @@ pub trait Ask {
         self.is_within(wants)
     }
 
+    /// Whether any grant could hold this ask.
+    fn is_grantable(&self) -> bool {
+        true
+    }
+
     /// What is asked for, for the audit record: never arguments beyond paths and addresses, never
     /// secrets.
     fn subject(&self) -> String;
 
-    /// The keys, beneath `[plugins.NAME.grants]`, that would allow it.
-    fn remedy(&self) -> String;
+    /// The keys of this capability's block beneath `[plugins.NAME.grants]` that would allow it beside all
+    /// that is granted now.
+    fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
 /// Proof that the gate let an ask through. Functions that touch the world take one by value.
@@ -58,8 +64,13 @@ pub struct Denied {
 
 #[derive(Debug, Clone)]
 enum Reason {
-    Ungranted(String),
+    /// With the block of the configuration that would allow it, and whether there is one already.
+    Ungranted {
+        block: String,
+        is_there: bool,
+    },
     Unwanted(Capability),
+    Never,
     Unrecorded(String),
 }
 
@@ -68,13 +79,18 @@ impl Denied {
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {
-            Reason::Ungranted(remedy) => format!(
-                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{remedy}"
+            Reason::Ungranted { block, is_there: false } => format!(
+                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{block}"
+            ),
+            Reason::Ungranted { block, is_there: true } => format!(
+                "`{plugin}` may not {subject}; to allow it, write this in the place of that block of \
+                 portcullis.toml:\n{block}"
             ),
             Reason::Unwanted(capability) => format!(
                 "`{plugin}` may not {subject}: its own manifest does not ask for this use of \
                  `{capability}`, so no grant can allow it"
             ),
+            Reason::Never => format!("`{plugin}` may not {subject}: no grant can allow it"),
             Reason::Unrecorded(error) => {
                 format!("`{plugin}` may not {subject}: the audit could not record it ({error})")
             }
@@ -141,10 +157,13 @@ impl Gate {
     /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
         let Policy { grants, wants, .. } = &*self.policy;
-        let reason = if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
-            Some(Reason::Ungranted(self.remedy(&ask)))
+        let reason = if !ask.is_grantable() {
+            Some(Reason::Never)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
+            // Looked at first: where the plugin does not want it, no grant helps.
             Some(Reason::Unwanted(A::CAPABILITY))
+        } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
+            Some(self.ungranted(&ask))
         } else {
             None
         };
@@ -164,7 +183,7 @@ impl Gate {
     /// granted host whose address turned out to be private.
     pub fn refuse_late<A: Ask>(&self, ask: &A) -> Denied {
         let reason = match self.trail.asked(A::CAPABILITY.as_str(), &ask.subject(), false) {
-            Ok(()) => Reason::Ungranted(self.remedy(ask)),
+            Ok(()) => self.ungranted(ask),
             Err(error) => Reason::Unrecorded(error.to_string()),
         };
         let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
@@ -181,8 +200,10 @@ impl Gate {
         }
     }
 
-    fn remedy<A: Ask>(&self, ask: &A) -> String {
-        let plugin = self.trail.plugin();
-        format!("[plugins.{plugin}.grants.{}]\n{}", A::CAPABILITY, ask.remedy())
+    fn ungranted<A: Ask>(&self, ask: &A) -> Reason {
+        let (plugin, granted) = (self.trail.plugin(), A::grant(&self.policy.grants));
+        let keys = ask.remedy(granted);
+        let block = format!("[plugins.{plugin}.grants.{}]\n{keys}", A::CAPABILITY);
+        Reason::Ungranted { block, is_there: granted.is_some() }
     }
 }

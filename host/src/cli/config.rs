@@ -28,11 +28,13 @@ impl Args {
             }
             (Self::Show, None) => super::print(DEFAULT),
             (Self::Show, Some(text)) => {
-                super::print(&format!(
-                    "# {}\n{text}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
+                let at = |error| format!("{}: {error}", path.display());
+                let shown = crate::config::shown(&text).map_err(at)?;
+                super::print::outside(&format!(
+                    "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
                     path.display()
                 ))?;
-                Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+                Config::parse(&text).map_err(at)?;
                 Ok(End::Done)
             }
         }

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::format::debug_fn;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
 use tracing_subscriber::registry::LookupSpan;
@@ -97,6 +99,16 @@ pub fn begin(verbose: u8, as_json: bool) {
         return log.event_format(Lines).init();
     }
     let colours = anstream::AutoStream::choice(&std::io::stderr());
+    // Plugins and other servers write into the log, too: nothing of it acts on a terminal.
+    let fields = debug_fn(|writer, field, value| {
+        let value = format!("{value:?}");
+        let value = portcullis_text::visible(&value);
+        match field.name() {
+            "message" => write!(writer, "{value}"),
+            name => write!(writer, "{name}={value}"),
+        }
+    });
+    let log = log.fmt_fields(fields.delimited(" "));
     log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
 }
 
@@ -135,7 +147,8 @@ where
             line.0.remove("message");
             line.put("data", data);
         }
-        writeln!(writer, "{}", Value::from(line.0))
+        let line = Value::from(line.0).to_string();
+        writeln!(writer, "{}", portcullis_text::visible_json(&line))
     }
 }
 

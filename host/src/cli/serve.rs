@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
-use super::{End, log, signals, views};
+use super::{End, log, safety, signals, views};
+use crate::mcp::Host;
 use crate::transport;
 
 /// After the end of stdin, or a signal: when the process ends, whatever is still going on.
@@ -54,6 +55,12 @@ impl Args {
         };
         let mut config = ready.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
+        let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
+        for (what, file) in typed {
+            if let Some(warning) = file.as_deref().and_then(|file| safety::readable(what, file)) {
+                tracing::warn!("{warning}");
+            }
+        }
         config.token_file = self.token_file.or(config.token_file);
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);

@@ -10,7 +10,7 @@ use super::{Command, Common, End, Plugin};
 use crate::catalog::Catalog;
 use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
-use crate::plugins::Plugins;
+use crate::plugins::{Loader, Plugins};
 use crate::sandbox::Sandbox;
 use portcullis_audit::Audit;
 use portcullis_records::{Records, SealKey};
@@ -64,11 +64,7 @@ impl Ready {
     pub fn host(&self) -> Result<Arc<Host>, String> {
         let (sandbox, config, folders) =
             (self.sandbox(), self.config.clone(), self.folders.clone());
-        let load = async move {
-            let plugins = Plugins::load(sandbox, &config, &folders).await;
-            plugins.warn();
-            Arc::new(plugins)
-        };
+        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
         let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
         Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
     }
@@ -87,10 +83,27 @@ impl Ready {
         Ok(all)
     }
 
+    /// Everything that clients can see, and how other servers are.
+    pub async fn overview(&self) -> Result<(Catalog, Vec<Summary>), String> {
+        let upstreams = self.upstreams()?;
+        let asked = patiently("asking other servers", upstreams.offered());
+        let (plugins, others) = tokio::join!(self.plugins(), asked);
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
+        let summaries = upstreams.summaries().await;
+        upstreams.close().await;
+        Ok((catalog, summaries))
+    }
+
+    /// A loader of the plugins; what is bundled is loaded.
+    pub async fn loader(&self) -> Loader {
+        Loader::begin(self.sandbox(), &self.config, &self.folders).await
+    }
+
     /// Everything that clients can see.
     pub async fn catalog(&self) -> Result<Catalog, String> {
         let upstreams = self.upstreams()?;
-        let catalog = Catalog::new(self.plugins().await.into(), upstreams.offered().await);
+        let (plugins, others) = tokio::join!(self.plugins(), upstreams.offered());
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
         upstreams.close().await;
         Ok(catalog)
     }
@@ -100,6 +113,12 @@ impl Ready {
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
     super::log::begin(common.verbose, common.log_json);
     let ready = Ready::new(common)?;
+    // `check` and `audit` show them among what they found.
+    if !matches!(command, Command::Check { .. } | Command::Audit(_)) {
+        for warning in super::safety::warnings(&ready) {
+            tracing::warn!("{warning}");
+        }
+    }
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -190,6 +209,7 @@ pub async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
         Ok(done) => done,
         Err(_) => {
+            let what = portcullis_text::visible_line(what, 200);
             super::log::whisper(&format!("{what} …"));
             work.await
         }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use portcullis_upstream::{Listing, Object};
-use portcullis_wrap::views;
+use portcullis_upstream::Object;
 use rmcp::RoleServer;
 use rmcp::model::{
     CacheScope, ErrorData, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -20,7 +19,7 @@ use super::{Server, convert};
 use crate::bindings::Page;
 use crate::bindings::types::CacheScope as Scope;
 use crate::call::{Answer, What};
-use crate::catalog::{Catalog, PromptOf};
+use crate::catalog::PromptOf;
 use crate::plugins::Loaded;
 use crate::sandbox::Feature;
 
@@ -98,7 +97,16 @@ impl Server {
             }
             rounds += 1;
             let page = self.page(loaded, place.cursor.take(), cx).await;
-            found.extend(page.resources.iter().map(convert::resource));
+            let (own, foreign): (Vec<_>, Vec<_>) =
+                page.resources.iter().partition(|one| catalog.may_list(loaded, &one.uri));
+            for one in foreign {
+                tracing::warn!(
+                    "`{}` lists {}, which belongs to another: it is hidden",
+                    loaded.plugin.name,
+                    portcullis_text::line(&one.uri, 200)
+                );
+            }
+            found.extend(own.into_iter().map(convert::resource));
             place.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
@@ -116,7 +124,9 @@ impl Server {
         let last = place.source > lists.len();
         let next = (!last).then(|| place.write(seal, &binding)).transpose()?;
         if last {
-            found.extend(others(&catalog, |listing| &listing.resources));
+            found.extend(
+                catalog.of_others("uri", |other| &other.listing.resources).map(Value::from),
+            );
         }
         if catalog.others.is_empty() {
             let resources = serde_json::from_value(found.into()).map_err(|error| {
@@ -170,7 +180,8 @@ impl Server {
             result.resource_templates =
                 serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
         } else {
-            all.extend(others(&catalog, |listing| &listing.templates));
+            let others = catalog.of_others("uriTemplate", |other| &other.listing.templates);
+            all.extend(others.map(Value::from));
             result.meta = Some(self.whole("resourceTemplates", all, None, cx));
         }
         Ok(result)
@@ -224,19 +235,6 @@ impl Server {
         }
         self.host.raw.wrap(whole)
     }
-}
-
-/// What other servers list, in their order.
-fn others(catalog: &Catalog, which: impl Fn(&Listing) -> &Vec<Object>) -> Vec<Value> {
-    let mut all = Vec::new();
-    for other in &catalog.others {
-        all.extend(which(&other.listing).iter().map(|object| {
-            let mut object = object.clone();
-            views::rewrite_resource(&other.source.name, &mut object);
-            Value::from(object)
-        }));
-    }
-    all
 }
 
 /// A definition by the name that clients know it by.

@@ -22,7 +22,7 @@ use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::Subject;
 use crate::call::{Answer, Failure, What};
-use crate::catalog::{PromptOf, Tool, answers_for};
+use crate::catalog::{Catalog, PromptOf, Tool};
 use crate::plugins::{Loaded, Tool as OwnTool};
 use crate::sandbox::Feature;
 
@@ -35,7 +35,7 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.tool(&params.name).is_some()).await;
         match catalog.tool(&params.name) {
             Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
             Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
@@ -135,7 +135,7 @@ impl Server {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
         let (loaded, prompt) = match catalog.prompt(&params.name) {
             Some(PromptOf::Own(loaded, prompt)) => (loaded, prompt),
             Some(PromptOf::Other(other, prompt)) => {
@@ -260,7 +260,7 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.owns(&params.uri)).await;
         let mut refused = None;
         for loaded in catalog.resource(&params.uri) {
             let asked = Asked {
@@ -286,7 +286,7 @@ impl Server {
                 // A plugin that was asked because it may have anything, and has not.
                 Err(Refused::Failed(failure))
                     if !matches!(failure, Failure::Cancelled)
-                        && !answers_for(loaded, &params.uri) =>
+                        && !catalog.answers_for(loaded, &params.uri) =>
                 {
                     tracing::info!("`{}` does not read it: {failure}", loaded.plugin.name);
                 }
@@ -307,7 +307,15 @@ impl Server {
         params: CompleteRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let has = |all: &Catalog| match &params.r#ref {
+            Reference::Prompt(named) => all.prompt(&named.name).is_some(),
+            Reference::Resource(template) => {
+                all.template(&template.uri).is_some()
+                    || all.other_of_template(&template.uri).is_some()
+            }
+            _ => true,
+        };
+        let catalog = self.host.catalog_with(has).await;
         let (loaded, subject) = match &params.r#ref {
             Reference::Prompt(named) => match catalog.prompt(&named.name) {
                 Some(PromptOf::Own(loaded, prompt)) => {

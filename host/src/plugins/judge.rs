@@ -32,8 +32,16 @@ pub(super) fn judge(
     let missing = missing(imports, &policy);
     let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
     let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
-    let Some(manifest) = manifest.filter(|_| lacked.is_empty()) else {
-        return Err(lacking(name, &lacked));
+    // What is not wanted is not allowed, whatever is granted.
+    let is_wanted = |capability: Capability| {
+        plain
+            || manifest.as_ref().is_none_or(|manifest| {
+                manifest.wants.iter().any(|want| want.capability == capability.as_str())
+            })
+    };
+    let why = (!lacked.is_empty()).then(|| lacking(name, &lacked, is_wanted));
+    let Some(manifest) = manifest.filter(|_| why.is_none()) else {
+        return Err(why.unwrap_or_default());
     };
     if !plain {
         let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
@@ -63,10 +71,14 @@ pub(super) fn judge(
     Ok((policy, manifest, remarks))
 }
 
-fn lacking(name: &str, missing: &[&Missing]) -> String {
+fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> bool) -> String {
     let lines: Vec<_> = missing
         .iter()
         .map(|missing| match missing {
+            Missing::Grant(capability) if !is_wanted(*capability) => format!(
+                "it imports the capability `{capability}`, which its own manifest does not want: no grant \
+                 can allow it, and only its author can mend it"
+            ),
             Missing::Grant(capability) => format!(
                 "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
                 capability.remedy(name)

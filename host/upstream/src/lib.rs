@@ -34,6 +34,7 @@ mod lines;
 mod listing;
 mod message;
 mod names;
+mod prune;
 mod refresh;
 mod text;
 mod upstream;

@@ -4,6 +4,8 @@ use portcullis_json_bounds::{Excess, Outline, scan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::prune::pruned;
+
 /// A message of so many bytes has no more values than any message may have.
 const SURELY_SMALL: usize = 16 * 1024;
 
@@ -85,13 +87,28 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
 ///
 /// What is wrong with it.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, String> {
-    match serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))? {
+    match value(bytes).map_err(|error| format!("no JSON: {error}"))? {
         Value::Object(object) => Ok(vec![one(object)?]),
         Value::Array(batch) => batch.into_iter().map(|value| one(object(value))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             Err("JSON, but no message".to_owned())
         }
     }
+}
+
+/// What an answer to a list holds: each member of it is looked at alone.
+const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
+
+/// The JSON. Of a list, what is too deep to be read is left out; whatever else is too deep is refused.
+fn value(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes).or_else(|error| {
+        if !error.to_string().contains("recursion limit") {
+            return Err(error);
+        }
+        let value: Value = serde_json::from_slice(&pruned(bytes))?;
+        let is_list = LISTS.iter().any(|list| value["result"][*list].is_array());
+        if is_list { Ok(value) } else { Err(error) }
+    })
 }
 
 /// An object, or an empty one in the place of what is none.
@@ -207,5 +224,22 @@ mod tests {
         let deep = format!(r#"{{"id":9,"result":{}"#, "[".repeat(100_000));
         assert!(matches!(check(deep.as_bytes()), Err((Some(9), Excess::Depth))));
         assert!(check(format!(r#"{{"id":9,"result":"{many}"}}"#).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn of_a_list_what_is_too_deep_is_left_out_and_nothing_else_is_changed() {
+        let (open, close) = ("{\"not\":".repeat(300), "}".repeat(300));
+        let deep = format!("{open}1{close}");
+        let list = format!(
+            r#"{{"id":1,"result":{{"tools":[{{"name":"a"}},{{"name":"b","inputSchema":{deep}}}]}}}}"#
+        );
+        let mut messages = read(list.as_bytes()).unwrap();
+        let Some(Message::Answer { answer: Ok(result), .. }) = messages.pop() else {
+            panic!("an answer")
+        };
+        assert_eq!(result["tools"][0], json!({"name": "a"}));
+        assert_eq!(result["tools"][1]["name"], "b");
+        let answer = format!(r#"{{"id":1,"result":{{"content":[],"structuredContent":{deep}}}}}"#);
+        assert!(read(answer.as_bytes()).is_err(), "an answer is whole or nothing");
     }
 }

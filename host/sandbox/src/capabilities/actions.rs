@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// Which actions are granted, by the plugin's own names for them.
@@ -51,8 +51,9 @@ impl Ask for ActionAsk {
         format!("take the action {}", portcullis_text::line(&self.0, 80))
     }
 
-    fn remedy(&self) -> String {
-        format!("allow = [\"{}\"]", portcullis_text::line(&self.0, 80))
+    fn remedy(&self, granted: Option<&ActionsGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.allow.iter());
+        format!("allow = {}", listed(there, &portcullis_text::line(&self.0, 80)))
     }
 }
 

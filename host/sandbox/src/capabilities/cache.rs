@@ -63,8 +63,9 @@ impl Ask for CacheAsk {
         format!("cache {} bytes", self.bytes)
     }
 
-    fn remedy(&self) -> String {
-        format!("bytes = {}", self.bytes.max(1))
+    fn remedy(&self, granted: Option<&CacheGrant>) -> String {
+        let disk = if granted.is_some_and(|granted| granted.disk) { "\ndisk = true" } else { "" };
+        format!("bytes = {}{disk}", self.bytes.max(1))
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::bindings::types;
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// What can be asked of a client.
@@ -123,8 +123,13 @@ impl Ask for ClientAsk {
         format!("ask the client for {}", self.feature)
     }
 
-    fn remedy(&self) -> String {
-        format!("features = [\"{}\"]", self.feature)
+    fn remedy(&self, granted: Option<&ClientGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.features.iter());
+        let mut text = format!("features = {}", listed(there, &self.feature.to_string()));
+        for (kind, patterns) in granted.iter().flat_map(|granted| &granted.agreed) {
+            text += &format!("\nagreed.{kind:?} = {patterns:?}");
+        }
+        text
     }
 }
 

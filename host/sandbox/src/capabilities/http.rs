@@ -10,7 +10,7 @@ use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Reque
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, listed};
 use crate::gate::{Ask, Gate};
 use portcullis_engine::{Limits, size};
 
@@ -126,8 +126,15 @@ impl Ask for Request {
         format!("{} {}{path}", self.method, self.origin.url())
     }
 
-    fn remedy(&self) -> String {
-        format!("hosts = [\"{}\"]\nmethods = [\"{}\"]", self.origin, self.method)
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        let hosts = granted.into_iter().flat_map(|granted| &granted.hosts);
+        let methods = granted.into_iter().flat_map(|granted| &granted.methods);
+        format!(
+            "hosts = {}\nmethods = {}{}",
+            listed(hosts, &self.origin.to_string()),
+            listed(methods, &self.method),
+            rest(granted, None),
+        )
     }
 }
 
@@ -161,9 +168,33 @@ impl Ask for Connection {
         format!("connect to {} at {}", self.host, self.address)
     }
 
-    fn remedy(&self) -> String {
-        format!("addresses = [\"{}\"]", IpNet::from(self.address))
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        let Some(granted) = granted else { return rest(None, Some(self.address)) };
+        let all = |list: Vec<String>| format!("{list:?}");
+        format!(
+            "hosts = {}\nmethods = {}{}",
+            all(granted.hosts.iter().map(ToString::to_string).collect()),
+            all(granted.methods.clone()),
+            rest(Some(granted), Some(self.address)),
+        )
     }
+}
+
+/// What a grant says beside hosts and methods, with one more address. Headers are shown by their names alone:
+/// where their values are kept is for the operator.
+fn rest(granted: Option<&HttpGrant>, more: Option<std::net::IpAddr>) -> String {
+    let there = granted.into_iter().flat_map(|granted| &granted.addresses);
+    let mut text = match more {
+        Some(more) => format!("\naddresses = {}", listed(there, &IpNet::from(more).to_string())),
+        None => {
+            let there: Vec<_> = there.map(ToString::to_string).collect();
+            if there.is_empty() { String::new() } else { format!("\naddresses = {there:?}") }
+        }
+    };
+    for origin in granted.iter().flat_map(|granted| granted.headers.keys()) {
+        text += &format!("\n# and the headers for {origin}, as they are there now");
+    }
+    text
 }
 
 /// The requests of one call. One client for each: no connection is shared between calls.

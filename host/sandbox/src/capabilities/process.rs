@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 use crate::sandbox::State;
 
@@ -62,6 +62,10 @@ impl Ask for ProcessAsk {
         self.fault.is_none() && grant.commands.contains(&self.command)
     }
 
+    fn is_grantable(&self) -> bool {
+        self.fault.is_none()
+    }
+
     fn subject(&self) -> String {
         let command = portcullis_text::line(&self.command, 80);
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
@@ -71,8 +75,9 @@ impl Ask for ProcessAsk {
         }
     }
 
-    fn remedy(&self) -> String {
-        format!("commands = [\"{}\"]", portcullis_text::line(&self.command, 80))
+    fn remedy(&self, granted: Option<&ProcessGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.commands.iter());
+        format!("commands = {}", listed(there, &portcullis_text::line(&self.command, 80)))
     }
 }
 

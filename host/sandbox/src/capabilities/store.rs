@@ -84,7 +84,7 @@ impl Ask for StoreAsk {
         }
     }
 
-    fn remedy(&self) -> String {
+    fn remedy(&self, _: Option<&StoreGrant>) -> String {
         match self.act {
             Act::Keep(bytes) => format!("bytes = {bytes}"),
             Act::Open | Act::Delete => "bytes = 1_000_000".into(),

@@ -13,7 +13,7 @@ use super::state::ALWAYS;
 use crate::bindings::Manifest;
 use crate::capabilities::Capability;
 use crate::gate::Policy;
-use portcullis_engine::Engine;
+use portcullis_engine::{Engine, Limits};
 
 /// Kept by digest from one start of the host to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,7 +40,48 @@ pub fn key(digest: &str) -> String {
     format!("{digest} {} {} 3", env!("CARGO_PKG_VERSION"), *CONTRACT)
 }
 
+/// What a refusal of a component within these limits is kept under.
+pub fn refusal_key(digest: &str, limits: &Limits) -> String {
+    let limits: Vec<_> = limits.lines().into_iter().map(|(_, value, ..)| value).collect();
+    format!("{} refused {} {limits:?}", key(digest), portcullis_engine::code::BOUNDS)
+}
+
+/// Most tools of one plugin.
+const MAX_TOOLS: usize = 256;
+
+/// Most prompts, resources and resource templates of one plugin, each.
+const MAX_OTHERS: usize = 1024;
+
+/// Most bytes of all that one plugin says of itself.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
 impl Known {
+    /// Whether a plugin says no more of itself than clients can read.
+    ///
+    /// # Errors
+    ///
+    /// What there is too much of, and how much is the most.
+    pub fn check_size(&self) -> Result<(), String> {
+        let Some(manifest) = &self.manifest else { return Ok(()) };
+        for (kind, number, most) in [
+            ("tools", manifest.tools.len(), MAX_TOOLS),
+            ("prompts", manifest.prompts.len(), MAX_OTHERS),
+            ("resources", manifest.resources.len(), MAX_OTHERS),
+            ("resource templates", manifest.templates.len(), MAX_OTHERS),
+        ] {
+            if number > most {
+                return Err(format!("it has {number} {kind}; one plugin may have {most}"));
+            }
+        }
+        let bytes = self.to_bytes()?.len();
+        if bytes > MAX_BYTES {
+            return Err(format!(
+                "what it says of itself and its tools has {bytes} bytes; {MAX_BYTES} are the most"
+            ));
+        }
+        Ok(())
+    }
+
     /// As it was kept. `None`: by another host than this one.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
