@@ -48,6 +48,8 @@ pub struct Loaded {
     pub remarks: Vec<String>,
     /// Its tools.
     pub tools: Vec<Tool>,
+    /// Tools that clients cannot call, because an action of theirs is not granted.
+    pub withheld: Vec<Tool>,
     /// Which of the contract's interfaces it exports.
     pub features: Vec<Feature>,
     /// What the operator puts before the names of its tools and prompts.
@@ -55,6 +57,15 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// A tool that is withheld, by the name that clients would know it by.
+    pub fn withheld(&self, name: &str) -> Option<&Tool> {
+        let rest = match &self.prefix {
+            Some(prefix) => name.strip_prefix(prefix.as_str())?.strip_prefix('_')?,
+            None => name,
+        };
+        self.withheld.iter().find(|tool| tool.definition.name == rest)
+    }
+
     /// Whether calls have the session's roots, whatever their arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
@@ -317,7 +328,7 @@ async fn load(
     let judged = judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;
     let (policy, mut manifest, mut remarks) = judged;
     let mut tools = tools(std::mem::take(&mut manifest.tools)).map_err(refuse)?;
-    keep_granted(&mut tools, &policy).map_err(refuse)?;
+    let withheld = keep_granted(&mut tools, &policy).map_err(refuse)?;
     for off in &own.tools_off {
         match tools.iter_mut().find(|tool| tool.definition.name == *off) {
             Some(tool) => tool.on = false,
@@ -337,7 +348,8 @@ async fn load(
             .push(format!("that `{name}` was seen is not kept, so changes go unnoticed: {error}"));
     }
     let plugin = plugin(policy);
-    Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
+    let prefix = own.prefix;
+    Ok(Loaded { plugin, imports, manifest, remarks, tools, withheld, features, prefix })
 }
 
 fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {

@@ -26,7 +26,7 @@ pub struct Ready {
     pub folders: Folders,
     /// The operator's roots.
     pub roots: Roots,
-    /// The file that calls are recorded in.
+    /// The folder that calls are recorded in.
     pub audit: Audit,
 }
 
@@ -36,7 +36,7 @@ impl Ready {
         let (config, source) = config::load(common.config.as_deref(), &folders)?;
         let folders = config.host.over(folders);
         let roots = roots(common, &config)?;
-        let audit = Audit::to_file(folders.audit.clone());
+        let audit = Audit::to_folder(folders.audit.clone());
         Ok(Self { config, source, folders, roots, audit })
     }
 
@@ -92,6 +92,7 @@ impl Ready {
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
     super::log::begin(common.verbose, common.log_json);
     let ready = Ready::new(common)?;
+    let audit = ready.audit.clone();
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -117,6 +118,9 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
     });
     // A thread may be in the middle of a read that nobody waits for any more.
     runtime.shutdown_background();
+    if let Err(error) = audit.end() {
+        tracing::error!("the audit of this process could not be sealed: {error}");
+    }
     ended
 }
 

@@ -116,6 +116,7 @@ impl Server {
                 context,
                 task: false,
                 cancel: CancellationToken::new(),
+                decisions: exchange.decided(),
             };
             match session::run(loaded, call, least, &self.host.shutdown, &caller, cx).await? {
                 Answer::NeedInput(need) => {
@@ -124,7 +125,12 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    Box::pin(exchange.ask_peer(asks, cx)).await?;
+                    if let Err(failure) = Box::pin(exchange.ask_peer(asks, cx)).await {
+                        let (request, who) = (exchange.request.clone(), caller.principal);
+                        let open = exchange.unanswered();
+                        crate::call::decided(loaded, &asked.what, request, who, &open);
+                        return Err(failure.into());
+                    }
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";

@@ -13,7 +13,7 @@ pub struct Folders {
     pub plugins: PathBuf,
     /// What plugins keep.
     pub store: PathBuf,
-    /// The audit's file.
+    /// The audit's folder.
     pub audit: PathBuf,
     /// What was approved.
     pub lock: PathBuf,
@@ -38,7 +38,7 @@ impl Folders {
             config: base.config_dir().join("portcullis").join("portcullis.toml"),
             plugins: base.data_dir().join("portcullis").join("plugins"),
             store: base.data_dir().join("portcullis").join("store"),
-            audit: state.join("portcullis").join("audit.jsonl"),
+            audit: state.join("portcullis").join("audit"),
             lock: state.join("portcullis").join("portcullis.lock"),
             logins: base.data_dir().join("portcullis").join("logins"),
             cache: base.cache_dir().join("portcullis"),
