@@ -1,13 +1,14 @@
 //! The chain of lines: each line carries its number and the SHA-256 of the line before it, so that a
 //! line that is changed, removed or moved no longer fits the line after it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::record::Entry;
+use crate::record::{Counted, Entry, Event, Record, Verdict};
 
 /// A SHA-256 digest, written in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -75,7 +76,7 @@ impl Serialize for Hash {
 
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
+        let text = <Cow<'de, str>>::deserialize(from)?;
         Self::parse(&text).ok_or_else(|| serde::de::Error::custom("64 hexadecimal digits"))
     }
 }
@@ -182,30 +183,114 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// The part of each line that makes the chain.
+/// The part of each line that makes the chain, and what a record may have: read at once, as there are
+/// very many of them.
+#[derive(Deserialize)]
+struct Flat<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    n: u64,
+    prev: Hash,
+    time: Option<String>,
+    request: Option<String>,
+    plugin: Option<String>,
+    digest: Option<String>,
+    tool: Option<String>,
+    principal: Option<String>,
+    capability: Option<String>,
+    subject: Option<String>,
+    verdict: Option<Verdict>,
+    outcome: Option<String>,
+    of: Option<Counted>,
+    count: Option<u64>,
+    total: Option<u64>,
+    covers: Option<u64>,
+    first: Option<String>,
+    last: Option<String>,
+    duration_us: Option<u64>,
+    bytes_in: Option<u64>,
+    bytes_out: Option<u64>,
+}
+
+impl Flat<'_> {
+    /// The record, where nothing of it is missing.
+    fn record(self) -> Option<Record> {
+        let event = match &*self.event {
+            "ask" => Event::Ask {
+                capability: self.capability?,
+                subject: self.subject?,
+                verdict: self.verdict?,
+                outcome: self.outcome,
+            },
+            "outcome" => Event::Outcome {
+                capability: self.capability?,
+                subject: self.subject?,
+                verdict: self.verdict?,
+                outcome: self.outcome?,
+            },
+            "more" => Event::More {
+                of: self.of?,
+                capability: self.capability?,
+                verdict: self.verdict?,
+                outcome: self.outcome,
+                count: self.count?,
+                total: self.total?,
+                covers: self.covers?,
+                first: self.first?,
+                last: self.last?,
+            },
+            "call" => Event::Call {
+                verdict: self.verdict?,
+                outcome: self.outcome?,
+                duration_us: self.duration_us?,
+                bytes_in: self.bytes_in?,
+                bytes_out: self.bytes_out?,
+            },
+            _ => return None,
+        };
+        Some(Record {
+            time: self.time?,
+            request: self.request?,
+            plugin: self.plugin?,
+            digest: self.digest?,
+            tool: self.tool?,
+            principal: self.principal,
+            event,
+        })
+    }
+}
+
+/// What makes the chain, of a line that is no record.
 #[derive(Deserialize)]
 struct Link<'a> {
     #[serde(borrow)]
-    event: std::borrow::Cow<'a, str>,
+    event: Cow<'a, str>,
     n: u64,
     prev: Hash,
 }
 
 /// A line of a file, without its line end. `None`: it is none of an audit.
 fn read(at: usize, text: &[u8]) -> Option<Line> {
+    let hash = Hash::of(text);
+    if let Ok(flat) = serde_json::from_slice::<Flat<'_>>(text)
+        && matches!(&*flat.event, "ask" | "outcome" | "more" | "call")
+    {
+        let (n, prev) = (flat.n, flat.prev);
+        let entry = Entry::Record(Box::new(flat.record()?));
+        return Some(Line { at, n, prev, hash, entry });
+    }
     let Link { event, n, prev } = serde_json::from_slice(text).ok()?;
     let entry = match &*event {
         "opened" => Entry::Opened(Box::new(serde_json::from_slice(text).ok()?)),
         "sealed" => Entry::Sealed(serde_json::from_slice(text).ok()?),
-        "ask" | "outcome" | "more" | "call" => {
-            Entry::Record(Box::new(serde_json::from_slice(text).ok()?))
-        }
+        // One of these that could not be read.
+        "ask" | "outcome" | "more" | "call" => return None,
         known if crate::index::Note::is_named(known) => {
             Entry::Note(Box::new(serde_json::from_slice(text).ok()?))
         }
         other => Entry::Other(other.to_owned()),
     };
-    Some(Line { at, n, prev, hash: Hash::of(text), entry })
+    Some(Line { at, n, prev, hash, entry })
 }
 
 /// The lines of a file that end, each read or not; and the bytes behind the last of them.

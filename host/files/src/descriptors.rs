@@ -117,7 +117,10 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         let (_, from) = self.may(&fd, &old, Access::Write)?;
-        let (target, to) = self.may(&new_fd, &new, Access::Write)?;
+        let (target, to) = match self.may(&new_fd, &new, Access::Write) {
+            Ok(asked) => asked,
+            Err(error) => return self.came(&from, Err(error)),
+        };
         let moved = match self.may_move_to(&target) {
             Ok(()) => self.apart().await.rename_at(fd, old, new_fd, new).await,
             Err(error) => Err(error),
