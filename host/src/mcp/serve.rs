@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
-use rmcp::model::{CreateTaskResult, InputRequiredResult, InputResponses, JsonObject};
+use rmcp::model::{
+    CreateTaskResult, InputRequests, InputRequiredResult, InputResponses, JsonObject,
+};
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
@@ -125,12 +127,8 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    if let Err(failure) = Box::pin(exchange.ask_peer(asks, cx)).await {
-                        let (request, who) = (exchange.request.clone(), caller.principal);
-                        let open = exchange.unanswered();
-                        crate::call::decided(loaded, &asked.what, request, who, &open);
-                        return Err(failure.into());
-                    }
+                    Box::pin(ask_now(&mut exchange, asks, (loaded, &asked.what), &caller, cx))
+                        .await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
@@ -149,4 +147,20 @@ impl Server {
             }
         }
     }
+}
+
+/// Asks a client of the era with `initialize`. Where it does not answer, that is on record.
+async fn ask_now(
+    exchange: &mut Exchange,
+    asks: InputRequests,
+    (loaded, what): (&Loaded, &What),
+    caller: &Caller,
+    cx: &RequestContext<RoleServer>,
+) -> Result<(), Failure> {
+    let answered = exchange.ask_peer(asks, cx).await;
+    if answered.is_err() {
+        let (request, open) = (exchange.request.clone(), exchange.unanswered());
+        crate::call::decided(loaded, what, request, caller.principal.clone(), &open);
+    }
+    answered
 }
