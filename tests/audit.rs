@@ -103,10 +103,12 @@ fn a_server_that_is_killed_has_recorded_what_it_answered() {
 fn what_was_answered_on_a_full_disk_is_recorded() {
     let home = Home::with(&["snoop"], SNOOP);
     std::fs::create_dir(home.files().join("root")).expect("a home can be written");
-    let look = |others: &[String]| json!({"directory": home.file("root"), "others": others, "way": "read"});
+    let root = home.file("root");
+    let look = |others: &[String]| json!({"directory": root, "others": others, "way": "read"});
     // The first process compiles, which needs more room.
     home.run(&["call", "look_into", &look(&[]).to_string()]);
-    // Files may have 12,288 blocks, of 512 bytes or of 1,024 in some shells; the signal that comes with it is ignored.
+    // Files may have 12,288 blocks, of 512 bytes or of 1,024 in some shells; the signal that comes
+    // with it is ignored.
     let script = "trap '' XFSZ; ulimit -f 12288; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, BINARY, "serve"]);
