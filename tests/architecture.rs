@@ -57,7 +57,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("mimalloc", &["main"]),
     ("postcard", &["sandbox"]),
     ("parking_lot", &["mcp", "sandbox"]),
-    ("portcullis_audit", &["call", "cli", "gate", "mcp", "sandbox"]),
+    ("portcullis_audit", &["call", "capabilities", "cli", "gate", "mcp", "sandbox"]),
     ("portcullis_cache", &["capabilities/cache", "plugins", "sandbox"]),
     ("portcullis_changes", &["capabilities/changes", "cli/start"]),
     (

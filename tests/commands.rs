@@ -110,12 +110,12 @@ fn arguments_may_come_from_stdin() {
 
 #[test]
 fn what_cannot_be_recorded_is_not_done() {
-    let nowhere = "bundled = false\naudit-file = \"/proc/no/such/audit.jsonl\"\n";
+    let nowhere = "bundled = false\naudit-dir = \"/proc/no/such/audit\"\n";
     let home = Home::with(&["echo"], &CONFIG.replace("bundled = false\n", nowhere));
     let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(!ran.stdout.contains("hello"), "{ran:?}");
-    assert!(ran.stderr.contains("audit"), "{ran:?}");
+    assert!(ran.stderr.contains("set `audit-dir` in the section [host]"), "{ran:?}");
 }
 
 #[test]

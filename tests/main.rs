@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;
+mod audit;
 mod bombs;
 mod bounds;
 mod cases;

@@ -59,7 +59,9 @@ pub struct HostConfig {
     pub plugin_dirs: Option<Vec<PathBuf>>,
     /// Whether the plugins that come with the binary are there; they are unless this is false.
     pub bundled: Option<bool>,
-    /// The audit's file, instead of `audit.jsonl` in the user's state folder.
+    /// The audit's folder, instead of `audit` in the user's state folder.
+    pub audit_dir: Option<PathBuf>,
+    /// What stood in the place of `audit-dir` when the audit was one file: refused, with what to write.
     pub audit_file: Option<PathBuf>,
     /// What may be deleted at any time, instead of the user's cache folder.
     pub cache_dir: Option<PathBuf>,
@@ -76,8 +78,8 @@ pub struct HostConfig {
 impl HostConfig {
     /// These folders, as far as the configuration does not name others.
     pub fn over(&self, mut folders: Folders) -> Folders {
-        let Self { audit_file, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
-        folders.audit = audit_file.unwrap_or(folders.audit);
+        let Self { audit_dir, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
+        folders.audit = audit_dir.unwrap_or(folders.audit);
         folders.cache = cache_dir.unwrap_or(folders.cache);
         folders.lock = lock_file.unwrap_or(folders.lock);
         folders.logins = login_dir.unwrap_or(folders.logins);
@@ -161,9 +163,16 @@ impl Config {
     ///
     /// In words for the operator: the key, and what would be right.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.host.audit_file {
+            let folder = file.with_extension("");
+            return Err(format!(
+                "`host.audit-file`: the audit is a folder now; write instead: audit-dir = {:?}",
+                folder.display().to_string()
+            ));
+        }
         let paths = (self.roots.iter().map(|path| ("roots", path)))
             .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
-            .chain(self.host.audit_file.iter().map(|path| ("host.audit-file", path)))
+            .chain(self.host.audit_dir.iter().map(|path| ("host.audit-dir", path)))
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
             .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))

@@ -41,6 +41,8 @@ pub struct Loaded {
     pub remarks: Vec<String>,
     /// Its tools.
     pub tools: Vec<Tool>,
+    /// Tools that clients cannot call, because an action of theirs is not granted.
+    pub withheld: Vec<Tool>,
     /// Which of the contract's interfaces it exports.
     pub features: Vec<Feature>,
     /// What the operator puts before the names of its tools and prompts.
@@ -48,6 +50,15 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// A tool that is withheld, by the name that clients would know it by.
+    pub fn withheld(&self, name: &str) -> Option<&Tool> {
+        let rest = match &self.prefix {
+            Some(prefix) => name.strip_prefix(prefix.as_str())?.strip_prefix('_')?,
+            None => name,
+        };
+        self.withheld.iter().find(|tool| tool.definition.name == rest)
+    }
+
     /// Whether calls have the session's roots, whatever their arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;

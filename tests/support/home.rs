@@ -125,16 +125,22 @@ impl Home {
         process.end()
     }
 
-    /// The records of the audit log.
+    /// The folder of the audit.
+    pub fn audit_folder(&self) -> PathBuf {
+        self.path.join(".local/state/portcullis/audit")
+    }
+
+    /// The records of the audit, segment by segment. What chains them was found to be whole.
     pub fn audit(&self) -> Vec<Value> {
-        let file = self.path.join(".local/state/portcullis/audit.jsonl");
-        match fs::read_to_string(file) {
-            Ok(text) => {
-                text.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect()
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => panic!("the audit: {error}"),
-        }
+        let folder = self.audit_folder();
+        let report = portcullis_audit::verify(&folder).expect("the audit can be read");
+        assert!(report.is_whole(), "{:#?}", report.faults);
+        let mut records = Vec::new();
+        let read = portcullis_audit::read_records(&folder, |record| {
+            records.push(serde_json::to_value(record).expect("a record is JSON"));
+        });
+        read.expect("the audit can be read");
+        records
     }
 
     /// The tool and the outcome of each call in the audit log.

@@ -296,7 +296,31 @@ fn record_line(record: &Value) -> String {
     let verdict = text(take("verdict"));
     let line = match text(take("event")).as_str() {
         "ask" => {
-            format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")))
+            let asked =
+                format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")));
+            // What was opened is the usual outcome of what is allowed.
+            match rest.remove("outcome").map(text) {
+                Some(outcome) if outcome != "opened" => format!("{asked} = {outcome}"),
+                _ => asked,
+            }
+        }
+        "outcome" => {
+            let came = if verdict == "denied" { "denied after all" } else { "outcome" };
+            let (capability, subject) = (text(take("capability")), text(take("subject")));
+            format!("{who} {came} {capability}: {subject} = {}", text(take("outcome")))
+        }
+        "more" => {
+            // How often it was written depends on the time that passed.
+            take("count");
+            take("total");
+            take("covers");
+            take("of");
+            take("last");
+            format!(
+                "{who} {verdict} {}: more, from {}",
+                text(take("capability")),
+                text(take("first"))
+            )
         }
         "call" => {
             take("duration_us");
@@ -306,6 +330,8 @@ fn record_line(record: &Value) -> String {
         }
         other => panic!("an unknown event `{other}`"),
     };
+    let shown = |c: char| if c.is_control() { c.escape_unicode().collect() } else { c.to_string() };
+    let line: String = line.chars().map(shown).collect();
     if rest.is_empty() { line } else { format!("{line} {}", Value::Object(rest)) }
 }
 

@@ -14,7 +14,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 pub use portcullis_changes::Expected;
 
 use super::preopen::What;
-use super::view::{FilesView, Reached};
+use super::view::{Asked, FilesView, Reached};
 use super::{Access, Node};
 
 /// One file that a guest would make or replace.
@@ -58,10 +58,27 @@ impl FilesView<'_> {
         journals: &Path,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), ChangeError> {
+        let mut asked = Vec::with_capacity(changes.len());
+        let made = self.make(changes, journals, is_cancelled, &mut asked).await;
+        if made.is_err() {
+            asked.iter().for_each(|asked| self.not_made(asked));
+        }
+        made
+    }
+
+    /// Makes all of these changes, or none. `asked` gets what was allowed and recorded.
+    async fn make(
+        &mut self,
+        changes: Vec<Change>,
+        journals: &Path,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+        asked: &mut Vec<Asked>,
+    ) -> Result<(), ChangeError> {
         let mut designated = Vec::new();
         let mut placed = Vec::with_capacity(changes.len());
         for Change { path, expected, contents } in changes {
-            let (index, relative, is_designated) = self.admit(&path, contents.len() as u64)?;
+            let (index, relative, is_designated) =
+                self.admit(&path, contents.len() as u64, asked)?;
             let (handle, node) = &self.files.preopens[index];
             let base = handle.try_clone().map_err(|error| cannot("open", &node.path, &error))?;
             let base = Arc::new(Dir::from_std_file(base));
@@ -97,7 +114,12 @@ impl FilesView<'_> {
 
     /// The directory of the call that a path is in, its path there, and whether it is a single designated
     /// file; asked for, and taken from the quota.
-    fn admit(&self, path: &Path, bytes: u64) -> Result<(usize, PathBuf, bool), ChangeError> {
+    fn admit(
+        &self,
+        path: &Path,
+        bytes: u64,
+        asked: &mut Vec<Asked>,
+    ) -> Result<(usize, PathBuf, bool), ChangeError> {
         let denied = || ChangeError::Denied(path.to_owned());
         let around = |(_, (_, node)): &(usize, &(File, Node))| path.starts_with(&node.path);
         let preopens = self.files.preopens.iter().enumerate().filter(around);
@@ -113,7 +135,7 @@ impl FilesView<'_> {
             Err(_) => denied(),
         };
         let target = Self::target_in(node, &relative).map_err(failed)?;
-        self.ask(&target, Access::Write).map_err(|_: FsError| denied())?;
+        asked.push(self.ask(&target, Access::Write).map_err(|_: FsError| denied())?);
         let is_designated = match target.reached {
             Some(Reached::Beneath) => false,
             Some(Reached::File(_)) => true,

@@ -84,67 +84,58 @@ impl HostDescriptor for FilesView<'_> {
         }
         let target = self.target(&fd, &path)?;
         let access = if how.write { Access::Write } else { Access::Read };
-        self.ask(&target, access)?;
-        let (opened, guard) = self.open(&fd, path, &target, how).await?;
+        let asked = self.ask(&target, access)?;
+        let opened = self.open(&fd, path, &target, how).await;
+        let opened = opened.and_then(|(opened, guard)| match opened {
+            Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
+            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
+            Opened::Special => Err(ErrorCode::NotPermitted.into()),
+            Opened::File(_) | Opened::Directory(_) => Ok((opened, guard)),
+        });
+        let (opened, guard) = self.settle(&asked, opened)?;
         let node = target.node(self.node(&fd)?, guard);
         let perms = perms(node.reach.widest());
-        match opened {
-            Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
+        let descriptor = match opened {
             Opened::File(file) => {
                 let mode =
                     if how.write { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-                self.push(Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE)), node)
+                Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE))
             }
-            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
             Opened::Directory(dir) => {
-                let dir = DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE);
-                self.push(Descriptor::Dir(dir), node)
+                Descriptor::Dir(DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE))
             }
-            Opened::Special => Err(ErrorCode::NotPermitted.into()),
-        }
+            Opened::Special => return Err(ErrorCode::NotPermitted.into()),
+        };
+        self.push(descriptor, node)
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let target = self.may(&fd, &path, Access::Write)?;
-        let place = self.place(&fd, &path, false, Access::Write).await?;
-        self.may_make(&fd, place.as_ref(), &target)?;
-        let at = self.moment(place, &fd, path)?;
-        let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        made
+        let (target, asked) = self.may(&fd, &path, Access::Write)?;
+        let made = self.make_directory(&fd, path, &target).await;
+        self.came(&asked, made)
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        let source = self.may(&fd, &old, Access::Write)?;
-        let target = self.may(&new_fd, &new, Access::Write)?;
-        let from = self.place(&fd, &old, false, Access::Write).await?;
-        let to = self.place(&new_fd, &new, false, Access::Write).await?;
-        let (leaves, comes) = ((&fd, from.as_ref(), &source), (&new_fd, to.as_ref(), &target));
-        self.may_move(leaves, &old, comes)?;
-        let (from, to) = (self.moment(from, &fd, old)?, self.moment(to, &new_fd, new)?);
-        let (old, new) = (from.name.clone(), to.name.clone());
-        let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
-        self.let_go(from)?;
-        self.let_go(to)?;
-        renamed
+        let (source, from) = self.may(&fd, &old, Access::Write)?;
+        let (target, to) = match self.may(&new_fd, &new, Access::Write) {
+            Ok(asked) => asked,
+            Err(error) => return self.came(&from, Err(error)),
+        };
+        let moved = self.rename((&fd, old, &source), (&new_fd, new, &target)).await;
+        let moved = self.came(&from, moved);
+        self.came(&to, moved)
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        let place = self.place(&fd, &path, false, Access::Write).await?;
-        let at = self.moment(place, &fd, path)?;
-        let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        removed
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let removed = self.remove_file(&fd, path).await;
+        self.came(&asked, removed)
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        let place = self.place(&fd, &path, false, Access::Write).await?;
-        let at = self.moment(place, &fd, path)?;
-        let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        removed
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let removed = self.remove_directory(&fd, path).await;
+        self.came(&asked, removed)
     }
 
     async fn set_times_at(
@@ -155,22 +146,27 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        let place = self.place(&fd, &path, follows(path_flags), Access::Write).await?;
-        let at = self.moment(place, &fd, path)?;
-        let (fd, name) = (at.fd(), at.name.clone());
-        let set = self.wasi().set_times_at(fd, PathFlags::empty(), name, accessed, modified).await;
-        self.let_go(at)?;
-        set
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let set = self.set_times_of(&fd, follows(path_flags), path, accessed, modified).await;
+        self.came(&asked, set)
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.
-    async fn symlink_at(&mut self, _: Fd, _: String, _: String) -> FsResult<()> {
+    async fn symlink_at(&mut self, fd: Fd, _: String, path: String) -> FsResult<()> {
+        self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
     }
 
     /// Refused, as [`Self::symlink_at`].
-    async fn link_at(&mut self, _: Fd, _: PathFlags, _: String, _: Fd, _: String) -> FsResult<()> {
+    async fn link_at(
+        &mut self,
+        _: Fd,
+        _: PathFlags,
+        _: String,
+        fd: Fd,
+        path: String,
+    ) -> FsResult<()> {
+        self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -194,11 +190,8 @@ impl HostDescriptor for FilesView<'_> {
             self.table.delete(fd)?;
             return stat;
         }
-        let place = self.place(&fd, &path, follows(path_flags), Access::Read).await?;
-        let at = self.moment(place, &fd, path)?;
-        let stat = self.wasi().stat_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
-        self.let_go(at)?;
-        stat
+        let stat = self.stat_of(&fd, follows(path_flags), path).await;
+        self.looked(&target, stat)
     }
 
     async fn metadata_hash_at(
@@ -211,11 +204,8 @@ impl HostDescriptor for FilesView<'_> {
         if matches!(target.reached, Some(Reached::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
-        let place = self.place(&fd, &path, follows(path_flags), Access::Read).await?;
-        let at = self.moment(place, &fd, path)?;
-        let hash = self.wasi().metadata_hash_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
-        self.let_go(at)?;
-        hash
+        let hash = self.hash_of(&fd, follows(path_flags), path).await;
+        self.looked(&target, hash)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
@@ -224,11 +214,8 @@ impl HostDescriptor for FilesView<'_> {
             // What is designated has been followed already.
             return Err(ErrorCode::Invalid.into());
         }
-        let place = self.place(&fd, &path, false, Access::Read).await?;
-        let at = self.moment(place, &fd, path)?;
-        let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        leads_to
+        let leads_to = self.link_of(&fd, path).await;
+        self.looked(&target, leads_to)
     }
 
     async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {

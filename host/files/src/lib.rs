@@ -29,12 +29,31 @@ use preopen::Reach;
 pub use quota::Quota;
 pub use view::{FilesData, FilesView};
 
-/// Says what may be done with which file. It is asked anew each time, also about what the guest
-/// cannot reach, and may keep a record of that.
+/// Says what may be done with which file, and keeps a record of it. It is asked anew each time, also about
+/// what the guest cannot reach.
 pub trait Judge: Send + Sync + 'static {
-    /// Whether this may be done. Where [`FileUse::origin`] is [`Origin::Beside`] it is not done
-    /// whatever the answer.
-    fn allows(&self, wanted: FileUse) -> bool;
+    /// Whether this may be done. A refusal is on record when this returns. Where [`FileUse::origin`] is
+    /// [`Origin::Beside`] it is not done whatever the answer.
+    fn allows(&self, wanted: &FileUse) -> bool;
+
+    /// Records that what was allowed, and changes something, is about to be done. Without a record
+    /// (`false`) it is not done.
+    fn begins(&self, wanted: &FileUse) -> bool;
+
+    /// Records what came of it, before the guest has anything of it. `begun`: whether [`Judge::begins`]
+    /// was called. Without a record (`false`) the guest gets nothing.
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool;
+}
+
+/// What came of a use of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// It was done.
+    Done,
+    /// It was allowed, and failed for this reason.
+    Failed(&'static str),
+    /// It was refused after all, for this reason: such as a link that leads out of its directory.
+    Refused(&'static str),
 }
 
 /// To read, or to write as well.

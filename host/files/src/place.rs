@@ -9,7 +9,9 @@ use portcullis_roots::Place;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir as DirDescriptor, OpenMode};
 use wasmtime_wasi::p2::FsResult;
-use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorStat, ErrorCode, HostDescriptor as _, MetadataHashValue, NewTimestamp, PathFlags,
+};
 
 use super::Access;
 use super::view::{FilesView, Target};
@@ -85,6 +87,122 @@ impl FilesView<'_> {
             self.table.delete(moment.fd)?;
         }
         Ok(())
+    }
+
+    /// Makes a directory that was asked for.
+    pub(super) async fn make_directory(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+        target: &Target,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        self.may_make(fd, place.as_ref(), target)?;
+        let at = self.moment(place, fd, path)?;
+        let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        made
+    }
+
+    /// Moves what was asked for.
+    pub(super) async fn rename(
+        &mut self,
+        (fd, old, source): (&Resource<Descriptor>, String, &Target),
+        (new_fd, new, target): (&Resource<Descriptor>, String, &Target),
+    ) -> FsResult<()> {
+        let from = self.place(fd, &old, false, Access::Write).await?;
+        let to = self.place(new_fd, &new, false, Access::Write).await?;
+        self.may_move((fd, from.as_ref(), source), &old, (new_fd, to.as_ref(), target))?;
+        let (from, to) = (self.moment(from, fd, old)?, self.moment(to, new_fd, new)?);
+        let (old, new) = (from.name.clone(), to.name.clone());
+        let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
+        self.let_go(from)?;
+        self.let_go(to)?;
+        renamed
+    }
+
+    /// Removes a file that was asked for.
+    pub(super) async fn remove_file(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
+    }
+
+    /// Removes a directory that was asked for.
+    pub(super) async fn remove_directory(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
+    }
+
+    /// Sets the times of what was asked for.
+    pub(super) async fn set_times_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, follow, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let (fd, name) = (at.fd(), at.name.clone());
+        let set = self.wasi().set_times_at(fd, PathFlags::empty(), name, accessed, modified).await;
+        self.let_go(at)?;
+        set
+    }
+
+    /// Metadata of what a path leads to.
+    pub(super) async fn stat_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
+        let place = self.place(fd, &path, follow, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let stat = self.wasi().stat_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        stat
+    }
+
+    /// A hash of the metadata of what a path leads to.
+    pub(super) async fn hash_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
+        let place = self.place(fd, &path, follow, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let hash = self.wasi().metadata_hash_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        hash
+    }
+
+    /// Where a link leads to.
+    pub(super) async fn link_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<String> {
+        let place = self.place(fd, &path, false, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        leads_to
     }
 
     /// Takes a new entry from the quota.

@@ -22,11 +22,33 @@ type Fd = Resource<Descriptor>;
 struct Remembers(Arc<Mutex<Vec<String>>>);
 
 impl Judge for Remembers {
-    fn allows(&self, wanted: FileUse) -> bool {
-        let FileUse { path, access, origin, opened_for } = wanted;
-        let name = path.file_name().unwrap_or_default().display().to_string();
-        self.0.lock().unwrap().push(format!("{access} {name} {origin:?}"));
-        access <= opened_for
+    fn allows(&self, wanted: &FileUse) -> bool {
+        let allowed = wanted.access <= wanted.opened_for;
+        if !allowed {
+            self.say(wanted, "denied");
+        }
+        allowed
+    }
+
+    fn begins(&self, wanted: &FileUse) -> bool {
+        self.say(wanted, "begun");
+        true
+    }
+
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
+        match (begun, came) {
+            (true, Came::Done) => {}
+            (_, came) => self.say(wanted, &format!("{came:?}")),
+        }
+        true
+    }
+}
+
+impl Remembers {
+    fn say(&self, FileUse { path, access, origin, .. }: &FileUse, what: &str) {
+        let name: String =
+            path.file_name().unwrap_or_default().to_string_lossy().chars().take(8).collect();
+        self.0.lock().unwrap().push(format!("{access} {name} {origin:?} {what}"));
     }
 }
 
@@ -117,7 +139,7 @@ async fn each_use_is_asked_for_and_then_done() {
     assert_eq!(fs::read_to_string(guest.folder.path().join("new")).unwrap(), "abc");
     assert!(!guest.folder.path().join("other").exists());
     let asked = guest.asked.0.lock().unwrap();
-    assert_eq!(*asked, ["read file Root", "write new Root", "write other Root"]);
+    assert_eq!(*asked, ["read file Root Done", "write new Root begun", "write other Root begun"]);
 }
 
 #[tokio::test]
@@ -142,9 +164,10 @@ async fn a_single_entry_opens_nothing_beside_it() {
     assert_eq!(code(guest.view().read_directory(directory).await), ErrorCode::NotPermitted);
     let asked = guest.asked.0.lock().unwrap();
     let (first, rest) = asked.split_first().unwrap();
-    assert_eq!(first, "read file Argument");
+    assert_eq!(first, "read file Argument Done");
     assert_eq!(rest.len(), 6);
-    assert!(rest.iter().all(|asked| asked.ends_with("Beside")), "{rest:?}");
+    let refused = |asked: &String| asked.ends_with("Beside Refused(\"not-permitted\")");
+    assert!(rest.iter().all(refused), "{rest:?}");
 }
 
 #[tokio::test]
@@ -157,6 +180,51 @@ async fn what_leads_out_is_not_followed_and_links_are_not_made() {
     let linked = guest.view().symlink_at(directory, "other".into(), "link".into()).await;
     assert_eq!(code(linked), ErrorCode::NotPermitted);
     assert!(!guest.folder.path().join("link").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_fails_is_not_on_record_as_done() {
+    let mut guest = Guest::new(whole(Access::Write), quota());
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), guest.folder.path().join("out")).unwrap();
+    let long = "n".repeat(300);
+    for path in [
+        "missing",
+        "file/x",
+        "out/x",
+        "inner/../../file",
+        "../file",
+        "/etc/passwd",
+        "a\0b",
+        long.as_str(),
+    ] {
+        assert!(guest.read(path).await.is_err(), "{path}");
+    }
+    let directory = guest.directory();
+    assert!(guest.view().unlink_file_at(directory, "missing".into()).await.is_err());
+    let directory = guest.directory();
+    let flags = PathFlags::SYMLINK_FOLLOW;
+    assert!(guest.view().stat_at(directory, flags, "out/x".into()).await.is_err());
+    let directory = guest.directory();
+    assert!(guest.view().symlink_at(directory, "file".into(), "link".into()).await.is_err());
+    assert_eq!(
+        *guest.asked.0.lock().unwrap(),
+        [
+            "read missing Root Failed(\"no-entry\")",
+            "read x Root Failed(\"not-directory\")",
+            "read x Root Refused(\"leads-out\")",
+            "read file Root Refused(\"leads-out\")",
+            "read file Root Refused(\"leads-out\")",
+            "read passwd Root Refused(\"leads-out\")",
+            "read a\0b Root Refused(\"malformed\")",
+            "read nnnnnnnn Root Refused(\"name-too-long\")",
+            "write missing Root begun",
+            "write missing Root Failed(\"no-entry\")",
+            "read x Root Refused(\"not-permitted\")",
+            "write link Root Refused(\"no-links-are-made\")",
+        ]
+    );
 }
 
 #[tokio::test]

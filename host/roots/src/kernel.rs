@@ -39,6 +39,14 @@ impl From<Barred> for io::Error {
 }
 
 impl Barred {
+    /// A word for records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "host-file",
+            Self::Kernel(_) => "kernel-file",
+        }
+    }
+
     /// What barred the way, where an error says so.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()

@@ -52,6 +52,23 @@ impl Refusal {
         }
     }
 
+    /// A word for records.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoRoots => "no-roots",
+            Self::NotAbsolute => "not-absolute",
+            Self::Malformed(_) => "malformed",
+            Self::Outside(_) => "outside",
+            Self::LeadsOut => "leads-out",
+            Self::Moved(_) => "root-moved",
+            Self::Missing => "no-entry",
+            Self::NotAFile => "not-a-file",
+            Self::NotADirectory => "not-a-directory",
+            Self::Barred(barred) => barred.word(),
+            Self::System(_) => "refused-by-the-system",
+        }
+    }
+
     /// Whether the path was refused, and not merely wrong.
     pub fn is_denial(&self) -> bool {
         match self {

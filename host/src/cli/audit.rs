@@ -7,7 +7,7 @@ use super::start::{Ready, faint, green, red};
 use crate::catalog::Catalog;
 use crate::plugins::{Loaded, compare};
 use crate::sandbox::{ALWAYS, Import};
-use portcullis_audit::{Event, Record, Verdict};
+use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_wrap::Summary;
 
 /// What `audit` takes.
@@ -24,8 +24,9 @@ impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
         let (catalog, mut others) = ready.overview().await?;
         let plugins = &catalog.plugins;
-        let records = portcullis_audit::read(ready.audit.path())
-            .map_err(|error| format!("{}: {error}", ready.audit.path().display()))?;
+        let folder = ready.audit.folder();
+        let records = portcullis_audit::usage(folder)
+            .map_err(|error| format!("reading the audit in {}: {error}", folder.display()))?;
         let wanted = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
         let loaded: Vec<_> = plugins.loaded.iter().filter(|l| wanted(&l.plugin.name)).collect();
         let refused: Vec<_> = plugins.refused.iter().filter(|r| wanted(&r.name)).collect();
@@ -68,47 +69,47 @@ impl Args {
     }
 }
 
+/// How many denials are shown.
+const SHOWN: usize = 5;
+
 /// What the records say of one plugin.
 struct Use<'a> {
     last: Option<&'a str>,
-    calls: usize,
-    denied: usize,
+    calls: u64,
+    allowed: u64,
+    denied: u64,
     /// The denials, the last ones first, each once.
-    denials: Vec<&'a str>,
+    denials: Vec<&'a Denial>,
 }
 
 impl<'a> Use<'a> {
-    fn of(name: &str, records: &'a [Record]) -> Self {
-        let mut all = Self { last: None, calls: 0, denied: 0, denials: Vec::new() };
-        for record in records.iter().rev().filter(|record| record.plugin == name) {
-            match &record.event {
-                Event::Call { .. } => {
-                    all.calls += 1;
-                    all.last = all.last.or(Some(&record.time));
-                }
-                Event::Ask { verdict: Verdict::Denied, subject, .. } => {
-                    all.denied += 1;
-                    if all.denials.len() < 5 && !all.denials.contains(&subject.as_str()) {
-                        all.denials.push(subject);
-                    }
-                }
-                Event::Ask { verdict: Verdict::Allowed, .. } => {}
-            }
-        }
-        all
+    fn of(name: &str, usage: &'a Usage) -> Self {
+        let Some(used) = usage.0.get(name) else {
+            return Self { last: None, calls: 0, allowed: 0, denied: 0, denials: Vec::new() };
+        };
+        let PluginUse { calls, allowed, denied, last, denials } = used;
+        let mut denials: Vec<_> = denials.iter().rev().collect();
+        denials.sort_by(|a, b| b.last.cmp(&a.last));
+        let (calls, allowed, denied) = (*calls, *allowed, *denied);
+        Self { last: last.as_deref(), calls, allowed, denied, denials }
     }
 }
 
 impl Use<'_> {
     fn line(&self) -> String {
-        let Self { last, calls, denied, .. } = self;
+        let Self { last, calls, allowed, denied, .. } = self;
         let last = last.unwrap_or("never");
-        format!("  use      calls: {calls}, refused asks: {denied}, last: {last}\n")
+        format!(
+            "  use      calls: {calls}, asks: {allowed}, refused asks: {denied}, last: {last}\n"
+        )
     }
 
     fn as_json(&self) -> Value {
-        let Self { last, calls, denied, denials } = self;
-        json!({"calls": calls, "denied": denied, "last": last, "denials": denials})
+        let Self { last, calls, allowed, denied, denials } = self;
+        let denials: Vec<_> = denials.iter().take(SHOWN).map(|one| &one.subject).collect();
+        json!({
+            "calls": calls, "allowed": allowed, "denied": denied, "last": last, "denials": denials,
+        })
     }
 }
 
@@ -129,7 +130,7 @@ fn reaching(loaded: &Loaded) -> Vec<&Import> {
     loaded.imports.iter().filter(always).collect()
 }
 
-fn as_text(loaded: &Loaded, records: &[Record], catalog: &Catalog) -> String {
+fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
     let plugin = &loaded.plugin;
     let used = Use::of(&plugin.name, records);
     let version = portcullis_text::visible_line(&loaded.manifest.version, 40);
@@ -173,8 +174,11 @@ fn as_text(loaded: &Loaded, records: &[Record], catalog: &Catalog) -> String {
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
     text += &format!("  limits   {}\n", faint(&limits.join(", ")));
     text += &used.line();
-    for denial in used.denials {
-        text += &format!("  denied   {}\n", red(&portcullis_text::visible_line(denial, 300)));
+    for denial in used.denials.iter().take(SHOWN) {
+        let times =
+            if denial.times > 1 { format!(" ({} times)", denial.times) } else { String::new() };
+        let subject = portcullis_text::visible_line(&denial.subject, 300);
+        text += &format!("  denied   {}{times}\n", red(&subject));
     }
     for remark in remarks(loaded, catalog) {
         text += &format!("  remark   {}\n", portcullis_text::visible_line(remark, 300));
@@ -182,7 +186,7 @@ fn as_text(loaded: &Loaded, records: &[Record], catalog: &Catalog) -> String {
     text + "\n"
 }
 
-fn as_json(loaded: &Loaded, records: &[Record], catalog: &Catalog) -> Value {
+fn as_json(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> Value {
     let plugin = &loaded.plugin;
     let used = Use::of(&plugin.name, records);
     let capabilities: serde_json::Map<_, _> = compare(loaded)
@@ -205,7 +209,7 @@ fn as_json(loaded: &Loaded, records: &[Record], catalog: &Catalog) -> Value {
     whole
 }
 
-fn other_as_text(other: &Summary, records: &[Record], catalog: &Catalog) -> String {
+fn other_as_text(other: &Summary, records: &Usage, catalog: &Catalog) -> String {
     let mut text = format!("{}\n", super::list::title(other));
     text += &format!("  tools    {}\n", other.tools.join(", "));
     if !other.held.is_empty() {
@@ -220,7 +224,7 @@ fn other_as_text(other: &Summary, records: &[Record], catalog: &Catalog) -> Stri
     text + "\n"
 }
 
-fn other_as_json(other: &Summary, records: &[Record], catalog: &Catalog) -> Value {
+fn other_as_json(other: &Summary, records: &Usage, catalog: &Catalog) -> Value {
     let mut whole = json!(other);
     whole["use"] = Use::of(&other.name, records).as_json();
     whole["remarks"] = told(&other.name, catalog).collect();

@@ -73,6 +73,7 @@ impl Args {
             },
             task: false,
             cancel: cancel.clone(),
+            decisions: Vec::new(),
         };
         let running = crate::call::call(loaded, call);
         tokio::pin!(running);
@@ -155,7 +156,9 @@ impl Args {
             Ok(Outcome::Error(_)) => ("protocol-error", 0),
             Err(_) => ("upstream-failed", 0),
         };
-        ongoing.end(Verdict::Allowed, ended, size);
+        ongoing.end(Verdict::Allowed, ended, size).map_err(|error| {
+            format!("the audit cannot be written, so the answer is not given: {error}")
+        })?;
         match outcome.map_err(|fault| fault.to_string())? {
             Outcome::Complete(result) => {
                 let failed = result["isError"] == true;

@@ -33,7 +33,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
         findings.good.push(format!("roots: {}", ready.roots));
     }
     findings.remarks.extend(super::safety::warnings(ready));
-    findings.good.push(format!("audit: {}", ready.audit.path().display()));
+    findings.good.push(format!("audit: {}", ready.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
     for command in ready.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());

@@ -26,7 +26,7 @@ pub struct Ready {
     pub folders: Folders,
     /// The operator's roots.
     pub roots: Roots,
-    /// The file that calls are recorded in.
+    /// The folder that calls are recorded in.
     pub audit: Audit,
     /// What is kept in the cache is sealed with it.
     key: SealKey,
@@ -40,7 +40,7 @@ impl Ready {
         let folders = config.host.over(folders);
         let own = own_files(&by_custom, &folders, &config, source.as_deref());
         let roots = roots(common, &config, own)?;
-        let audit = Audit::to_file(folders.audit.clone());
+        let audit = Audit::to_folder(folders.audit.clone());
         for remark in portcullis_changes::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
@@ -119,6 +119,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             tracing::warn!("{warning}");
         }
     }
+    let audit = ready.audit.clone();
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -144,6 +145,9 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
     });
     // A thread may be in the middle of a read that nobody waits for any more.
     runtime.shutdown_background();
+    if let Err(error) = audit.end() {
+        tracing::error!("the audit of this process could not be sealed: {error}");
+    }
     ended
 }
 
@@ -188,8 +192,8 @@ fn own_files(
     let mut own: Vec<Own> = by_custom.own().into_iter().map(Own::folder).collect();
     let plugins = config.host.plugin_dirs.iter().flatten().cloned();
     own.extend(plugins.map(|folder| Own::folder(folder).public()));
-    own.extend([&folders.store, &folders.logins, &folders.cache].map(|it| Own::folder(it.clone())));
-    own.push(Own::series(folders.audit.clone()).secret());
+    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
+    own.extend(kept.map(|folder| Own::folder(folder.clone())));
     own.push(Own::series(folders.lock.clone()));
     own.extend(source.map(|file| Own::file(file.to_owned())));
     own.extend(config.secret_files().map(|file| Own::file(file).secret()));

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::others::{Passed, Passing};
 use super::serve::{Asked, Refused, Served};
+use super::session::Caller;
 use super::{Server, convert};
 use crate::bindings::Subject;
 use crate::call::{Answer, Failure, What};
@@ -41,6 +42,13 @@ impl Server {
             Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
             None => {
                 let name = portcullis_text::line(&params.name, 80);
+                let mut plugins = catalog.plugins.loaded.iter();
+                if let Some((loaded, tool)) =
+                    plugins.find_map(|loaded| Some((loaded, loaded.withheld(&params.name)?)))
+                {
+                    let arguments = Value::Object(params.arguments.unwrap_or_default());
+                    crate::call::attempted(loaded, tool, &arguments, Caller::of(cx).principal);
+                }
                 let held = catalog.others.iter().find(|other| other.holds(&params.name));
                 let why = match held {
                     Some(other) => format!(
@@ -113,7 +121,7 @@ impl Server {
         match self.serve(asked, cx).await {
             Ok(Served::Answer(Answer::Tool(result))) => {
                 if let Some(structured) = result.structured.as_ref().filter(|_| !result.is_error) {
-                    let principal = super::session::Caller::of(cx).principal;
+                    let principal = Caller::of(cx).principal;
                     let structured = || structured.clone();
                     self.host.around.keep_result(principal, &params.name, structured);
                 }
@@ -143,6 +151,13 @@ impl Server {
             }
             None => {
                 let name = portcullis_text::line(&params.name, 80);
+                let mut plugins = catalog.plugins.loaded.iter();
+                if let Some((loaded, tool)) =
+                    plugins.find_map(|loaded| Some((loaded, loaded.withheld(&params.name)?)))
+                {
+                    let arguments = Value::Object(params.arguments.unwrap_or_default());
+                    crate::call::attempted(loaded, tool, &arguments, Caller::of(cx).principal);
+                }
                 return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
             }
         };

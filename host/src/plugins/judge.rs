@@ -146,12 +146,12 @@ fn is_tool_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Takes away the tools whose actions are not granted.
+/// Takes away the tools whose actions are not granted, and answers which those are.
 ///
 /// # Errors
 ///
 /// Where the plugin does not even want an action that a tool of it needs.
-pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(), String> {
+pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec<Tool>, String> {
     let Policy { grants, wants, .. } = policy;
     for tool in tools.iter() {
         let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
@@ -162,12 +162,14 @@ pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(),
             ));
         }
     }
-    tools.retain(|tool| {
-        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
-    });
-    Ok(())
+    let is_withheld = |tool: &mut Tool| {
+        !tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    };
+    Ok(tools.extract_if(.., is_withheld).collect())
 }
 
 fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
-    actions.is_some_and(|granted| ActionAsk(action.to_owned()).is_within(granted))
+    actions.is_some_and(|granted| {
+        ActionAsk::of(action, "", &serde_json::Value::Null).is_within(granted)
+    })
 }

@@ -178,7 +178,7 @@ impl Loader {
             judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;
         let (policy, mut manifest, mut remarks) = judged;
         let mut tools = tools(std::mem::take(&mut manifest.tools)).map_err(refuse)?;
-        keep_granted(&mut tools, &policy).map_err(refuse)?;
+        let withheld = keep_granted(&mut tools, &policy).map_err(refuse)?;
         for off in &own.tools_off {
             match tools.iter_mut().find(|tool| tool.definition.name == *off) {
                 Some(tool) => tool.on = false,
@@ -200,7 +200,8 @@ impl Loader {
             ));
         }
         let plugin = plugin(policy);
-        Ok(Loaded { plugin, imports, manifest, remarks, tools, features, prefix: own.prefix })
+        let prefix = own.prefix;
+        Ok(Loaded { plugin, imports, manifest, remarks, tools, withheld, features, prefix })
     }
 }
 

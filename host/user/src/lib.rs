@@ -13,7 +13,7 @@ pub struct Folders {
     pub plugins: PathBuf,
     /// What plugins keep.
     pub store: PathBuf,
-    /// The audit's file.
+    /// The audit's folder.
     pub audit: PathBuf,
     /// Journals of changes to files that have begun.
     pub journals: PathBuf,
@@ -42,7 +42,7 @@ impl Folders {
             config: base.config_dir().join("portcullis").join("portcullis.toml"),
             plugins: base.data_dir().join("portcullis").join("plugins"),
             store: base.data_dir().join("portcullis").join("store"),
-            audit: state.join("portcullis").join("audit.jsonl"),
+            audit: state.join("portcullis").join("audit"),
             journals: state.join("portcullis").join("journals"),
             lock: state.join("portcullis").join("portcullis.lock"),
             logins: base.data_dir().join("portcullis").join("logins"),

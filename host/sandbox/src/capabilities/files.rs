@@ -4,7 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use portcullis_files::{Access, FileUse, Judge, Origin};
+use portcullis_audit::Verdict;
+use portcullis_files::{Access, Came, FileUse, Judge, Origin};
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, listed};
@@ -175,8 +176,32 @@ impl Ask for FileUse {
 }
 
 impl Judge for Gate {
-    fn allows(&self, wanted: FileUse) -> bool {
-        self.pass(wanted).is_ok()
+    fn allows(&self, wanted: &FileUse) -> bool {
+        self.judge(wanted).is_ok()
+    }
+
+    fn begins(&self, wanted: &FileUse) -> bool {
+        self.begin(wanted).is_ok()
+    }
+
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
+        match (begun, came) {
+            (false, Came::Done) => self.done(wanted, "opened").is_ok(),
+            (false, Came::Failed(why)) => self.done(wanted, why).is_ok(),
+            (false, Came::Refused(why)) => {
+                self.refuse_always(wanted, why);
+                false
+            }
+            (true, Came::Done) => true,
+            (true, Came::Failed(why)) => {
+                self.came_of(wanted, Verdict::Allowed, why);
+                true
+            }
+            (true, Came::Refused(why)) => {
+                self.came_of(wanted, Verdict::Denied, why);
+                true
+            }
+        }
     }
 }
 

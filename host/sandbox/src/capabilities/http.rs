@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use ipnet::IpNet;
+use portcullis_audit::Verdict;
 use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secret};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
@@ -221,6 +222,14 @@ impl Policy for Gate {
         self.pass(connection).is_ok()
     }
 
+    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
+        let outcome = match answer {
+            Ok(status) => format!("status {status}"),
+            Err(fault) => word(fault).to_owned(),
+        };
+        self.came_of(request, Verdict::Allowed, &outcome);
+    }
+
     fn secrets(&self, origin: &Origin) -> Option<&BTreeMap<String, Secret>> {
         self.grants().http.as_ref()?.headers.get(origin)
     }
@@ -243,6 +252,24 @@ impl WasiHttpHooks for Http {
             let ended: Ended = Box::new(async { Ok(()) });
             Ok((response.map(|body| body.map_err(told).boxed_unsync()), ended))
         })
+    }
+}
+
+/// A fault in a word, for the record.
+fn word(fault: Fault) -> &'static str {
+    match fault {
+        Fault::TooMany => "too-many",
+        Fault::BadAddress => "bad-address",
+        Fault::Denied => "denied",
+        Fault::AddressDenied => "address-denied",
+        Fault::Misconfigured => "misconfigured",
+        Fault::ConnectionRefused => "connection-refused",
+        Fault::Unreachable => "unreachable",
+        Fault::Certificate => "certificate",
+        Fault::TimedOut => "timed-out",
+        Fault::Protocol => "protocol",
+        Fault::TooLong => "too-long",
+        Fault::Incomplete => "incomplete",
     }
 }
 
