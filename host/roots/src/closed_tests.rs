@@ -173,6 +173,8 @@ fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
         assert!(is_own(Root::open(&home.path.join(path), roots.own())), "{path}");
     }
     assert!(roots.narrowed_by(&[home.path.join("logins/deep")]).is_empty());
+    let none = home_roots(&home).none();
+    assert!(none.is_empty() && none.own().holds(&home.path.join(".cache/portcullis")));
     let project =
         Roots::new(vec![Root::open(&home.path, roots.own()).unwrap()], roots.own().clone());
     assert!(project.narrowed_by(&[home.path.join("logins/deep")]).is_empty());

@@ -153,6 +153,11 @@ impl Roots {
         self.roots.is_empty()
     }
 
+    /// No roots, where the same stays closed.
+    pub fn none(&self) -> Self {
+        Self { roots: Vec::new(), own: self.own.clone() }
+    }
+
     /// What stays closed, whatever the roots are.
     pub fn own(&self) -> &OwnFiles {
         &self.own

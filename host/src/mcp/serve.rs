@@ -70,7 +70,7 @@ impl Server {
         exchange: &Exchange,
     ) -> Option<Roots> {
         if !wanted {
-            return Some(Roots::default());
+            return Some(self.host.roots.none());
         }
         Box::pin(self.session.roots(&self.host.roots, caller, cx, exchange)).await
     }
