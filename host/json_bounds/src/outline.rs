@@ -17,8 +17,8 @@ pub const UNIT_BYTES: u64 = 64;
 /// Units that a message of so many bytes may cost: 131,072, or one for each 64 bytes if that is more.
 ///
 /// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72, a member of
-/// an object 104; both stand in vectors that double, and an untagged enum is buffered besides). A message
-/// of many bytes so stays below eight times its length, and a short one below 42 MB.
+/// an object 104; both stand in vectors that double, and an untagged enum is buffered besides). The values
+/// of a message so take at most 42 MB, or five times its length where it has more than 8 MiB.
 pub fn most_units(bytes: u64) -> u64 {
     MAX_UNITS.max(bytes / UNIT_BYTES)
 }
