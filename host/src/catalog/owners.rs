@@ -43,7 +43,7 @@ impl Ranks {
             }
         }
         for (at, text) in spaces(plugins, others) {
-            claims.extend(text.and_then(|(_, space, _)| ranks.claim(at, "uri", space.text())));
+            claims.extend(text.ok().and_then(|(_, space, _)| ranks.claim(at, "uri", space.text())));
         }
         if !claims.is_empty() {
             ranks.order = lock.order(&claims);
@@ -82,8 +82,8 @@ const RESERVED: &[(&str, &str)] =
 /// A claim on URIs: the text as the operator is shown it, what it comes to, and whether it is a template.
 type Shown = (String, Space, bool);
 
-/// What each source claims of URIs, by the source's place. `None`: a template that can own nothing.
-fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Option<Shown>)> {
+/// What each source claims of URIs, by the source's place; or the template that can own nothing.
+fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Result<Shown, String>)> {
     let mut all = Vec::new();
     for (at, loaded) in plugins.loaded.iter().enumerate() {
         let manifest = &loaded.manifest;
@@ -97,7 +97,7 @@ fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Option<Shown>)> 
         let templates = manifest.templates.iter().map(|one| of_template(&one.uri_template));
         all.extend(templates.map(|space| (at, space)));
         let resources = manifest.resources.iter();
-        all.extend(resources.map(|one| (at, Some(of_resource(&one.uri)))));
+        all.extend(resources.map(|one| (at, Ok(of_resource(&one.uri)))));
     }
     for (other, at) in others.iter().zip(plugins.loaded.len()..) {
         let listing = &other.listing;
@@ -108,13 +108,17 @@ fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Option<Shown>)> 
         let templates = listing.templates.iter().map(|one| of_template(&text(one, "uriTemplate")));
         all.extend(templates.map(|space| (at, space)));
         let resources = listing.resources.iter().map(|one| text(one, "uri"));
-        all.extend(resources.map(|uri| (at, Some(of_resource(&uri)))));
+        all.extend(resources.map(|uri| (at, Ok(of_resource(&uri)))));
     }
     all
 }
 
-fn of_template(template: &str) -> Option<Shown> {
-    Space::of_template(template).map(|space| (template.to_owned(), space, true))
+fn of_template(template: &str) -> Result<Shown, String> {
+    let text = template.to_owned();
+    match Space::of_template(template) {
+        Some(space) => Ok((text, space, true)),
+        None => Err(text),
+    }
 }
 
 fn of_resource(uri: &str) -> Shown {
@@ -139,38 +143,27 @@ pub(super) fn owned(
     let names: Vec<Arc<str>> =
         own.chain(others.iter().map(|other| other.source.name.clone())).collect();
     let mut owners = Owners::default();
-    // The host itself gives other servers' views these addresses.
-    for (other, at) in others.iter().zip(plugins.loaded.len()..) {
-        let space = Space::of_template(&format!(
-            "{}{{+rest}}",
-            views::outward(&other.source.name, "ui://")
-        ));
-        if let Some(space) = space
-            && let Err(owner) = owners.claim(space, at)
-        {
-            let text = format!(
-                "the views of `{}` are hidden: `{}` has their URIs",
-                names[at], names[owner]
-            );
-            remarks.push(Remark { source: names[at].clone(), text });
-        }
-    }
+    give_views(plugins, others, &names, &mut owners, remarks);
     let mut all = spaces(plugins, others);
     all.sort_by_key(|(at, shown)| match shown {
-        Some((_, space, _)) => ranks.at(*at, "uri", space.text()),
-        None => LAST,
+        Ok((_, space, _)) => ranks.at(*at, "uri", space.text()),
+        Err(_) => LAST,
     });
     let mut templates = Templates::new();
     let mut realms = Realms::new();
     for (at, shown) in all {
         let whose = &names[at];
         let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
-        let Some((text, space, is_template)) = shown else {
-            remark(format!(
-                "a resource template of `{whose}` is hidden: it does not begin with a scheme of its own, \
-                 so it would answer for everybody's resources"
-            ));
-            continue;
+        let (text, space, is_template) = match shown {
+            Ok(shown) => shown,
+            Err(text) => {
+                let text = portcullis_text::line(&text, 200);
+                remark(format!(
+                    "the resource template {text} of `{whose}` is hidden: it does not begin with a scheme \
+                     of its own, so it would answer for everybody's resources"
+                ));
+                continue;
+            }
         };
         let realm = uris::realm(space.text());
         match owners.claim(space, at) {
@@ -195,4 +188,24 @@ pub(super) fn owned(
         }
     }
     (owners, templates, realms)
+}
+
+/// Gives other servers the URIs of their views: the host itself made them.
+fn give_views(
+    plugins: &Plugins,
+    others: &[Offered],
+    names: &[Arc<str>],
+    owners: &mut Owners,
+    remarks: &mut Vec<Remark>,
+) {
+    for (other, at) in others.iter().zip(plugins.loaded.len()..) {
+        let uri = views::outward(&other.source.name, "ui://");
+        let is_reserved = RESERVED.iter().any(|(_, template)| uris::owns(template, &uri));
+        let space = Space::of_template(&format!("{uri}{{+rest}}"));
+        let claimed = space.filter(|_| !is_reserved).map(|space| owners.claim(space, at));
+        if !matches!(claimed, Some(Ok(()))) {
+            let text = format!("the views of `{}` are hidden: their URIs are another's", names[at]);
+            remarks.push(Remark { source: names[at].clone(), text });
+        }
+    }
 }

@@ -47,6 +47,7 @@ struct Look {}
 
 impl Tool for Look {
     const NAME: &'static str = "look";
+    const HINTS: Hints = Hints::new().read_only(false);
     type Output = &'static str;
 
     fn call(self, _request: &Request) -> Result<&'static str, Failure> {
