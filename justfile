@@ -51,6 +51,10 @@ views: _build
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}
 
+# Fuzz a parser of outside bytes with libFuzzer, for so many seconds (needs a C++ compiler)
+fuzz target seconds="60":
+    tests/fuzz/run.sh {{target}} {{seconds}}
+
 # Measure beside a native server; on a quiet machine
 bench:
     cargo bench --package portcullis --bench speed

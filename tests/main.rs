@@ -12,6 +12,7 @@ mod cases;
 mod changes;
 mod closed;
 mod commands;
+mod configurations;
 mod crowds;
 mod documents;
 mod ends;

@@ -1,7 +1,12 @@
 //! Tests of secrets: the host sends them where configured, and they appear nowhere else.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
 use serde_json::json;
 
@@ -107,7 +112,7 @@ fn a_secret_that_is_not_there_is_said_at_start() {
     assert!(ran.stderr.contains("x-key"), "{ran:?}");
     let config = fs::read_to_string(home.config()).expect("it was written");
     fs::write(home.config(), config.replace("API_TOKEN", "NO_SUCH_TOKEN")).expect("a home");
-    fs::write(home.path().join("key"), "k").expect("a home");
+    fs::write(home.path().join("key"), "a-longer-key").expect("a home");
     let ran = home.run(&["check"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("NO_SUCH_TOKEN"), "{ran:?}");
@@ -162,4 +167,146 @@ fn a_granted_name_that_leads_to_a_private_address_is_refused() {
     assert!(ran.stderr.contains("to allow it, write this"), "{}", ran.stderr);
     assert!(ran.stderr.contains("addresses = [\""), "{}", ran.stderr);
     assert_eq!(web.asked(), Vec::<String>::new());
+}
+
+/// The ways in which [`echo`] sends a header back, by its path.
+const ENCODINGS: [&str; 12] = [
+    "plain",
+    "capitals",
+    "base64",
+    "base64url",
+    "within-base64",
+    "hex",
+    "url",
+    "partly-url",
+    "json",
+    "html",
+    "location",
+    "utf-16",
+];
+
+/// A text in one of the [`ENCODINGS`].
+fn encoded(encoding: &str, text: &str) -> Vec<u8> {
+    let each = |format: &dyn Fn(u8) -> String| text.bytes().map(format).collect::<String>();
+    let encoded = match encoding {
+        "plain" | "location" => text.to_owned(),
+        "capitals" => text.to_uppercase(),
+        "base64" => BASE64_STANDARD.encode(text),
+        "base64url" => BASE64_URL_SAFE_NO_PAD.encode(text),
+        "within-base64" => BASE64_STANDARD.encode(format!("{{\"authorization\":\"{text}\"}}")),
+        "hex" => each(&|byte| format!("{byte:02X}")),
+        "url" => each(&|byte| format!("%{byte:02x}")),
+        "partly-url" => text.replace('3', "%33").replace('e', "%65").replace(' ', "+"),
+        "json" => each(&|byte| format!("\\u{byte:04x}")),
+        "html" => each(&|byte| format!("&#x{byte:x};")),
+        "utf-16" => return text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        _ => panic!("{encoding} is no encoding"),
+    };
+    encoded.into_bytes()
+}
+
+/// A server that sends the header `authorization` back. Of the path `/ENCODING/SIZE/FIRST`, the first part says how;
+/// the answer comes in a piece of `FIRST` bytes and then pieces of `SIZE` bytes.
+fn echo() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
+    let address = listener.local_addr().expect("a loopback address");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().filter_map(Result::ok) {
+            let lines = BufReader::new(stream.try_clone().expect("a connection")).lines();
+            let head: Vec<_> =
+                lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            // The connection that ends the test is none.
+            let Some(first) = head.first() else { continue };
+            if first.contains("/end") {
+                return;
+            }
+            let mut path = first.split([' ', '/']).skip(2);
+            let encoding = path.next().expect("an encoding");
+            let mut number = || path.next().and_then(|text| text.parse().ok()).expect("a number");
+            let (size, first): (usize, usize) = (number(), number());
+            let is_authorization =
+                |line: &&String| line.to_lowercase().starts_with("authorization: ");
+            let line = head.iter().find(is_authorization).expect("the secret");
+            let told = encoded(encoding, &line["authorization: ".len()..]);
+            let mut answer =
+                b"HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n".to_vec();
+            if encoding == "location" {
+                answer = [
+                    b"HTTP/1.1 302 ",
+                    &told[..],
+                    b"\r\ncontent-length: 0\r\nlocation: /x?",
+                    &told,
+                    b"\r\n\r\n",
+                ]
+                .concat();
+            } else {
+                answer.extend([b"x-seen: ", &encoded("plain", line)[..], b"\r\n\r\n"].concat());
+                let body = [b"<", &told[..], b">"].concat();
+                let (before, after) = body.split_at(first.min(body.len()));
+                for piece in std::iter::once(before).chain(after.chunks(size)) {
+                    if !piece.is_empty() {
+                        answer.extend(format!("{:x}\r\n", piece.len()).into_bytes());
+                        answer.extend([piece, b"\r\n"].concat());
+                    }
+                }
+                answer.extend(b"0\r\n\r\n");
+            }
+            // A client that has seen enough may be gone.
+            let _gone = stream.write_all(&answer);
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_sends_a_secret_back_shows_nothing_of_it() {
+    let address = echo();
+    let base = format!("http://{address}");
+    let mut home = Home::with(&["fetcher"], "");
+    home.set("API_TOKEN", &format!("Bearer {SECRET}"));
+    home.configure(&format!(
+        "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"{base}\"\n\
+         [plugins.fetcher.grants.http]\nhosts = [\"{base}\"]\n\
+         headers.\"{base}\".authorization = {{ env = \"API_TOKEN\" }}\n"
+    ));
+    let mut client = Client::start(&home, Era::Legacy);
+    let mut told = |encoding: &str, size: usize, first: usize| {
+        let url = format!("{base}/{encoding}/{size}/{first}");
+        client.call("fetch", json!({"url": url, "follow": 0}))["result"]["content"][0]["text"]
+            .to_string()
+    };
+    let whole = format!("\"200 <Bearer {}>\"", "*".repeat(SECRET.len()));
+    for first in 0..SECRET.len() + "<Bearer >".len() {
+        assert_eq!(told("plain", 1000, first), whole, "{first}");
+    }
+    let last = SECRET.split('-').next_back().expect("it has parts");
+    for encoding in ENCODINGS {
+        let of = |text: &str| String::from_utf8_lossy(&encoded(encoding, text)).into_owned();
+        for size in [1, 2, 3, 7, 1000] {
+            let text = told(encoding, size, 0);
+            assert!(text.starts_with("\"200 <") || encoding == "location", "{encoding}: {text}");
+            assert!(text.contains("******") || encoding == "location", "{encoding}: {text}");
+            for part in [SECRET, "s3cret", last] {
+                assert!(!text.contains(&of(part)) && !text.contains(part), "{encoding}: {text}");
+            }
+        }
+    }
+    // What the plugin sees of a redirect is where to go next.
+    let text = client.call("fetch", json!({"url": format!("{base}/location/1/0"), "follow": 1}));
+    assert!(!text.to_string().contains(SECRET), "{text}");
+    let ran = client.end();
+    assert!(!ran.stderr.contains(SECRET) && !ran.stdout.contains(SECRET), "{}", ran.stderr);
+    let mut end = std::net::TcpStream::connect(address).expect("the server");
+    end.write_all(b"GET /end HTTP/1.1\r\n\r\n").expect("the server");
+}
+
+#[test]
+fn a_secret_that_is_too_short_to_be_found_is_refused_at_start() {
+    let web = Web::start(None);
+    let home = home(&web, &web);
+    fs::write(home.path().join("key"), "short").expect("a home");
+    let ran = home.run(&["check"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("x-key") && ran.stderr.contains("shorter than 8 bytes"), "{ran:?}");
+    assert!(!ran.stderr.contains("short\""), "{ran:?}");
 }

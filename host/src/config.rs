@@ -208,7 +208,7 @@ impl Config {
             }
             for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
                 for (header, secret) in headers {
-                    secret.read().map_err(|error| {
+                    secret.check().map_err(|error| {
                         format!(
                             "`plugins.{name}.grants.http.headers.\"{origin}\".{header}`: {error}"
                         )

@@ -29,6 +29,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use parking_lot::Mutex;
+use portcullis_scrub::Scrub;
 use url::Url;
 
 pub use authorize::Authorized;
@@ -186,12 +187,13 @@ impl Login {
         Ok(had || kept)
     }
 
-    /// A text that the server said, without the token that it was sent.
+    /// A text that the server said, without the tokens that are known here.
     pub fn hide(&self, text: &str) -> String {
-        match &self.now.lock().granted {
-            Some(granted) => text.replace(&granted.access.0, "…"),
-            None => text.to_owned(),
-        }
+        let granted = self.now.lock().granted.clone();
+        let secrets = granted.iter().flat_map(|granted| {
+            [Some(&granted.access), granted.refresh.as_ref()].into_iter().flatten()
+        });
+        Arc::new(Scrub::new(secrets.map(|secret| secret.0.as_str()))).text(text)
     }
 
     fn needs_person(&self, insufficient: bool) -> Denied {

@@ -1,7 +1,6 @@
 //! Whom the host asks for tokens and about them, and how: over TLS, at addresses that the operator's
 //! own words lead to, with ends to size, time and redirects.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Secret, is_public};
+use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, is_public};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -100,10 +99,6 @@ impl Policy for Reach {
             || is_public(address)
             || (self.on_loopback && address.to_canonical().is_loopback())
             || (self.in_private && is_private(address))
-    }
-
-    fn secrets(&self, _: &Origin) -> Option<&BTreeMap<String, Secret>> {
-        None
     }
 }
 
@@ -202,6 +197,7 @@ fn explain(url: &Url, fault: Fault) -> String {
         | Fault::Certificate
         | Fault::TimedOut
         | Fault::Protocol
+        | Fault::Encoded
         | Fault::TooLong
         | Fault::Incomplete => format!("asking {url}: {fault}"),
     }

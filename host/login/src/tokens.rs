@@ -1,8 +1,10 @@
 //! Asking for a token, and what comes back (RFC 6749, RFC 8707).
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
+use portcullis_scrub::{Scrub, secret_parts};
 use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::Serializer;
@@ -60,6 +62,9 @@ impl Desk<'_> {
     ) -> Result<Issued, Refusal> {
         let authorization = self.client.sign(self.plan, self.issuer, &mut form);
         let authorization = authorization.map_err(Refusal::Failed)?;
+        let credentials = authorization.as_ref().and_then(|value| value.to_str().ok());
+        let credentials =
+            credentials.and_then(|value| secret_parts(value).ok()).unwrap_or_default();
         let body = Serializer::new(String::new()).extend_pairs(&form).finish();
         let asked = self.reach.post(self.url, Posted::Form(body), authorization).await;
         let (status, answer) = asked.map_err(Refusal::Failed)?;
@@ -68,15 +73,13 @@ impl Desk<'_> {
             return issued(&answer).map_err(|error| self.failed(error));
         }
         let said = [text("error"), text("error_description")].into_iter().flatten();
-        let mut said = said.collect::<Vec<_>>().join(": ");
+        let said = said.collect::<Vec<_>>().join(": ");
         // It may say back what it was sent.
-        for (key, value) in &form {
-            if !value.is_empty()
-                && !matches!(*key, "grant_type" | "scope" | "resource" | "client_id")
-            {
-                said = said.replace(value.as_str(), "…");
-            }
-        }
+        let secrets = form
+            .iter()
+            .filter(|(key, _)| !matches!(*key, "grant_type" | "scope" | "resource" | "client_id"));
+        let secrets = secrets.map(|(_, value)| value).chain(&credentials);
+        let said = Arc::new(Scrub::new(secrets.map(String::as_str))).text(&said);
         let said = portcullis_text::line(&said, 200);
         let told = format!("{} refuses (status {}): {said}", shown(self.url), status.as_u16());
         match status.is_client_error() && text("error").is_some() {

@@ -17,7 +17,11 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
-use crate::{Caps, Connection, Fault, Origin, Policy, Request, secret};
+use crate::secret::Known;
+use crate::{Caps, Connection, Fault, Origin, Policy, Request, answer};
+
+/// Not compressed.
+const IDENTITY: http::HeaderValue = http::HeaderValue::from_static("identity");
 
 /// The body of an answer, as it comes.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
@@ -30,12 +34,21 @@ pub struct Client {
     /// Made with the first request.
     client: Option<reqwest::Client>,
     hosts: Arc<Mutex<HashSet<String>>>,
+    /// Every secret that the policy had at one of the requests.
+    secrets: Known,
 }
 
 impl Client {
     /// A client that has made no request yet. `agent` is its `User-Agent`.
     pub fn new(policy: impl Policy, caps: Caps, agent: &'static str) -> Self {
-        Self { policy: Arc::new(policy), caps, agent, client: None, hosts: Arc::default() }
+        Self {
+            policy: Arc::new(policy),
+            caps,
+            agent,
+            client: None,
+            hosts: Arc::default(),
+            secrets: Known::default(),
+        }
     }
 
     /// Asks for a request and, where that is allowed, begins it: the policy has been asked when
@@ -56,6 +69,7 @@ impl Client {
     {
         let prepared = self.prepare(request, time);
         let (body_bytes, policy) = (self.caps.body_bytes, self.policy.clone());
+        let scrub = self.secrets.scrub();
         async move {
             let (asked, prepared) = prepared?;
             let sent = match prepared {
@@ -64,12 +78,12 @@ impl Client {
             };
             let status = sent.as_ref().map(|response| response.status().as_u16());
             policy.answered(&asked, status.map_err(|fault| *fault));
-            let response = sent?;
-            Ok(http::Response::from(response).map(|body| {
+            let response = http::Response::from(sent?).map(|body| {
                 Limited::new(body, body_bytes)
                     .map_err(|error| Fault::of_body(&*error))
                     .boxed_unsync()
-            }))
+            });
+            answer::scrubbed(response, &scrub)
         }
     }
 
@@ -103,11 +117,16 @@ impl Client {
         let (parts, body) = request.into_parts();
         let mut headers = parts.headers;
         headers.remove(http::header::HOST);
-        if let Some(secrets) = self.policy.secrets(origin) {
-            secret::add(&mut headers, origin, secrets).map_err(|error| {
+        if let Some(secrets) = self.policy.secrets() {
+            self.secrets.add(&mut headers, origin, secrets).map_err(|error| {
                 tracing::error!("{error}");
                 Fault::Misconfigured
             })?;
+        }
+        if !self.secrets.scrub().is_empty() {
+            // Secrets can be found in what is not compressed.
+            headers.insert(http::header::ACCEPT_ENCODING, IDENTITY);
+            headers.remove(http::header::TE);
         }
         let mut builder = client
             .request(parts.method, url)

@@ -1,6 +1,5 @@
 //! What leaves the machine, and what does not: requests to a server on loopback.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
@@ -8,7 +7,7 @@ use std::thread;
 use http_body_util::{Empty, Full};
 
 use super::*;
-use crate::Secret;
+use crate::{Secret, Secrets};
 
 /// Nothing here takes this long unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -64,7 +63,7 @@ type Asked = Arc<Mutex<Vec<String>>>;
 struct Answers {
     requests: bool,
     connections: bool,
-    secrets: BTreeMap<String, Secret>,
+    secrets: Secrets,
     asked: Asked,
 }
 
@@ -80,7 +79,7 @@ impl Policy for Answers {
         self.connections
     }
 
-    fn secrets(&self, _: &Origin) -> Option<&BTreeMap<String, Secret>> {
+    fn secrets(&self) -> Option<&Secrets> {
         Some(&self.secrets)
     }
 }
@@ -108,10 +107,9 @@ async fn status(client: &mut Client, address: &str) -> Result<u16, Fault> {
 async fn what_is_allowed_goes_out_with_what_is_added_to_it() {
     let web = Web::start();
     let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().write_all(b"token").unwrap();
-    let secrets = [("x-key".to_owned(), Secret::File(file.path().to_owned()))].into();
-    let policy = Answers { secrets, ..everything() };
+    file.as_file().write_all(b"the-token").unwrap();
     let address = format!("http://127.0.0.1:{}", web.port);
+    let policy = Answers { secrets: secrets(&address, file.path()), ..everything() };
     let mut request = get(&format!("{address}/page?q=1"));
     request.headers_mut().insert("x-key", "made up".parse().unwrap());
     request.headers_mut().insert("host", "elsewhere.example".parse().unwrap());
@@ -125,7 +123,10 @@ async fn what_is_allowed_goes_out_with_what_is_added_to_it() {
     let heads = web.heads.lock();
     let [head] = &heads[..] else { panic!("one request: {heads:?}") };
     assert!(head.starts_with("GET /page?q=1 HTTP/1.1\r\n"), "{head}");
-    assert!(head.contains("user-agent: tests\r\n") && head.contains("x-key: token\r\n"), "{head}");
+    assert!(
+        head.contains("user-agent: tests\r\n") && head.contains("x-key: the-token\r\n"),
+        "{head}"
+    );
     assert!(!head.contains("made up") && !head.contains("elsewhere"), "{head}");
 }
 
@@ -198,4 +199,9 @@ async fn what_cannot_be_reached_is_told_apart() {
     let address = format!("http://{}/", silent.local_addr().unwrap());
     let soon = Some(Duration::from_millis(50));
     assert_eq!(client.send(get(&address), soon).await.unwrap_err(), Fault::TimedOut);
+}
+
+fn secrets(address: &str, file: &std::path::Path) -> Secrets {
+    let secrets = [("x-key".to_owned(), Secret::File(file.to_owned()))].into();
+    [(address.parse().unwrap(), secrets)].into()
 }

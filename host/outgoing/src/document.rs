@@ -1,13 +1,12 @@
 //! Small documents that the host itself needs, such as the keys of an issuer of access tokens.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use url::Url;
 
-use crate::{Caps, Client, Connection, Origin, Policy, Request, Secret, is_public};
+use crate::{Caps, Client, Connection, Policy, Request, is_public};
 
 /// Of one document.
 const CAPS: Caps = Caps { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
@@ -23,10 +22,6 @@ impl Policy for Named {
 
     fn allows_connection(&self, connection: Connection) -> bool {
         self.0.contains(&connection.host) || is_public(connection.address)
-    }
-
-    fn secrets(&self, _: &Origin) -> Option<&BTreeMap<String, Secret>> {
-        None
     }
 }
 

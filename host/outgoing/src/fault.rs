@@ -28,6 +28,8 @@ pub enum Fault {
     TimedOut,
     /// What was sent or what came is no HTTP.
     Protocol,
+    /// The answer's body is compressed, so that no secret can be found in it.
+    Encoded,
     /// The answer's body is longer than it may be.
     TooLong,
     /// The answer's body ended too early.
@@ -47,6 +49,7 @@ impl fmt::Display for Fault {
             Self::Certificate => "the host's certificate cannot be trusted",
             Self::TimedOut => "the request took too long",
             Self::Protocol => "the request or its answer is no proper HTTP",
+            Self::Encoded => "the answer is compressed, which was not asked for",
             Self::TooLong => "the answer is too long",
             Self::Incomplete => "the answer ended too early",
         })

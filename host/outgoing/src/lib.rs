@@ -8,11 +8,15 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod address;
+mod answer;
 mod client;
 mod document;
 mod fault;
 mod origin;
 mod secret;
+
+#[cfg(test)]
+mod property_tests;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,6 +28,9 @@ pub use document::document;
 pub use fault::Fault;
 pub use origin::Origin;
 pub use secret::Secret;
+
+/// Secret headers: by origin, then by the name of the header.
+pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
 /// Says what may be reached. It is asked anew each time, and may keep a record of that.
 pub trait Policy: Send + Sync + 'static {
@@ -38,8 +45,11 @@ pub trait Policy: Send + Sync + 'static {
         let _nobody_wants_to_know = (request, answer);
     }
 
-    /// Headers that every request to an origin gets, whatever it holds itself, by their names.
-    fn secrets(&self, origin: &Origin) -> Option<&BTreeMap<String, Secret>>;
+    /// Headers that every request to an origin gets, whatever the request holds itself. No answer to any request
+    /// under this policy shows their values, whichever origin it comes from.
+    fn secrets(&self) -> Option<&Secrets> {
+        None
+    }
 }
 
 /// One request, as far as a policy is asked about it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
-use portcullis_outgoing::{Caps, Client, Connection, Origin, Policy, Request, Secret, is_public};
+use portcullis_outgoing::{Caps, Client, Connection, Origin, Policy, Request, is_public};
 
 use crate::{Order, SCHEMAS};
 
@@ -88,9 +88,5 @@ impl Policy for Sources {
     fn allows_connection(&self, connection: Connection) -> bool {
         let is_named = self.named.iter().any(|origin| origin.host() == connection.host);
         is_named || is_public(connection.address)
-    }
-
-    fn secrets(&self, _: &Origin) -> Option<&BTreeMap<String, Secret>> {
-        None
     }
 }

@@ -11,6 +11,9 @@ pub mod process;
 pub mod settings;
 pub mod store;
 
+#[cfg(test)]
+mod within_tests;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;

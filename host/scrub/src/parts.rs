@@ -37,7 +37,7 @@ impl fmt::Display for TooShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "it is shorter than {SHORTEST} bytes, so the host could not find it in answers and keep it from \
+            "its secret part is shorter than {SHORTEST} bytes, so the host could not find it in answers and keep it from \
              the plugin; use a longer secret"
         )
     }

@@ -119,6 +119,11 @@ async fn a_server_that_is_not_there_can_come_later() {
         assert!(matches!(fault.trouble, Trouble::Login(_)), "{fault}");
         assert!(fault.to_string().contains("upstream login"), "{fault}");
         assert!(fault.to_string().contains("`headers`"), "{fault}");
+        let headers = json!({"Authorization": "Bearer another/key"});
+        let upstream = defined(json!({"url": locked.url, "headers": headers}));
+        let fault = upstream.listing().await.unwrap_err().to_string();
+        assert!(fault.contains("who are you? Bearer … Bearer …"), "{fault}");
+        assert!(!fault.contains("another"), "{fault}");
         let headers = json!({"Authorization": "Bearer key"});
         let upstream = defined(json!({"url": locked.url, "headers": headers}));
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");

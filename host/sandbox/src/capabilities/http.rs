@@ -7,7 +7,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use ipnet::IpNet;
 use portcullis_audit::Verdict;
-use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secret};
+use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
@@ -26,7 +26,7 @@ pub struct HttpGrant {
     /// Addresses that are not public and may be reached all the same.
     pub addresses: Vec<IpNet>,
     /// Headers that the host adds to requests to one of the origins, and no plugin sees.
-    pub headers: BTreeMap<Origin, BTreeMap<String, Secret>>,
+    pub headers: Secrets,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Unchecked {
     #[serde(default)]
     addresses: Vec<IpNet>,
     #[serde(default)]
-    headers: BTreeMap<Origin, BTreeMap<String, Secret>>,
+    headers: Secrets,
 }
 
 fn get() -> Vec<String> {
@@ -230,8 +230,8 @@ impl Policy for Gate {
         self.came_of(request, Verdict::Allowed, &outcome);
     }
 
-    fn secrets(&self, origin: &Origin) -> Option<&BTreeMap<String, Secret>> {
-        self.grants().http.as_ref()?.headers.get(origin)
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(&self.grants().http.as_ref()?.headers)
     }
 }
 
@@ -286,6 +286,7 @@ fn told(fault: Fault) -> Error {
         Fault::Certificate => Error::TlsCertificateError,
         Fault::TimedOut => Error::HttpResponseTimeout,
         Fault::Protocol => Error::HttpProtocolError,
+        Fault::Encoded => Error::HttpResponseContentCoding(None),
         Fault::TooLong => Error::HttpResponseBodySize(None),
         Fault::Incomplete => Error::HttpResponseIncomplete,
     }

@@ -72,7 +72,10 @@ impl Web {
             request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
         if self.server.is("locked") && header("authorization").as_deref() != Some("Bearer key") {
-            let mut response = plain(401, "who are you?");
+            // Says the key back, as a careless server does.
+            let key = header("authorization").unwrap_or_default();
+            let mut response =
+                plain(401, &format!("who are you? {key} {}", key.replace('/', "%2f")));
             if let Some(at) = self.server.value("metadata") {
                 let challenge = format!("Bearer resource_metadata=\"{at}\", scope=\"read\"");
                 let challenge = challenge.parse().expect("a header's value");

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use portcullis_login::{Challenge, Denied, Login, Token};
+use portcullis_scrub::{Scrub, secret_parts};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use rustls_platform_verifier::ConfigVerifierExt;
@@ -157,6 +158,12 @@ impl Requests {
         }
     }
 
+    /// A text that the server said, without the secrets that it was sent.
+    fn hide(&self, text: &str) -> String {
+        let text = scrub(&self.address.headers).text(text);
+        self.login.as_ref().map(|login| login.hide(&text)).unwrap_or(text)
+    }
+
     /// What an answer with a status other than success says.
     pub(crate) async fn refusal(&self, mut response: Response) -> Done {
         let status = response.status();
@@ -174,13 +181,19 @@ impl Requests {
             }
             _ => {
                 let said = String::from_utf8_lossy(&body);
-                let said =
-                    self.login.as_ref().map(|login| login.hide(&said)).unwrap_or(said.into());
-                let said = text::line(&said, 200);
+                let said = text::line(&self.hide(&said), 200);
                 Done::Trouble(Trouble::Refused(status.as_u16(), said.into()))
             }
         }
     }
+}
+
+/// Finds the secrets of these headers in what comes back.
+fn scrub(headers: &HeaderMap) -> Arc<Scrub> {
+    let values = headers.values().filter(|value| value.is_sensitive());
+    let values = values.filter_map(|value| value.to_str().ok());
+    let parts: Vec<_> = values.filter_map(|value| secret_parts(value).ok()).flatten().collect();
+    Arc::new(Scrub::new(parts.iter().map(String::as_str)))
 }
 
 fn with(request: RequestBuilder, token: Option<&Token>) -> RequestBuilder {

@@ -1,0 +1,129 @@
+//! Answers without the secrets that were sent.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use portcullis_scrub::{Scrub, Stream};
+
+use crate::{Fault, ResponseBody};
+
+/// Takes the secrets out of an answer: out of headers, body and trailers. Lengths stay what they are.
+///
+/// # Errors
+///
+/// [`Fault::Encoded`], where the body is compressed: nobody can see what is in it without decompressing it.
+pub(crate) fn scrubbed(
+    response: Response<ResponseBody>,
+    scrub: &Arc<Scrub>,
+) -> Result<Response<ResponseBody>, Fault> {
+    if scrub.is_empty() {
+        return Ok(response);
+    }
+    if is_compressed(response.headers()) && !response.body().is_end_stream() {
+        tracing::warn!(
+            "an answer is compressed although that was not asked for: the host cannot find secrets in it, so it \
+             is refused"
+        );
+        return Err(Fault::Encoded);
+    }
+    let (mut parts, body) = response.into_parts();
+    parts.headers = headers(&parts.headers, scrub);
+    // The server's words for the status are among these.
+    parts.extensions.clear();
+    let body = Scrubbed {
+        body,
+        stream: Some(Stream::new(scrub.clone())),
+        scrub: scrub.clone(),
+        trailers: None,
+    };
+    Ok(Response::from_parts(parts, body.boxed_unsync()))
+}
+
+/// Whether something was done to the body besides cutting it into chunks.
+fn is_compressed(headers: &HeaderMap) -> bool {
+    let all = [CONTENT_ENCODING, TRANSFER_ENCODING].map(|name| headers.get_all(name));
+    all.iter().flatten().any(|value| {
+        let codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        let known: [&[u8]; 3] = [b"", b"identity", b"chunked"];
+        codings
+            .into_iter()
+            .any(|coding| !known.iter().any(|known| coding.eq_ignore_ascii_case(known)))
+    })
+}
+
+fn headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
+    let mut scrubbed = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        // A `*` may stand wherever a byte of a name or a value stood.
+        let name = HeaderName::from_bytes(&scrub.bytes(name.as_str().as_bytes()));
+        let value = HeaderValue::from_bytes(&scrub.bytes(value.as_bytes()));
+        if let (Ok(name), Ok(value)) = (name, value) {
+            scrubbed.append(name, value);
+        }
+    }
+    scrubbed
+}
+
+/// A body without secrets.
+struct Scrubbed {
+    body: ResponseBody,
+    /// `None` after the last of the data.
+    stream: Option<Stream>,
+    scrub: Arc<Scrub>,
+    /// What is still to be given, after the last of the data.
+    trailers: Option<HeaderMap>,
+}
+
+impl Body for Scrubbed {
+    type Data = Bytes;
+    type Error = Fault;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+        let this = self.get_mut();
+        loop {
+            let Some(stream) = &mut this.stream else {
+                return Poll::Ready(
+                    this.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))),
+                );
+            };
+            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => {
+                        let given = stream.push(&data);
+                        if !given.is_empty() {
+                            return Poll::Ready(Some(Ok(Frame::data(given.into()))));
+                        }
+                        continue;
+                    }
+                    Err(frame) => {
+                        this.trailers =
+                            frame.into_trailers().ok().map(|found| headers(&found, &this.scrub));
+                    }
+                },
+                Some(Err(fault)) => {
+                    // What was kept back may be most of a secret: the rest would have shown that.
+                    this.stream = None;
+                    return Poll::Ready(Some(Err(fault)));
+                }
+                None => {}
+            }
+            let rest = this.stream.take().map(Stream::finish).unwrap_or_default();
+            if !rest.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! Servers that send the secret back, each in another place, and one that sends it in pieces.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+use http_body_util::Empty;
+
+use super::*;
+use crate::{Caps, Client, Connection, Policy, Request, Secret, Secrets};
+
+const KEY: &str = "the-token/0f+me";
+
+struct Granted(Secrets);
+
+impl Policy for Granted {
+    fn allows(&self, _: Request) -> bool {
+        true
+    }
+
+    fn allows_connection(&self, _: Connection) -> bool {
+        true
+    }
+
+    fn secrets(&self) -> Option<&Secrets> {
+        Some(&self.0)
+    }
+}
+
+/// A server that answers every request with these pieces, each sent on its own, and the request's head after them if
+/// they end with `HEAD`.
+fn server(pieces: Vec<Vec<u8>>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.set_nodelay(true).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n > 0) {
+                head.push(byte[0]);
+            }
+            for piece in &pieces {
+                let sent = match piece.strip_suffix(b"HEAD") {
+                    Some(before) => [before, &head].concat(),
+                    None => piece.clone(),
+                };
+                // A client that has seen enough may be gone.
+                let _gone = stream.write_all(&sent);
+            }
+        }
+    });
+    port
+}
+
+/// What a client with a secret for `owner` gets from the server, as text: headers, body, trailers.
+async fn got(port: u16, owner: &str, most: usize) -> Result<String, Fault> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().write_all(format!("Bearer {KEY}\n").as_bytes()).unwrap();
+    let secret = Secret::File(file.path().to_owned());
+    let secrets = [("authorization".to_owned(), secret)].into();
+    let policy = Granted([(owner.parse().unwrap(), secrets)].into());
+    let caps = Caps { requests: 3, body_bytes: most, time: Duration::from_secs(30) };
+    let mut client = Client::new(policy, caps, "tests");
+    let request = http::Request::get(format!("http://127.0.0.1:{port}/"))
+        .header("accept-encoding", "gzip")
+        .header("te", "gzip");
+    let response = client.send(request.body(Empty::<Bytes>::new()).unwrap(), None).await?;
+    let mut text = format!("{:?} {:?}\n", response.headers(), response.extensions());
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => match frame.into_data() {
+                Ok(data) => text += &String::from_utf8_lossy(&data),
+                Err(frame) => text += &format!("{:?}", frame.trailers_ref()),
+            },
+            Err(fault) => text += &format!("{fault:?}"),
+        }
+    }
+    Ok(text)
+}
+
+fn whole(text: &str) -> Vec<Vec<u8>> {
+    vec![text.replace('\n', "\r\n").into_bytes()]
+}
+
+#[tokio::test]
+async fn a_secret_that_comes_back_is_taken_out_of_every_part_of_an_answer() {
+    let name = KEY.replace('/', "_").replace('+', "-");
+    for (part, expected) in [
+        (
+            "HTTP/1.1 200 OK\nconnection: close\n\nHEAD".to_owned(),
+            "authorization: Bearer ***************",
+        ),
+        (format!("HTTP/1.1 200 {KEY}\ncontent-length: 2\n\nok"), "\nok"),
+        (
+            format!("HTTP/1.1 302 Found\nlocation: /a?key={KEY}\ncontent-length: 0\n\n"),
+            "/a?key=***",
+        ),
+        (
+            format!("HTTP/1.1 200 OK\n{name}: x\ncontent-length: 0\n\n"),
+            "\"***************\": \"x\"",
+        ),
+        (
+            format!(
+                "HTTP/1.1 200 OK\ntransfer-encoding: chunked\ntrailer: x-t\n\n2\nok\n0\nx-t: {KEY}\n\n"
+            ),
+            "ok",
+        ),
+        (
+            format!("HTTP/1.1 200 OK\ncontent-length: {}\n\nxx{KEY}yy", KEY.len() + 4),
+            "xx***************yy",
+        ),
+    ] {
+        let port = server(whole(&part));
+        let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+        assert!(!text.contains("the-token") && text.contains(expected), "{part}: {text}");
+        // A secret of another origin is taken out, too.
+        let text = got(port, "other.example", 10_000).await.unwrap();
+        assert!(!text.contains("the-token"), "{part}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn pieces_of_a_body_make_no_difference() {
+    let text = format!("xx Bearer {KEY} yy");
+    for at in 1..text.len() {
+        let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len()).into_bytes();
+        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+        let port = server(vec![head, chunk(&text[..at]), chunk(&text[at..]), chunk("")]);
+        let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+        assert!(text.ends_with("\nxx Bearer *************** yy"), "{at}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_cannot_be_looked_into_is_not_asked_for_and_refused() {
+    for header in [
+        "content-encoding: gzip",
+        "Content-Encoding: identity, br",
+        "transfer-encoding: gzip, chunked",
+    ] {
+        let port =
+            server(whole(&format!("HTTP/1.1 200 OK\n{header}\nconnection: close\n\nzipped")));
+        let fault = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await;
+        assert_eq!(fault, Err(Fault::Encoded), "{header}");
+    }
+    let port = server(whole("HTTP/1.1 200 OK\nconnection: close\n\nHEAD"));
+    let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+    assert!(text.contains("accept-encoding: identity") && !text.contains("gzip"), "{text}");
+}
+
+#[tokio::test]
+async fn a_limit_that_cuts_a_secret_shows_nothing_of_it() {
+    let body = format!("{}{KEY}", "x".repeat(990));
+    let port = server(whole(&format!("HTTP/1.1 200 OK\ncontent-length: {}\n\n{body}", body.len())));
+    let most = body.len() - 1;
+    let text = got(port, &format!("http://127.0.0.1:{port}"), most).await.unwrap();
+    assert!(text.contains("TooLong") && !text.contains("the-t"), "{text}");
+}

@@ -1,0 +1,72 @@
+//! The fuzz target for `portcullis.toml`. Its parser belongs to the host, so it is here and not among the targets of
+//! `tests/fuzz`.
+
+use portcullis::config::Config;
+
+/// Mutations of one run: the defaults of the bundled plugins are read with each.
+const MUTATIONS: u32 = 2000;
+
+/// Texts that mean something here.
+const WORDS: &[&str] = &[
+    "[plugins.a]\n",
+    "[plugins.a.grants.http]\n",
+    "[host]\n",
+    "[http]\n",
+    "[limits]\n",
+    "[upstreams.x]\n",
+    "[commands.c]\n",
+    "hosts = [\"*\"]\n",
+    "access = \"write\"\n",
+    "bytes = -1\n",
+    "bytes = 1e3\n",
+    "{ env = \"HOME\" }",
+    "{ file = \"~/a\" }",
+    "\"../..\"",
+    "\"\\u0000\"",
+    "'''",
+    "\"\"\"",
+    "bundled = true\n",
+    "18446744073709551616",
+    "inf",
+    "=",
+    "\n",
+    ".",
+    "[[",
+    "]]",
+];
+
+/// Reads a configuration. Panics where one is accepted that does not hold together, or where nothing is said of one that
+/// is refused.
+fn target(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Config::parse(text) {
+        Err(error) => {
+            assert!(!error.trim().is_empty());
+            assert!(error.len() <= 4 * text.len() + 4000, "{} bytes: {error}", error.len());
+        }
+        Ok(config) => {
+            assert_eq!(config.check(), Ok(()), "what is accepted holds together");
+            assert!(toml_table(text), "what is accepted is TOML");
+            for (name, plugin) in &config.plugins {
+                assert!(portcullis::config::is_name(name), "{name:?}");
+                let http = plugin.grants.http.iter();
+                assert!(
+                    http.clone().all(|grant| !grant.hosts.is_empty() && !grant.methods.is_empty())
+                );
+                let roots = plugin.grants.files.iter().flat_map(|grant| &grant.directories);
+                assert!(roots.clone().all(|path| path.is_absolute()), "{text}");
+                assert!(config.limits_of(name).memory_bytes.get() <= config.largest_memory());
+            }
+            assert!(config.commands().is_ok());
+        }
+    }
+}
+
+fn toml_table(text: &str) -> bool {
+    text.parse::<toml::Table>().is_ok()
+}
+
+#[test]
+fn what_is_read_as_a_configuration_holds_together() {
+    assert!(portcullis_fuzz::mutate::run("config", MUTATIONS, target, WORDS) > 0);
+}

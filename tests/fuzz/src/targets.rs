@@ -1,0 +1,19 @@
+//! The targets: one module for each parser.
+
+pub mod lines;
+pub mod lock;
+pub mod origin;
+pub mod roots;
+pub mod scrub;
+
+/// A target with its name and texts that mean something to its parser.
+pub type Target = (&'static str, fn(&[u8]), &'static [&'static str]);
+
+/// Every target of this crate.
+pub const ALL: &[Target] = &[
+    ("lines", lines::target, lines::WORDS),
+    ("lock", lock::target, lock::WORDS),
+    ("origin", origin::target, origin::WORDS),
+    ("roots", roots::target, roots::WORDS),
+    ("scrub", scrub::target, scrub::WORDS),
+];

@@ -1,0 +1,69 @@
+//! The lock file: what cannot be read approves nothing, and an approval changes nothing else.
+
+use std::cell::OnceCell;
+use std::fs;
+
+use portcullis_wrap::Lock;
+use tempfile::TempDir;
+
+/// Texts that mean something here.
+pub const WORDS: &[&str] = &[
+    "[plugins]\n",
+    "[upstreams.one]\n",
+    "[upstreams]\n",
+    "a = \"1\"\n",
+    "plugins = {}\n",
+    "upstreams.one.a = \"1\"\n",
+    "\"\"\"",
+    "'''",
+    "[[",
+    "]]",
+    "\\u0000",
+    "1979-05-27",
+    "inf",
+    "= {",
+    "\n",
+    "#",
+    ".",
+];
+
+thread_local! {
+    /// In memory where the system has such a place.
+    static FOLDER: OnceCell<TempDir> = const { OnceCell::new() };
+}
+
+/// Uses a lock file of these bytes. Panics where something counts as approved that no file of these bytes says.
+pub fn target(bytes: &[u8]) {
+    FOLDER.with(|folder| {
+        let folder = folder.get_or_init(|| {
+            tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+        });
+        use_lock(&folder.path().join("portcullis.lock"), bytes);
+    });
+}
+
+fn use_lock(path: &std::path::Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("a file");
+    let lock = Lock::at(path.to_owned());
+    let table = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<toml::Table>().ok());
+    let tools = [("a", "1"), ("b", "2")];
+    let Ok(approved) = lock.plugin("a") else {
+        let changed = lock.changed("one", tools.into_iter());
+        assert_eq!(changed, ["a", "b"], "what cannot be read approves nothing");
+        assert!(lock.approve_plugin("a", "3").is_err(), "what cannot be read is not replaced");
+        assert_eq!(fs::read(path).expect("it is there"), bytes, "the file is what it was");
+        return;
+    };
+    let table = table.expect("what is read is TOML");
+    let said = table.get("plugins").and_then(|plugins| plugins.get("a"));
+    assert_eq!(approved.as_deref(), said.and_then(toml::Value::as_str));
+    let before = lock.plugin("b").expect("it was read just now");
+    lock.approve_plugin("a", "3").expect("it was read just now");
+    assert_eq!(lock.plugin("a"), Ok(Some("3".to_owned())));
+    assert_eq!(lock.plugin("b"), Ok(before));
+    let changed = lock.changed("one", tools.into_iter());
+    let known = |tool: &str| table.get("upstreams")?.get("one")?.get(tool)?.as_str();
+    let expected =
+        tools.iter().filter(|(name, digest)| known(name).is_some_and(|known| known != *digest));
+    assert_eq!(changed, expected.map(|(name, _)| *name).collect::<Vec<_>>());
+}

@@ -1,0 +1,53 @@
+//! Answers of servers: no secret comes through, lengths stay, and pieces make no difference.
+
+use std::sync::Arc;
+
+use portcullis_scrub::{Scrub, Stream, secret_parts};
+
+/// Texts that mean something here.
+pub const WORDS: &[&str] = &[
+    "s3cret-/+key",
+    "%73",
+    "\\u0073",
+    "\\x73",
+    "&#115;",
+    "&#x73;",
+    "czNjcmV0LS8ra2V5",
+    "7333637265742d2f2b6b6579",
+    "%",
+    "&",
+    "\\",
+    "\\u{73}",
+    "s3cret",
+    "-/+key",
+    "\r\n",
+    "\0",
+];
+
+const SECRET: &str = "s3cret-/+key";
+
+/// Takes a secret out of these bytes, in pieces whose sizes the bytes decide. Panics where the secret is still there.
+pub fn target(bytes: &[u8]) {
+    let scrub = Arc::new(Scrub::new([SECRET]));
+    let whole = scrub.bytes(bytes);
+    assert_eq!(whole.len(), bytes.len(), "lengths stay");
+    let holds = |text: &[u8]| {
+        text.windows(SECRET.len()).any(|part| part.eq_ignore_ascii_case(SECRET.as_bytes()))
+    };
+    assert!(!holds(&whole), "the secret came through");
+    let mut stream = Stream::new(scrub.clone());
+    let (mut given, mut rest) = (Vec::new(), bytes);
+    while let Some(size) = rest.first() {
+        let (piece, after) = rest.split_at(rest.len().min(1 + usize::from(*size % 64)));
+        given.extend(stream.push(piece));
+        rest = after;
+    }
+    given.extend(stream.finish());
+    assert_eq!(given, whole, "pieces make no difference");
+    assert_eq!(scrub.bytes(&whole).len(), whole.len());
+    let changed = bytes.iter().zip(&whole).all(|(before, after)| before == after || *after == b'*');
+    assert!(changed, "only `*` is put in");
+    if let Ok(parts) = std::str::from_utf8(bytes).map(secret_parts) {
+        assert!(parts.into_iter().flatten().all(|part| part.len() >= portcullis_scrub::SHORTEST));
+    }
+}

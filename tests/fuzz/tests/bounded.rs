@@ -1,0 +1,44 @@
+//! Each target, for so many runs: what continuous integration has time for. `FUZZ_SECONDS=60` makes it longer.
+
+use portcullis_fuzz::mutate::run;
+use portcullis_fuzz::targets::{ALL, Target};
+
+/// Mutations of one run.
+const MUTATIONS: u32 = 20_000;
+
+fn fuzz(name: &str) {
+    let target: Option<&Target> = ALL.iter().find(|(known, ..)| *known == name);
+    let (name, target, words) = target.expect("a target has this name");
+    assert!(run(name, MUTATIONS, target, words) > 0);
+}
+
+#[test]
+fn lines() {
+    fuzz("lines");
+}
+
+#[test]
+fn lock() {
+    fuzz("lock");
+}
+
+#[test]
+fn origin() {
+    fuzz("origin");
+}
+
+#[test]
+fn roots() {
+    fuzz("roots");
+}
+
+#[test]
+fn scrub() {
+    fuzz("scrub");
+}
+
+#[test]
+#[should_panic(expected = "found it")]
+fn what_a_target_finds_is_a_failure() {
+    run("roots", MUTATIONS, |bytes| assert!(!bytes.ends_with(b"%2e%2e"), "found it"), &["%2e%2e"]);
+}
