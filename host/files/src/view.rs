@@ -200,7 +200,8 @@ impl<'a> FilesView<'a> {
             Err(Miss { code, .. }) => Came::Failed(code.name()),
         };
         let recorded = self.files.judge.ends(&asked.wanted, asked.begun, came);
-        if recorded || result.is_err() { result } else { Err(ErrorCode::NotPermitted.into()) }
+        // Without a record, the guest does not even learn whether there is such a file.
+        if recorded { result } else { Err(ErrorCode::NotPermitted.into()) }
     }
 
     /// Records that a change that was begun was not made.

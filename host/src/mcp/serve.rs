@@ -127,8 +127,7 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    Box::pin(ask_now(&mut exchange, asks, (loaded, &asked.what), &caller, cx))
-                        .await?;
+                    ask_now(&mut exchange, asks, (loaded, &asked.what), &caller, cx).await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
@@ -157,7 +156,7 @@ async fn ask_now(
     caller: &Caller,
     cx: &RequestContext<RoleServer>,
 ) -> Result<(), Failure> {
-    let answered = exchange.ask_peer(asks, cx).await;
+    let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
     if answered.is_err() {
         let (request, open) = (exchange.request.clone(), exchange.unanswered());
         crate::call::decided(loaded, what, request, caller.principal.clone(), &open);
