@@ -10,6 +10,7 @@ mod log;
 mod login;
 mod preview;
 mod serve;
+mod signals;
 mod start;
 mod ui5;
 mod views;
@@ -138,6 +139,9 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_confine::SUBCOMMAND) {
         eprintln!("portcullis: {}", portcullis_confine::main());
         return ExitCode::from(127);
+    }
+    if let Err(error) = signals::outlive_file_limits() {
+        anstream::eprintln!("{}", start::red(&format!("portcullis: {error}")));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
