@@ -7,6 +7,7 @@
 mod architecture;
 mod cases;
 mod commands;
+mod confined;
 mod crowds;
 mod documents;
 mod front;
