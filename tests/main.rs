@@ -13,6 +13,7 @@ mod changes;
 mod closed;
 mod commands;
 mod configurations;
+mod confined;
 mod crowds;
 mod documents;
 mod ends;

@@ -18,8 +18,10 @@ pub use secrets::shown;
 pub const DEFAULT: &str = include_str!("../../resources/portcullis.toml");
 
 /// Scripts that come with the binary, for commands whose arguments name one as `@NAME`.
-const SCRIPTS: &[(&str, &str)] =
-    &[("ui5-lint-worker.mjs", include_str!("../../resources/ui5/lint-worker.mjs"))];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("git-repository.sh", include_str!("../../resources/git-repository.sh")),
+    ("ui5-lint-worker.mjs", include_str!("../../resources/ui5/lint-worker.mjs")),
+];
 
 /// Everything the operator says.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -85,6 +85,8 @@ const NEVER: &[c_long] = &[
     libc::SYS_swapon,
     libc::SYS_syslog,
     libc::SYS_vhangup,
+    // Emptying a file by its path, which Landlock does not know before Linux 6.2.
+    libc::SYS_truncate,
     // Owners of files. Programs know that only root may.
     libc::SYS_fchown,
     libc::SYS_fchownat,
@@ -234,20 +236,27 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     {
         refusals.insert(libc::SYS_mknod, special(1)?);
         refusals.insert(libc::SYS_creat, made_with(1, None)?);
-        let mut open = made_with(2, Some((1, libc::O_CREAT)))?;
-        open.extend(made_with(2, Some((1, TEMPORARY)))?);
-        refusals.insert(libc::SYS_open, open);
+        refusals.insert(libc::SYS_open, opening(1, 2)?);
     }
     refusals.insert(libc::SYS_mknodat, special(2)?);
-    let mut open = made_with(3, Some((2, libc::O_CREAT)))?;
-    open.extend(made_with(3, Some((2, TEMPORARY)))?);
-    refusals.insert(libc::SYS_openat, open);
+    refusals.insert(libc::SYS_openat, opening(2, 3)?);
     refusals
         .into_iter()
         .map(|(call, whens)| {
             Ok((call, whens.into_iter().map(SeccompRule::new).collect::<Result<_, _>>()?))
         })
         .collect()
+}
+
+/// Ways to open a file that are refused: to read it and yet to empty it, which Landlock does not know before
+/// Linux 6.2; and to make one that runs as its owner or group.
+fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
+    let (read_and_empty, all) = (libc::O_TRUNC, libc::O_TRUNC | libc::O_ACCMODE);
+    let value = |flags: i32| u64::from(flags.cast_unsigned());
+    let mut whens = vec![vec![masked(flags, value(all), value(read_and_empty))?]];
+    whens.extend(made_with(mode, Some((flags, libc::O_CREAT)))?);
+    whens.extend(made_with(mode, Some((flags, TEMPORARY)))?);
+    Ok(whens)
 }
 
 /// The bit of `O_TMPFILE` that no other flag has.

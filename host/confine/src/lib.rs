@@ -11,6 +11,7 @@ mod command;
 mod fault;
 mod home;
 mod own_limits;
+mod package;
 mod place;
 mod restrict;
 mod workers;

@@ -10,6 +10,9 @@
 #[cfg(target_os = "linux")]
 #[path = "escape/calls.rs"]
 mod calls;
+#[cfg(target_os = "linux")]
+#[path = "escape/scopes.rs"]
+mod scopes;
 
 use std::ffi::OsString;
 use std::fs;
@@ -31,6 +34,12 @@ fn main() -> ExitCode {
             let name = arguments.next().expect("which one");
             let arguments: Vec<_> = arguments.collect();
             attempt(&name, &arguments)
+        }
+        #[cfg(target_os = "linux")]
+        Some("scope-host") => {
+            let files: Vec<_> = arguments.collect();
+            println!("{}", scopes::host(&files).join("\n"));
+            ExitCode::SUCCESS
         }
         _ => {
             host();
@@ -87,24 +96,12 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
         "spin" => loop {
             std::hint::spin_loop();
         },
-        "sleep-beside" => {
-            let me = std::env::current_exe().expect("this program");
-            let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
-            println!("{}", child.expect("a child").id());
-            true
-        }
+        "sleep-beside" => sleep_beside(),
         "sleep" => {
             std::thread::sleep(Duration::from_secs(600));
             true
         }
-        "flood" => {
-            let line = [b'x'; 65536];
-            loop {
-                if std::io::Write::write_all(&mut std::io::stdout(), &line).is_err() {
-                    break true;
-                }
-            }
-        }
+        "flood" => flood(),
         "echo" => {
             for line in std::io::stdin().lines() {
                 println!("{}", line.expect("a line"));
@@ -114,6 +111,22 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
         other => unreachable!("no attempt is called {other}"),
     };
     ExitCode::from(u8::from(!worked))
+}
+
+fn flood() -> bool {
+    let line = [b'x'; 65536];
+    loop {
+        if std::io::Write::write_all(&mut std::io::stdout(), &line).is_err() {
+            break true;
+        }
+    }
+}
+
+fn sleep_beside() -> bool {
+    let me = std::env::current_exe().expect("this program");
+    let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
+    println!("{}", child.expect("a child").id());
+    true
 }
 
 fn reach(name: &str, with: &[String]) -> bool {
@@ -203,6 +216,7 @@ fn host() {
     }
     files(&stage);
     system_calls(&stage);
+    scopes::check();
     network(&stage);
     processes(&stage);
     amounts(&stage);

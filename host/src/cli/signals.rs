@@ -1,4 +1,5 @@
-//! Signals that end a server: the first one asks it to finish, the second one ends it at once.
+//! Signals: the first one asks a server to finish, the second one ends it at once, and a limit of file sizes
+//! ends nothing.
 
 use std::time::Duration;
 
@@ -68,6 +69,31 @@ fn listens_to_hangup() -> bool {
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     // SIGHUP is signal 1, which the lowest bit stands for.
     ignored.is_some_and(|mask| mask & 1 == 0)
+}
+
+/// SIGXFSZ: its number on every system and processor that this program is built for.
+#[cfg(unix)]
+const FILE_LIMIT: i32 = 25;
+
+/// Has a write beyond a limit of file sizes (`ulimit -f`) fail with an error instead of ending this program by
+/// SIGXFSZ. Children start with the system's default for the signal.
+///
+/// # Errors
+///
+/// Where the signal cannot be listened to.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn survive_file_limits() -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // A signal that was listened to once keeps its handler for as long as the process lives.
+        let listening = signal(SignalKind::from_raw(FILE_LIMIT));
+        listening.map(drop).map_err(|error| format!("listening to SIGXFSZ: {error}"))?;
+    }
+    Ok(())
 }
 
 /// Ends the process after `patience`, whatever is still going on: the last resort against what does not end.

@@ -127,6 +127,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let ended = runtime.block_on(async move {
+        super::signals::survive_file_limits()?;
         match command {
             Command::Serve(args) => args.run(ready).await,
             Command::Wrap(args) => args.run(ready).await,

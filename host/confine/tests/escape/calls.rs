@@ -23,6 +23,7 @@ pub const FAMILIES: &[&str] = &[
     "owners",
     "attributes",
     "flags",
+    "contents",
     "devices",
     "set-user-id",
     "namespaces",
@@ -91,22 +92,49 @@ struct Things {
 
 fn calls(family: &str, on: &Things) -> Vec<Call> {
     match family {
-        "modes" | "times" | "owners" | "attributes" | "flags" | "devices" | "set-user-id" => {
-            metadata(family, on)
-        }
+        "modes" | "times" | "owners" | "attributes" | "flags" => metadata(family, on),
+        "contents" | "devices" | "set-user-id" => files(family, on),
         "namespaces" | "mounts" => namespaces(family, on),
+        "machine" => machine(),
         _ => doors(family, on),
     }
 }
 
+/// What is emptied or made.
+fn files(family: &str, on: &Things) -> Vec<Call> {
+    let Things { path, made, here, .. } = *on;
+    let (setuid, create) = (0o4755, (libc::O_CREAT | libc::O_WRONLY) as u64);
+    match family {
+        "contents" => vec![
+            ("truncate", libc::SYS_truncate, [path, 0, 0, 0, 0, 0], EPERM),
+            ("O_RDONLY | O_TRUNC", libc::SYS_openat, [here, path, 0o1000, 0, 0, 0], EPERM),
+        ],
+        "devices" => vec![
+            #[cfg(target_arch = "x86_64")]
+            ("mknod", libc::SYS_mknod, [made, 0o020_600, 0x103, 0, 0, 0], EPERM),
+            ("mknodat", libc::SYS_mknodat, [here, made, 0o020_600, 0x103, 0, 0], EPERM),
+            ("a block device", libc::SYS_mknodat, [here, made, 0o060_600, 0x100, 0, 0], EPERM),
+        ],
+        "set-user-id" => vec![
+            #[cfg(target_arch = "x86_64")]
+            ("open", libc::SYS_open, [made, create, setuid, 0, 0, 0], EPERM),
+            #[cfg(target_arch = "x86_64")]
+            ("creat", libc::SYS_creat, [made, 0o2755, 0, 0, 0, 0], EPERM),
+            ("openat", libc::SYS_openat, [here, made, create, setuid, 0, 0], EPERM),
+            ("mknodat", libc::SYS_mknodat, [here, made, 0o104_755, 0, 0, 0], EPERM),
+            ("openat2", libc::SYS_openat2, [here, made, 0, 0, 0, 0], ENOSYS),
+        ],
+        other => unreachable!("no family is called {other}"),
+    }
+}
+
 fn metadata(family: &str, on: &Things) -> Vec<Call> {
-    let Things { path, made, open, here } = *on;
+    let Things { path, open, here, .. } = *on;
     // Times of 1970; a name and a value of an attribute.
     static TIMES: [u64; 4] = [1, 0, 1, 0];
     static NAME: &[u8] = b"user.portcullis\0";
     let times = TIMES.as_ptr() as u64;
     let name = NAME.as_ptr() as u64;
-    let (setuid, create) = (0o4755, (libc::O_CREAT | libc::O_WRONLY) as u64);
     match family {
         "modes" => vec![
             #[cfg(target_arch = "x86_64")]
@@ -148,21 +176,6 @@ fn metadata(family: &str, on: &Things) -> Vec<Call> {
             ("FS_IOC_SETFLAGS", libc::SYS_ioctl, [open, 0x4008_6602, name, 0, 0, 0], EPERM),
             ("FS_IOC_FSSETXATTR", libc::SYS_ioctl, [open, 0x401c_5820, name, 0, 0, 0], EPERM),
             ("F_SETLEASE", libc::SYS_fcntl, [open, 1024, 1, 0, 0, 0], EPERM),
-        ],
-        "devices" => vec![
-            #[cfg(target_arch = "x86_64")]
-            ("mknod", libc::SYS_mknod, [made, 0o020_600, 0x103, 0, 0, 0], EPERM),
-            ("mknodat", libc::SYS_mknodat, [here, made, 0o020_600, 0x103, 0, 0], EPERM),
-            ("a block device", libc::SYS_mknodat, [here, made, 0o060_600, 0x100, 0, 0], EPERM),
-        ],
-        "set-user-id" => vec![
-            #[cfg(target_arch = "x86_64")]
-            ("open", libc::SYS_open, [made, create, setuid, 0, 0, 0], EPERM),
-            #[cfg(target_arch = "x86_64")]
-            ("creat", libc::SYS_creat, [made, 0o2755, 0, 0, 0, 0], EPERM),
-            ("openat", libc::SYS_openat, [here, made, create, setuid, 0, 0], EPERM),
-            ("mknodat", libc::SYS_mknodat, [here, made, 0o104_755, 0, 0, 0], EPERM),
-            ("openat2", libc::SYS_openat2, [here, made, 0, 0, 0, 0], ENOSYS),
         ],
         other => unreachable!("no family is called {other}"),
     }
@@ -242,24 +255,6 @@ fn doors(family: &str, on: &Things) -> Vec<Call> {
             ("open_by_handle_at", libc::SYS_open_by_handle_at, [here, 0, 0, 0, 0, 0], EPERM),
             ("fanotify_init", libc::SYS_fanotify_init, [u64::MAX, 0, 0, 0, 0, 0], EPERM),
         ],
-        "machine" => vec![
-            ("init_module", libc::SYS_init_module, none, EPERM),
-            ("finit_module", libc::SYS_finit_module, [u64::MAX, 0, 0, 0, 0, 0], EPERM),
-            ("delete_module", libc::SYS_delete_module, none, EPERM),
-            ("kexec_load", libc::SYS_kexec_load, [0, u64::MAX, 0, 0, 0, 0], EPERM),
-            ("reboot", libc::SYS_reboot, none, EPERM),
-            ("swapon", libc::SYS_swapon, none, EPERM),
-            ("swapoff", libc::SYS_swapoff, none, EPERM),
-            ("acct", libc::SYS_acct, [1, 0, 0, 0, 0, 0], EPERM),
-            ("quotactl", libc::SYS_quotactl, none, EPERM),
-            ("quotactl_fd", 443, [u64::MAX, 0, 0, 0, 0, 0], EPERM),
-            ("settimeofday", libc::SYS_settimeofday, [1, 0, 0, 0, 0, 0], EPERM),
-            ("clock_settime", libc::SYS_clock_settime, [99, 0, 0, 0, 0, 0], EPERM),
-            ("adjtimex", libc::SYS_adjtimex, none, EPERM),
-            ("sethostname", libc::SYS_sethostname, [1, u64::MAX, 0, 0, 0, 0], EPERM),
-            ("syslog", libc::SYS_syslog, [99, 0, 0, 0, 0, 0], EPERM),
-            ("personality", libc::SYS_personality, [0x0040_0000, 0, 0, 0, 0, 0], EPERM),
-        ],
         "group" => vec![
             ("setsid", libc::SYS_setsid, none, EPERM),
             ("setpgid", libc::SYS_setpgid, none, EPERM),
@@ -282,6 +277,29 @@ fn doors(family: &str, on: &Things) -> Vec<Call> {
         ],
         other => unreachable!("no family is called {other}"),
     }
+}
+
+/// What changes the machine for everybody.
+fn machine() -> Vec<Call> {
+    let none = [0; 6];
+    vec![
+        ("init_module", libc::SYS_init_module, none, EPERM),
+        ("finit_module", libc::SYS_finit_module, [u64::MAX, 0, 0, 0, 0, 0], EPERM),
+        ("delete_module", libc::SYS_delete_module, none, EPERM),
+        ("kexec_load", libc::SYS_kexec_load, [0, u64::MAX, 0, 0, 0, 0], EPERM),
+        ("reboot", libc::SYS_reboot, none, EPERM),
+        ("swapon", libc::SYS_swapon, none, EPERM),
+        ("swapoff", libc::SYS_swapoff, none, EPERM),
+        ("acct", libc::SYS_acct, [1, 0, 0, 0, 0, 0], EPERM),
+        ("quotactl", libc::SYS_quotactl, none, EPERM),
+        ("quotactl_fd", 443, [u64::MAX, 0, 0, 0, 0, 0], EPERM),
+        ("settimeofday", libc::SYS_settimeofday, [1, 0, 0, 0, 0, 0], EPERM),
+        ("clock_settime", libc::SYS_clock_settime, [99, 0, 0, 0, 0, 0], EPERM),
+        ("adjtimex", libc::SYS_adjtimex, none, EPERM),
+        ("sethostname", libc::SYS_sethostname, [1, u64::MAX, 0, 0, 0, 0], EPERM),
+        ("syslog", libc::SYS_syslog, [99, 0, 0, 0, 0, 0], EPERM),
+        ("personality", libc::SYS_personality, [0x0040_0000, 0, 0, 0, 0, 0], EPERM),
+    ]
 }
 
 /// A file's metadata, without the time of its last change of that.

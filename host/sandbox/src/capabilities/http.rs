@@ -268,6 +268,7 @@ fn word(fault: Fault) -> &'static str {
         Fault::Certificate => "certificate",
         Fault::TimedOut => "timed-out",
         Fault::Protocol => "protocol",
+        Fault::Encoded => "encoded",
         Fault::TooLong => "too-long",
         Fault::Incomplete => "incomplete",
     }
