@@ -169,6 +169,15 @@ fn a_repository_that_is_there_is_left_alone() {
     assert_eq!(fs::read(&config).expect("it stays"), before);
     assert!(!stage.app.join(".git/index").exists(), "nothing was added");
     assert_eq!(stage.marks(), Vec::<PathBuf>::new());
+    // The traps are set: git as it is would spring some.
+    let here = format!("core.worktree={}", stage.app.display());
+    let _whatever_comes_of_it = Command::new("git")
+        .args(["-c", &here, "add", "."])
+        .current_dir(&stage.app)
+        .env("HOME", stage.home.path())
+        .output()
+        .expect("this test needs git");
+    assert!(!stage.marks().is_empty(), "the traps work");
 }
 
 #[test]
