@@ -182,10 +182,57 @@ pub fn imports(engine: &Engine, component: &Component) -> Vec<Import> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::{Tool, ToolHints};
 
     fn imports(names: &[&str]) -> Vec<Import> {
         let import = |name: &&str| Import { interface: (*name).into(), functions: Vec::new() };
         names.iter().map(import).collect()
+    }
+
+    /// What a plugin with so many tools, each with a description of so many bytes, says of itself.
+    fn saying(tools: usize, bytes: usize) -> Known {
+        let tool = |at| Tool {
+            name: format!("t{at}"),
+            title: None,
+            description: Some("x".repeat(bytes)),
+            input_schema: String::new(),
+            output_schema: None,
+            paths: Vec::new(),
+            needs: Vec::new(),
+            hints: ToolHints {
+                read_only: None,
+                destructive: None,
+                idempotent: None,
+                open_world: None,
+            },
+            icons: Vec::new(),
+            extra: None,
+        };
+        let manifest = Manifest {
+            name: String::new(),
+            title: None,
+            version: String::new(),
+            description: None,
+            website: None,
+            instructions: None,
+            icons: Vec::new(),
+            tools: (0..tools).map(tool).collect(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            wants: Vec::new(),
+            extra: None,
+        };
+        Known { imports: Vec::new(), features: Vec::new(), manifest: Some(manifest) }
+    }
+
+    #[test]
+    fn a_plugin_says_no_more_of_itself_than_clients_can_read() {
+        assert_eq!(saying(MAX_TOOLS, 10).check_size(), Ok(()));
+        let many = saying(MAX_TOOLS + 1, 10).check_size().unwrap_err();
+        assert!(many.contains("257 tools") && many.contains("256"), "{many}");
+        let long = saying(1, MAX_BYTES).check_size().unwrap_err();
+        assert!(long.contains("4194304 are the most"), "{long}");
     }
 
     #[test]
