@@ -1,7 +1,7 @@
 //! What is there before anything is written: which files are new, which replace another, and which
 //! directories are missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +16,8 @@ use crate::{Change, Error, Expected};
 pub struct Plan {
     pub(crate) folders: Vec<Folder>,
     pub(crate) entries: Vec<Entry>,
+    /// The directories that are there, by their paths.
+    pub(crate) known: HashMap<PathBuf, usize>,
 }
 
 /// A directory that is there and gets new names.
@@ -61,17 +63,16 @@ impl Plan {
                 )));
             }
         }
-        let mut plan = Self { folders: Vec::new(), entries: Vec::new() };
+        let mut plan = Self { folders: Vec::new(), entries: Vec::new(), known: HashMap::new() };
         changes.into_iter().try_for_each(|change| plan.add(change))?;
         Ok(plan)
     }
 
-    /// How many files and directories will be made.
-    pub fn new_entries(&self) -> u64 {
+    /// How many directories will be made.
+    pub fn new_directories(&self) -> usize {
         let count = |entry: &Entry| match &entry.what {
-            What::File(_) => 1,
-            What::Instead(..) => 0,
-            What::Tree(files) => 1 + files.len() as u64 + directories(files).len() as u64,
+            What::File(_) | What::Instead(..) => 0,
+            What::Tree(files) => 1 + directories(files).len(),
         };
         self.entries.iter().map(count).sum()
     }
@@ -129,9 +130,10 @@ impl Plan {
     }
 
     fn folder(&mut self, path: PathBuf, dir: Dir) -> io::Result<usize> {
-        if let Some(known) = self.folders.iter().position(|folder| folder.path == path) {
-            return Ok(known);
+        if let Some(known) = self.known.get(&path) {
+            return Ok(*known);
         }
+        self.known.insert(path.clone(), self.folders.len());
         let inode = Id::at(&dir, ".")?.map_or(0, |id| id.inode);
         self.folders.push(Folder { path, dir, inode });
         Ok(self.folders.len() - 1)
@@ -139,15 +141,15 @@ impl Plan {
 
     /// The files of a directory that will be made.
     fn tree(&mut self, folder: usize, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
+        // The paths are sorted: if there is one, it is the last.
         let is_it = |entry: &Entry| entry.folder == folder && entry.name == name;
-        let index = self.entries.iter().position(is_it).unwrap_or_else(|| {
+        if !self.entries.last().is_some_and(is_it) {
             let what = What::Tree(BTreeMap::new());
             self.entries.push(Entry { folder, name: name.to_owned(), what });
-            self.entries.len() - 1
-        });
-        match &mut self.entries[index].what {
-            What::Tree(files) => files,
-            What::File(_) | What::Instead(..) => unreachable!("no path lies beneath another"),
+        }
+        match self.entries.last_mut().map(|entry| &mut entry.what) {
+            Some(What::Tree(files)) => files,
+            _ => unreachable!("no path lies beneath another"),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Plan {
     ///
     /// Where something cannot be written, or the caller gave up: nothing is left.
     pub fn stage(self, journals: &Path, is_cancelled: &dyn Fn() -> bool) -> Result<Staged, Error> {
-        let Self { folders, entries } = self;
+        let Self { folders, entries, known: _ } = self;
         let random = getrandom::u64()
             .map_err(|error| Error::Other(format!("the system has no randomness: {error}")))?;
         let hidden = |(index, entry): (usize, &Entry)| {

@@ -98,7 +98,7 @@ impl FilesView<'_> {
             tracing::warn!("{remark}");
         }
         let plan = Plan::new(placed)?;
-        if (0..plan.new_entries()).any(|_| !self.files.quota.take_entry()) {
+        if (0..plan.new_directories()).any(|_| !self.files.quota.take_entry()) {
             return Err(ChangeError::Quota("file-entries"));
         }
         let staged = plan.stage(journals, is_cancelled)?;
@@ -144,6 +144,10 @@ impl FilesView<'_> {
         let quota = &self.files.quota;
         if !quota.allows_depth(target.depth) {
             return Err(ChangeError::Quota("file-depth"));
+        }
+        // One that is replaced counts as well: it takes as much work.
+        if !quota.take_entry() {
+            return Err(ChangeError::Quota("file-entries"));
         }
         if !quota.allows_size(Some(bytes)) {
             return Err(ChangeError::Quota("file-bytes"));

@@ -274,7 +274,7 @@ impl Guest {
 
 #[tokio::test]
 async fn changes_are_asked_for_one_by_one_and_made_together() {
-    let mut guest = Guest::new(whole(Access::Write), Quota::new(10, 8, 2, 2));
+    let mut guest = Guest::new(whole(Access::Write), Quota::new(10, 8, 3, 2));
     let new = || Expected::Nothing;
     let files = [("a", new(), "a"), ("inner/b", new(), "b"), ("file", Expected::Anything, "c")];
     guest.change(&files).await.unwrap();
@@ -294,7 +294,7 @@ async fn changes_that_are_refused_or_beyond_the_quota_leave_nothing() {
     };
     let limit = |limit| Err(ChangeError::Quota(limit));
     for (changes, outcome) in [
-        (files(&["a", "b", "c"]), limit("file-write-bytes")),
+        (vec![("a", new(), "123456"), ("b", new(), "12345")], limit("file-write-bytes")),
         (vec![("a", new(), ""), ("b", new(), "123456789")], limit("file-bytes")),
         (vec![("a", new(), ""), ("d/b", new(), "")], limit("file-entries")),
         (vec![("a", new(), ""), ("d/e/f", new(), "")], limit("file-depth")),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use portcullis_changes::Error;
 use portcullis_files::{Change, ChangeError, Expected};
@@ -16,7 +17,8 @@ impl changes::Host for State {
     ) -> wasmtime::Result<Result<(), changes::ChangeError>> {
         let journals = self.places.journals.clone();
         let cancelled = self.call.cancelled.clone();
-        let is_cancelled = || cancelled.load(Ordering::Relaxed);
+        let deadline = self.deadline();
+        let is_cancelled = || cancelled.load(Ordering::Relaxed) || Instant::now() > deadline;
         let changes = changes.into_iter().map(Change::from).collect();
         let made = self.files().change(changes, &journals, &is_cancelled).await;
         Ok(made.map_err(Into::into))

@@ -171,6 +171,11 @@ impl State {
         (self.deadline, self.wall) = (Instant::now() + wall, wall);
     }
 
+    /// When the call must have ended.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
     /// Tells all clients, as long as this call has not told them too much.
     fn announce(&mut self, news: News) {
         if let Some(around) = &self.call.around
