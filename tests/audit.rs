@@ -1,11 +1,8 @@
-//! The audit of the built host: floods, full disks, kills and many processes lose nothing that was
+//! The audit of the built host: floods, kills and many processes lose nothing that was
 //! acknowledged.
-
-use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::BINARY;
 use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
 
@@ -96,47 +93,6 @@ fn a_server_that_is_killed_has_recorded_what_it_answered() {
         client.into_process().kill();
         assert!(calls(&home) >= answered);
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn what_was_answered_on_a_full_disk_is_recorded() {
-    let home = Home::with(&["snoop"], SNOOP);
-    std::fs::create_dir(home.files().join("root")).expect("a home can be written");
-    let root = home.file("root");
-    let look = |others: &[String]| json!({"directory": root, "others": others, "way": "read"});
-    // The first process compiles, which needs more room.
-    home.run(&["call", "look_into", &look(&[]).to_string()]);
-    // Files may have 12,288 blocks, of 512 bytes or of 1,024 in some shells; the signal that comes
-    // with it is ignored.
-    let script = "trap '' XFSZ; ulimit -f 12288; exec \"$0\" \"$@\"";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, BINARY, "serve"]);
-    command.env_clear().env("HOME", home.path()).current_dir(home.path());
-    let mut client = Client::of(&mut command, Era::Legacy, json!({}));
-    // A record of each is nearly 4 KiB.
-    let missing = vec![format!("{}/", "n".repeat(250)).repeat(15); 400];
-    let (mut answered, mut failed, mut told, mut refused) = (0, 0, 0, 0);
-    for _ in 0..10 {
-        let reply = client.call("look_into", look(&missing));
-        if reply["result"]["isError"] == json!(false) || reply["result"].get("isError").is_none() {
-            answered += 1;
-            let text = text_of(&reply);
-            told += text.lines().filter(|line| line.contains("No such file")).count();
-            refused += text.lines().filter(|line| line.contains("not permitted")).count();
-        } else {
-            failed += 1;
-        }
-    }
-    client.end();
-    assert!(answered >= 2, "{answered} answered, {failed} failed");
-    assert!(failed + refused > 0, "there was room for all of it");
-    assert_eq!(calls(&home), 1 + answered);
-    let recorded = home.audit().iter().filter(|one| one["outcome"] == "no-entry").count();
-    assert!(recorded >= told && told >= 800, "{told} told, {recorded} recorded");
-    // With room again, all goes well.
-    assert_eq!(home.run(&["call", "look_into", &look(&[]).to_string()]).code, Some(0));
-    assert_eq!(calls(&home), 2 + answered);
 }
 
 #[test]
