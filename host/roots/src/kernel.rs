@@ -55,9 +55,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result
     match KERNELS.iter().find(|(magic, _)| *magic == kind) {
         Some((_, name)) => Err(Barred::Kernel(name).into()),
         // The one of devices says it is a tmpfs.
-        None if kind == TMPFS && devices() == Some(id.dev) => {
-            Err(Barred::Kernel("/dev").into())
-        }
+        None if kind == TMPFS && devices() == Some(id.dev) => Err(Barred::Kernel("/dev").into()),
         None => Ok(()),
     }
 }
