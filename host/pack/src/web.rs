@@ -1,6 +1,5 @@
 //! Fetching for a pack: from where the order says, and from nowhere else.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -201,7 +201,8 @@ proptest! {
             let fits = u128::from(asked) <= u128::from(granted);
             prop_assert_eq!(CacheAsk { bytes: asked }.is_within(&cache), fits);
             prop_assert_eq!(StoreAsk { caller_only: true, act: Act::Keep(asked) }.is_within(&store), fits);
-            prop_assert!(StoreAsk { caller_only: false, act: Act::Delete }.is_within(&store));
+            let delete = StoreAsk { caller_only: false, act: Act::Delete };
+            prop_assert!(delete.is_within(&store));
         }
     }
 
