@@ -1,4 +1,4 @@
-//! The cases: each folder in `tests/cases` is a session with the server and what came of it.
+//! Runs the cases: each folder in `tests/cases` is a session with its expected transcript.
 //!
 //! ```text
 //! a-sentence-that-says-what-is-shown/

@@ -1,8 +1,9 @@
-//! The command line: what cases cannot say of it.
+//! Tests of the command line that cases cannot express.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::home::Home;
 
@@ -109,12 +110,12 @@ fn arguments_may_come_from_stdin() {
 
 #[test]
 fn what_cannot_be_recorded_is_not_done() {
-    let nowhere = "bundled = false\naudit-file = \"/proc/no/such/audit.jsonl\"\n";
+    let nowhere = "bundled = false\naudit-dir = \"/proc/no/such/audit\"\n";
     let home = Home::with(&["echo"], &CONFIG.replace("bundled = false\n", nowhere));
     let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(!ran.stdout.contains("hello"), "{ran:?}");
-    assert!(ran.stderr.contains("audit"), "{ran:?}");
+    assert!(ran.stderr.contains("set `audit-dir` in the section [host]"), "{ran:?}");
 }
 
 #[test]
@@ -132,4 +133,142 @@ fn the_log_may_be_json_with_the_request_in_it() {
     assert!(said.is_some(), "{ran:?}");
     let request = said.expect("it is there")["request"].clone();
     assert!(home.audit().iter().any(|record| record["request"] == request), "{request}");
+}
+
+/// What a denial says on the log: what to write, and whether it takes the place of a block.
+fn remedy(said: &str) -> Option<(bool, String)> {
+    let (before, block) = said.split_once("portcullis.toml:\n")?;
+    let lines = block.lines().take_while(|line| line.starts_with('[') || line.contains(" = "));
+    let block = lines.map(|line| format!("{line}\n")).collect();
+    Some((before.ends_with("in the place of that block of "), block))
+}
+
+#[test]
+fn what_a_denial_tells_to_write_is_what_allows_it() {
+    let home = Home::new();
+    home.install("runner");
+    let head = format!(
+        "roots = [\"{}\"]\n[host]\nbundled = false\n\
+         [commands.shell]\nprogram = \"/bin/sh\"\nargs = [\"-c\", \"echo shell\"]\n\
+         [commands.count]\nprogram = \"/bin/sh\"\nargs = [\"-c\", \"echo count\"]\n\
+         [plugins.runner.grants.files]\naccess = \"read\"\n",
+        home.files().display()
+    );
+    let mut process = String::from("[plugins.runner.grants.process]\ncommands = [\"shell\"]\n");
+    let call = |process: &str, command: &str, write: bool| {
+        home.configure(&format!("{head}{process}"));
+        let with = json!({ "directory": home.files(), "command": command, "write": write });
+        home.run(&["call", "run", &with.to_string()])
+    };
+    let denied = call(&process, "count", false);
+    assert!(!denied.stdout.contains("\ncount"), "{denied:?}");
+    let (in_place, block) = remedy(&denied.stderr).expect("it says what would allow it");
+    assert!(in_place, "there is such a block: {denied:?}");
+    process = block;
+    for command in ["count", "shell"] {
+        let allowed = call(&process, command, false);
+        assert!(allowed.stdout.contains(&format!("\n{command}")), "{process}{allowed:?}");
+    }
+    // What the plugin does not want, no grant allows: nothing is to be written.
+    let unwanted = call(&process, "nothing", false);
+    assert!(unwanted.stderr.contains("no grant can allow it"), "{unwanted:?}");
+    assert_eq!(remedy(&unwanted.stderr), None, "{unwanted:?}");
+}
+
+#[test]
+fn what_others_can_change_or_read_is_told_with_what_mends_it() {
+    let home = Home::with(
+        &["echo"],
+        "[host]\nbundled = false\n[http]\ntoken-file = \"$HOME/token\"\n[plugins.echo]\n",
+    );
+    let token = home.path().join("token");
+    fs::write(&token, "0123456789abcdef").expect("a home");
+    let places = [
+        (token, 0o644, "the token file", "chmod 600"),
+        (home.config(), 0o666, "the configuration", "chmod go-w"),
+        (home.plugins(), 0o777, "the plugin folder", "chmod go-w"),
+    ];
+    let set = |path: &std::path::Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    let private = || places.iter().for_each(|(path, ..)| set(path, 0o700));
+    let call = ["call", "echo", r#"{"text":"x"}"#];
+    let check = |what: Option<(&str, &str)>| {
+        for command in
+            [&call[..], &["check"], &["check", "--json"], &["audit"], &["audit", "--json"]]
+        {
+            let ran = home.run(command);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            match what {
+                Some((what, mend)) => {
+                    assert!(said.contains(what) && said.contains(mend), "{command:?}: {said}");
+                }
+                None => assert!(!said.contains("chmod"), "{command:?}: {said}"),
+            }
+        }
+    };
+    private();
+    check(None);
+    for (path, mode, what, mend) in &places {
+        private();
+        set(path, *mode);
+        check(Some((*what, *mend)));
+    }
+    private();
+}
+
+#[test]
+fn a_secret_in_the_configuration_is_shown_by_no_command() {
+    let home = Home::with(&["echo"], CONFIG);
+    let secret = "Bearer pl4nted";
+    let wrong = [
+        format!(
+            "[plugins.echo.grants.http]\nhosts = [\"h\"]\nheaders.h.authorization = \"{secret}\""
+        ),
+        format!(
+            "[upstreams.a]\nurl = \"https://h.example\"\nheaders.authorization = [\"{secret}\"]"
+        ),
+        format!("[upstreams.a]\ncommand = \"none\"\nenv = \"{secret}\""),
+        format!("[upstreams.a]\nurl = \"https://h.example\"\noauth.client-secret = \"{secret}\""),
+        format!("[plugins.echo.settings]\napi-key = [\"{secret}\"]"),
+        format!("[http]\ntoken = \"{secret}\""),
+        format!("[upstreams.a]\nheaders = {{ authorization = {secret} }}"),
+    ];
+    let right = format!(
+        "[host]\nbundled = false\n[upstreams.a]\nenabled = false\nurl = \"https://h.example\"\n\
+         headers.authorization = \"{secret}\"\n[plugins.echo.settings]\npassword = \"{secret}\"\n"
+    );
+    let commands = [
+        &["serve"][..],
+        &["tools"],
+        &["call", "echo", r#"{"text":"x"}"#],
+        &["check"],
+        &["check", "--json"],
+        &["audit", "--json"],
+        &["plugin", "list", "--json"],
+        &["plugin", "approve", "echo"],
+        &["upstream", "logout", "a"],
+        &["config", "show"],
+        &["config", "path"],
+        &["ui5", "pack", "nowhere"],
+        &["--log-json", "-vv", "tools"],
+        &["wrap", "none"],
+    ];
+    for config in wrong.iter().chain([&right]) {
+        home.configure(config);
+        for command in commands {
+            if config == &right && matches!(command[0], "wrap" | "ui5") {
+                continue;
+            }
+            let ran = home.run(command);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains("pl4nted"), "{command:?}: {config}\n{said}");
+        }
+    }
+    let ran = {
+        home.configure(&wrong[0]);
+        home.run(&["tools"])
+    };
+    assert!(ran.stderr.contains("headers.h.authorization"), "{ran:?}");
+    assert!(ran.stderr.contains("{ env = \"NAME\" }"), "{ran:?}");
 }

@@ -1,4 +1,4 @@
-//! Many clients over HTTP, and slow ones: what they leave behind, and who has to wait for them.
+//! Tests with many or slow HTTP clients: leaks, and effects on other clients.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};

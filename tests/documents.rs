@@ -1,5 +1,5 @@
-//! The documents, held: every example is right, every capability has its page, and what is
-//! generated is what the binary says now.
+//! Tests of the documentation: examples are valid, every capability has a page, and generated pages
+//! are up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use portcullis::capabilities::Capability;
 use portcullis::config::Config;
 use portcullis_engine::Limits;
 
+use crate::support::home::Home;
 use crate::support::workspace;
 
 /// Every document: the README and all that is in `docs`.
@@ -94,6 +95,27 @@ fn every_toml_block_is_a_configuration() {
 }
 
 #[test]
+fn the_first_command_of_the_readme_works_as_it_is_typed() {
+    let readme = fs::read_to_string(workspace().join("README.md")).expect("there is a README");
+    let (_, commands) = blocks(&readme, "sh").into_iter().next().expect("it has commands");
+    let first = commands.lines().next().expect("it has a first command");
+    let typed = first.strip_prefix("cargo run --release -- ").expect("cargo runs the binary");
+    let home = Home::new();
+    // What `cargo run` does, with the binary that these tests have.
+    let mut shell = home.command(&[]);
+    let script = format!("exec {} {typed}", shell.get_program().display());
+    shell = std::process::Command::new("sh");
+    shell.args(["-c", &script]).env_clear().env("HOME", home.path()).current_dir(workspace());
+    let ran = shell.output().expect("there is a shell");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0), "{stdout}{stderr}");
+    let (_, shown) = blocks(&readme, "json").into_iter().next().expect("its answer follows");
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
+    assert_eq!(json(&stdout), json(&shown));
+}
+
+#[test]
 fn every_json_block_is_json() {
     let mut faults = Vec::new();
     for (file, text) in documents() {
@@ -106,6 +128,53 @@ fn every_json_block_is_json() {
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// The text of every Rust source in these folders.
+fn sources(folders: &[&str]) -> String {
+    fn collect(folder: &Path, text: &mut String) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default();
+            if path.is_dir() && name != "node_modules" && name != "target" {
+                collect(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                *text += &fs::read_to_string(&path).expect("a source is text");
+            }
+        }
+    }
+    let mut text = String::new();
+    for folder in folders {
+        collect(&workspace().join(folder), &mut text);
+    }
+    text
+}
+
+#[test]
+fn every_test_that_the_security_page_names_exists() {
+    let page = workspace().join("docs/security.md");
+    let page = fs::read_to_string(page).expect("there is a page");
+    let sources = sources(&["host", "plugins", "tests"]);
+    let is_there = |name: &str| {
+        let paths = [name.to_owned(), format!("tests/{name}"), format!("tests/cases/{name}")];
+        paths.iter().any(|path| workspace().join(path).exists())
+            || sources.contains(&format!("fn {name}("))
+    };
+    let (mut rows, mut faults) = (0, Vec::new());
+    let table = page.split("| attack | what stops it | shown by |").skip(1);
+    for row in
+        table.flat_map(|table| table.lines().skip(2).take_while(|line| line.starts_with('|')))
+    {
+        let shown_by = row.trim_end_matches(['|', ' ']).rsplit('|').next().expect("it has cells");
+        let names: Vec<_> = shown_by.split('`').skip(1).step_by(2).collect();
+        if names.is_empty() {
+            faults.push(format!("nothing shows: {row}"));
+        }
+        faults.extend(names.iter().filter(|name| !is_there(name)).map(|name| format!("no {name}")));
+        rows += 1;
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert!(rows > 50, "there are {rows} attacks");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! MCP over HTTP: who is let in, how much they may send, and that both eras are served.
+//! Tests of MCP over HTTP: access checks, size limits, and both generations of MCP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What goes wrong with a provider: each fault has its name, and none of them takes a view or a tool away.
+//! Tests of failing providers: each fault has its code, and views and tools stay available.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What a generation leaves: a log that can be followed by its id, files for people who look for a fault, and
-//! nothing at all where nothing is to be kept.
+//! Tests of the traces of a generation: log records with one id, debug files, and no traces with
+//! storage turned off.
 
 use std::fs;
 use std::path::Path;

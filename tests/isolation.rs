@@ -1,4 +1,4 @@
-//! What one guest does is one call's trouble: nobody waits for it, and it ends when it is told to.
+//! Tests that a misbehaving plugin affects only its own call, and can be stopped.
 
 use std::time::{Duration, Instant, SystemTime};
 

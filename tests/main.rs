@@ -1,21 +1,29 @@
-//! The black-box tests: the built binary, run as those who use it run it.
+//! The black-box tests: they run the built binary like a user does.
 //!
-//! Most of what there is to say is said by the folders in `tests/cases`: see [`cases`]. Tests in
-//! Rust are for what a transcript cannot say.
+//! Most tests are folders in `tests/cases`: see [`cases`]. Tests in Rust cover what a transcript
+//! cannot express.
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
 mod architecture;
+mod audit;
+mod bombs;
+mod bounds;
 mod cases;
+mod changes;
+mod closed;
 mod commands;
 mod configurations;
+mod confined;
 mod crowds;
 mod documents;
+mod ends;
 mod front;
 mod generation;
 mod generation_faults;
 mod generation_traces;
 mod isolation;
 mod offers;
+mod ownership;
 mod paths;
 mod plugins;
 mod processes;
@@ -23,7 +31,9 @@ mod protocol;
 mod secrets;
 mod secured;
 mod shops;
+mod strangers;
 mod support;
+mod terminal;
 mod transports;
 mod unreal;
 mod upstream_faults;

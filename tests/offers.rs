@@ -1,4 +1,4 @@
-//! What a client hears of later: tasks that end, resources and lists that change.
+//! Tests of notifications to clients: completed tasks, changed resources and lists.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Paths that no line of JSON can hold, and more of them than a case could list.
+//! Tests of unusual paths: names that JSON cannot hold, and large numbers of paths.
 #![cfg(unix)]
 
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! What lies in the plugin folder: whatever it is, the rest goes on.
+//! Tests of the plugin folder: invalid files do not affect other plugins.
 
 use std::fs::{self, File};
 
@@ -127,17 +127,17 @@ fn names_that_no_configuration_could_hold_are_refused() {
 }
 
 #[test]
-fn tools_of_one_name_get_their_plugins_name_before_it() {
+fn a_second_tool_of_a_name_gets_its_plugins_name_before_it() {
     let home = Home::with(&["echo"], CONFIG);
     fs::copy(guests().component("echo"), home.plugins().join("other.wasm")).expect("a home");
     let tools = home.run(&["tools"]);
-    for name in ["echo_echo (echo)", "other_echo (other)"] {
+    for name in ["echo (echo)", "other_echo (other)"] {
         assert!(tools.stdout.contains(name), "{name}: {tools:?}");
     }
     let called = home.run(&["call", "other_echo", r#"{"text": "hello"}"#]);
     assert_eq!(called.stdout, "hello\n", "{called:?}");
     let checked = home.run(&["check"]);
-    let remark = "several plugins have a tool `echo`: that of `other` is `other_echo`";
+    let remark = "the tool `echo` of `other` is called `other_echo`: `echo` was there first";
     assert!(checked.stdout.contains(remark), "{checked:?}");
 }
 

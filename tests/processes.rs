@@ -1,4 +1,4 @@
-//! Several processes at once, and processes that are killed: what is kept stays whole.
+//! Tests with concurrent and killed processes: stored data stays intact.
 
 use std::fs;
 use std::path::{Path, PathBuf};

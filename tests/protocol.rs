@@ -1,4 +1,4 @@
-//! The protocol over stdio: whatever a client sends is answered or refused, and then life goes on.
+//! Tests of the protocol over stdio: every message is answered or refused, and the session goes on.
 
 use std::process::Stdio;
 
@@ -163,6 +163,69 @@ fn every_id_comes_back_as_it_was_sent() {
 }
 
 #[test]
+fn a_request_that_cannot_be_read_is_refused_with_its_id() {
+    let mut process = begun(&home(), Era::Legacy);
+    for (line, id, code) in [
+        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"s":"\ud800"}}"#, json!(7), -32700),
+        (r#"{"jsonrpc":"2.0","method":"x","params":{"\udc00":1},"id":"a"}"#, json!("a"), -32700),
+        (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, json!(8), -32600),
+        (r#"{"id":7,"method":"ping"}"#, json!(7), -32600),
+    ] {
+        let reply = ask(&mut process, line);
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&id, &json!(code)), "{line}: {reply}");
+    }
+    is_alive(&mut process, Era::Legacy);
+}
+
+#[test]
+fn a_session_begins_once() {
+    let mut process = begun(&home(), Era::Legacy);
+    let again = ask(&mut process, &initialize("2025-06-18"));
+    assert_eq!(
+        (&again["id"], &again["error"]["code"]),
+        (&json!("init"), &json!(-32600)),
+        "{again}"
+    );
+    is_alive(&mut process, Era::Legacy);
+}
+
+#[test]
+fn a_cursor_that_was_not_given_out_is_refused() {
+    // Everything that has a list: the bundled plugins.
+    let home = Home::new();
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+            // The second would be a place in the list, if it were not sealed.
+            for cursor in ["x", "WzEsbnVsbF0", ""] {
+                let id = client.request(method, json!({"cursor": cursor}));
+                let reply = client.reply(id);
+                let code = &reply["error"]["code"];
+                assert!(*code == -32602 || *code == -32601, "{era:?} {method} {cursor:?}: {reply}");
+            }
+            let id = client.request(method, json!({}));
+            let reply = client.reply(id);
+            assert!(reply["result"].is_object() || reply["error"]["code"] == -32601, "{reply}");
+        }
+    }
+}
+
+#[test]
+fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
+    // One of them fails where it is asked for what is not its own.
+    let home = Home::with(&["conformance"], "[plugins.conformance]\n");
+    for (era, code) in [(Era::Legacy, -32002), (Era::Modern, -32602)] {
+        let mut client = Client::start(&home, era);
+        for uri in ["nowhere://at/all", "file:///etc/passwd", "x"] {
+            let id = client.request("resources/read", json!({"uri": uri}));
+            let reply = client.reply(id);
+            assert_eq!(reply["error"]["code"], code, "{era:?} {uri}: {reply}");
+            assert_eq!(reply["error"]["data"]["uri"], uri, "{era:?} {uri}: {reply}");
+        }
+    }
+}
+
+#[test]
 fn duplicate_keys_and_reused_ids_are_answered() {
     let mut process = begun(&home(), Era::Legacy);
     for line in [
@@ -205,6 +268,8 @@ fn what_is_nobodys_question_is_passed_over() {
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":78,"error":{"code":1,"message":"?"}}"#,
+            r#"{"jsonrpc":"2.0","id":79,"result":{},"error":{"code":1,"message":"?"}}"#,
+            r#"{"jsonrpc":"2.0","id":80,"result":{"s":"\ud800"}}"#,
         ] {
             process.write(format!("{line}\n").as_bytes());
         }

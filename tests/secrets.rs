@@ -1,4 +1,4 @@
-//! Secrets: sent by the host where the operator says so, and found nowhere else.
+//! Tests of secrets: the host sends them where configured, and they appear nowhere else.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -164,7 +164,7 @@ fn a_granted_name_that_leads_to_a_private_address_is_refused() {
     let text = client.text("fetch", json!({"url": format!("{base}/page")}));
     let ran = client.end();
     assert!(text.contains("denied") || text.contains("prohibited"), "{text}");
-    assert!(ran.stderr.contains("to allow it, add to portcullis.toml"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("to allow it, write this"), "{}", ran.stderr);
     assert!(ran.stderr.contains("addresses = [\""), "{}", ran.stderr);
     assert_eq!(web.asked(), Vec::<String>::new());
 }

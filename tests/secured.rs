@@ -1,4 +1,4 @@
-//! MCP over HTTP with TLS, and for those to whom somebody has issued an access token.
+//! Tests of MCP over HTTP with TLS and access tokens.
 
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! Servers like those that people run, a weather service and a database, behind the host: every tool has a
-//! view, and nothing else has changed.
+//! Tests with realistic servers behind the host, a weather service and a database: every tool has a
+//! view, and nothing else changes.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What the tests are made of: a home of its own for each, guests, a client, a web.
+//! Shared parts of the black-box tests: temporary homes, test plugins, a client, a fake web.
 
 pub mod client;
 #[expect(dead_code, reason = "what goes wrong with an editor is tried by the plugin's own tests")]

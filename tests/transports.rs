@@ -1,4 +1,4 @@
-//! One session, over every transport and in both eras: the answers are the same.
+//! Tests that responses are equal over every transport and in both generations of MCP.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The plugin `unreal` in the host, beside a stand-in for a running editor: what is granted counts, and
-//! what the user says.
+//! Tests of the plugin `unreal` in the host with a fake editor: grants and the user's consent
+//! apply.
 
 use std::fs;
 

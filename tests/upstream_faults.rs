@@ -1,4 +1,4 @@
-//! Other servers that misbehave: each call of them has a clear end, and nobody else notices.
+//! Tests of misbehaving upstream servers: calls end with clear errors, others are not affected.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! Other servers that want to know their user: a login with the built binary, what `serve` makes of it, and
-//! what is kept where.
+//! Tests of OAuth logins to upstream servers: the login command, the use of the token in `serve`,
+//! and where the token is stored.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Other MCP servers, wrapped: a second process of the binary under test is the other server.
+//! Tests of upstream servers; a second process of the binary under test is the server.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Views for tools, and what plugins do later.
+//! Tests of views for tools, and of background jobs.
 
 use std::time::Instant;
 

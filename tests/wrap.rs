@@ -1,4 +1,4 @@
-//! `portcullis wrap`: another server's tools, with views, without a configuration file.
+//! Tests of `portcullis wrap`: another server's tools, with views, without a configuration file.
 
 use std::fs;
 

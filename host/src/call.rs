@@ -13,11 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bindings::types::{Error as ProtocolError, Need};
 use crate::bindings::{Completion, Dressing, Page, PromptResult, ReadResult, Subject, ToolResult};
+use crate::capabilities::Capability;
 use crate::capabilities::actions::ActionAsk;
-use crate::gate::{Denied, Gate};
+use crate::capabilities::client::ClientAsk;
+use crate::gate::{Ask as _, Denied, Gate};
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::{self, Context, Job, Work};
-use portcullis_audit::Verdict;
+use portcullis_audit::{Trail, Verdict};
 
 /// How long a guest has to tidy up once its caller has given up.
 const GRACE: Duration = Duration::from_millis(25);
@@ -36,6 +38,55 @@ pub struct Call {
     pub task: bool,
     /// Fires when the caller gives up.
     pub cancel: CancellationToken,
+    /// What users decided since the round before.
+    pub decisions: Vec<Decision>,
+}
+
+/// What came of a question whether the user agrees.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct Decision {
+    /// The question, as its record has it: see [`question`].
+    pub question: String,
+    /// `accepted`, `declined`, `cancelled`, `unanswered`; or `agreed-beforehand`, `could-not-be-asked`.
+    pub outcome: String,
+}
+
+impl Decision {
+    /// Whether it allows the deed.
+    fn verdict(&self) -> Verdict {
+        match self.outcome.as_str() {
+            "accepted" | "agreed-beforehand" => Verdict::Allowed,
+            _ => Verdict::Denied,
+        }
+    }
+}
+
+/// A question to the client as its record has it.
+pub fn question(ask: &crate::bindings::types::Ask) -> String {
+    ClientAsk::of(ask).map(|ask| ask.subject()).unwrap_or_default()
+}
+
+/// Records what was decided where no further call of the plugin does.
+pub fn decided(
+    loaded: &Loaded,
+    what: &What,
+    request: String,
+    principal: Option<String>,
+    decisions: &[Decision],
+) {
+    let subject = portcullis_text::line(&what.subject(), 300);
+    if let Err(error) = record(&loaded.plugin.trail(request, subject, principal), decisions) {
+        tracing::error!("the audit does not say what was decided: {error}");
+    }
+}
+
+/// Records what users decided. Where that fails, what they agreed to does not happen.
+fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
+    for decision in decisions {
+        let Decision { question, outcome } = decision;
+        trail.came_of(Capability::Client.as_str(), question, decision.verdict(), outcome)?;
+    }
+    Ok(())
 }
 
 /// What can be asked of a plugin.
@@ -221,21 +272,45 @@ pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
         | What::Job(_) => String::new(),
     };
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
-    let ongoing = trail.begin(text.len() as u64).map_err(|error| {
+    let begun = trail.begin(text.len() as u64);
+    let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
+    let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
     let served = serve(loaded, gate, call, text).await;
-    match &served {
+    let recorded = match &served {
         Ok(answer) => {
-            ongoing.end(Verdict::Allowed, output::outcome(answer), output::size_of(answer));
+            ongoing.end(Verdict::Allowed, output::outcome(answer), output::size_of(answer))
         }
         Err(failure @ (Failure::Denied(_) | Failure::InvalidArguments(_))) => {
-            ongoing.end(Verdict::Denied, failure.code(), 0);
+            ongoing.end(Verdict::Denied, failure.code(), 0)
         }
         Err(failure) => ongoing.end(Verdict::Allowed, failure.code(), 0),
+    };
+    if let Err(error) = recorded {
+        tracing::error!("the audit cannot be written, so no answer is given: {error}");
+        return Err(Failure::Host("the host cannot write its audit, so it answers nothing".into()));
     }
     served
+}
+
+/// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
+/// was to be done, and that it was refused.
+pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Option<String>) {
+    let name = &tool.definition.name;
+    let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
+    let size = arguments.to_string().len() as u64;
+    let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
+    let recorded = trail.begin(size).and_then(|ongoing| {
+        let mut needs = tool.definition.needs.iter();
+        // The first that is refused is enough.
+        needs.any(|action| gate.pass(ActionAsk::of(action, name, arguments)).is_err());
+        ongoing.end(Verdict::Denied, "unknown", 0)
+    });
+    if let Err(error) = recorded {
+        tracing::error!("the audit does not say that somebody tried to call `{name}`: {error}");
+    }
 }
 
 async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<Answer, Failure> {
@@ -253,7 +328,7 @@ async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<
             let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
             check_input(tool, &arguments)?;
             for action in &tool.definition.needs {
-                gate.pass(ActionAsk(action.clone()))?;
+                gate.pass(ActionAsk::of(action, &name, &arguments))?;
             }
             (Work::Tool { name, arguments: text }, Some((tool, arguments)))
         }

@@ -1,15 +1,18 @@
-//! Every tool, prompt and resource, and where it comes from; no collisions.
+//! Every tool, prompt and resource, and where it comes from; each name and each URI has one owner.
 
-use std::collections::HashMap;
+mod owners;
+
 use std::sync::Arc;
 
 use crate::bindings::types::ResourceInfo;
 use crate::bindings::{Prompt, ResourceTemplate};
 use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
-use portcullis_names::{Names, Things};
+use owners::{Ranks, Realms, Templates};
+use portcullis_names::uris::{self, Owners};
+use portcullis_names::{Names, Remark, Things};
 use portcullis_upstream::{Object, Prompt as OtherPrompt, Tool as OtherTool};
-use portcullis_wrap::{Offered, views};
+use portcullis_wrap::{Lock, Offered, views};
 
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]
@@ -18,11 +21,16 @@ pub struct Catalog {
     pub plugins: Arc<Plugins>,
     /// What other servers offer.
     pub others: Vec<Offered>,
-    /// What the operator should know: names that had to be changed or hidden.
-    pub remarks: Vec<String>,
+    /// What the operator should know of a source: names and URIs that had to be changed or hidden.
+    pub remarks: Vec<Remark>,
     tools: Names,
     prompts: Names,
-    resources: HashMap<String, usize>,
+    uris: Owners,
+    realms: Realms,
+    /// When each source arrived, the earliest first: 0 where it is bundled.
+    arrived: Vec<usize>,
+    /// Templates that own their space, by the source's place.
+    templates: Templates,
 }
 
 /// A tool, and whose.
@@ -54,8 +62,9 @@ pub enum PromptOf<'a> {
 }
 
 impl Catalog {
-    /// Lists what these plugins and other servers offer.
-    pub fn new(plugins: Arc<Plugins>, others: Vec<Offered>) -> Self {
+    /// Lists what these plugins and other servers offer. Who owns what is as the lock has it; new claims
+    /// are written there.
+    pub fn new(plugins: Arc<Plugins>, others: Vec<Offered>, lock: &Lock) -> Self {
         let mut remarks = Vec::new();
         let own = plugins.loaded.iter().map(|loaded| {
             let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.on);
@@ -66,7 +75,7 @@ impl Catalog {
             let tools = other.tools().map(|(place, tool)| (place, tool.name.clone())).collect();
             of_other(other, tools)
         });
-        let tools = Names::of("tool", own.chain(foreign).collect(), &mut remarks);
+        let tools: Vec<_> = own.chain(foreign).collect();
         let own = plugins.loaded.iter().map(|loaded| {
             let prompts = loaded.manifest.prompts.iter().enumerate();
             of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
@@ -75,28 +84,31 @@ impl Catalog {
             let prompts = other.listing.prompts.iter().enumerate();
             of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
-        let prompts = Names::of("prompt", own.chain(foreign).collect(), &mut remarks);
-        let mut resources = HashMap::new();
-        for (index, loaded) in plugins.loaded.iter().enumerate() {
-            for resource in &loaded.manifest.resources {
-                let first = *resources.entry(resource.uri.clone()).or_insert(index);
-                if first != index {
-                    remarks.push(format!(
-                        "the resource {} of `{}` is hidden: `{}` has one of that address",
-                        portcullis_text::line(&resource.uri, 200),
-                        loaded.plugin.name,
-                        plugins.loaded[first].plugin.name,
-                    ));
-                }
-            }
-        }
+        let prompts: Vec<_> = own.chain(foreign).collect();
+        let ranks = Ranks::of(&plugins, &others, [("tool", &tools), ("prompt", &prompts)], lock);
+        let tools =
+            Names::of("tool", &tools, |at, name| ranks.of_name(at, "tool", name), &mut remarks);
+        let prompts = Names::of(
+            "prompt",
+            &prompts,
+            |at, name| ranks.of_name(at, "prompt", name),
+            &mut remarks,
+        );
+        let (uris, templates, realms) = owners::owned(&plugins, &others, &ranks, &mut remarks);
         for other in &others {
-            let held = other.held.iter().map(|tool| {
-                format!("the tool `{tool}` of `{}` is held back until approved", other.source.name)
+            let name = &other.source.name;
+            let held = other.held.iter().map(|tool| Remark {
+                source: name.clone(),
+                text: format!("the tool `{tool}` of `{name}` is held back until approved"),
             });
-            remarks.extend(held);
+            let left_out = other.listing.warnings.iter().map(|warning| Remark {
+                source: name.clone(),
+                text: format!("`{name}`: {warning}"),
+            });
+            remarks.extend(held.chain(left_out));
         }
-        Self { plugins, others, remarks, tools, prompts, resources }
+        let arrived = ranks.arrived();
+        Self { plugins, others, remarks, tools, prompts, uris, realms, arrived, templates }
     }
 
     /// The tool that clients know by this name.
@@ -147,72 +159,119 @@ impl Catalog {
         self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 
-    /// The other server that lists this resource, or has the closest template for it.
+    /// The other server that owns this URI.
     pub fn other_with(&self, uri: &str) -> Option<&Offered> {
-        let of_view = |other: &&Offered| views::inward(&other.source.name, uri).is_some();
-        if let Some(other) = self.others.iter().find(of_view) {
-            return Some(other);
-        }
-        let text = |object: &Object, key: &str| -> String {
-            object.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
-        };
-        let lists = |other: &&Offered| {
-            other.listing.resources.iter().any(|resource| text(resource, "uri") == uri)
-        };
-        self.others.iter().find(lists).or_else(|| {
-            let closest = |other: &Offered| {
-                let templates = other.listing.templates.iter();
-                templates.filter_map(|one| closeness(&text(one, "uriTemplate"), uri)).max()
-            };
-            let fitting = self.others.iter().filter_map(|other| Some((closest(other)?, other)));
-            fitting.max_by_key(|(closeness, _)| *closeness).map(|(_, other)| other)
-        })
+        self.other_at(self.uris.of(uri)?)
+    }
+
+    fn other_at(&self, source: usize) -> Option<&Offered> {
+        self.others.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
     /// The other server that has this template.
     pub fn other_of_template(&self, template: &str) -> Option<&Offered> {
-        let has = |one: &Object| one.get("uriTemplate").is_some_and(|value| value == template);
-        self.others.iter().find(|other| other.listing.templates.iter().any(has))
+        let has = |(_, one): &&(usize, String)| one == template;
+        self.templates.iter().filter(has).find_map(|(source, _)| self.other_at(*source))
     }
 
-    /// Every resource that a manifest names.
+    /// What other servers list under a key of theirs, `uri` or `uriTemplate`, as clients see it: without
+    /// what is not theirs.
+    pub fn of_others<'a>(
+        &'a self,
+        key: &'a str,
+        which: impl Fn(&Offered) -> &Vec<Object> + 'a,
+    ) -> impl Iterator<Item = Object> + 'a {
+        let first = self.plugins.loaded.len();
+        self.others.iter().zip(first..).flat_map(move |(other, source)| {
+            let all = which(other).iter().cloned();
+            let outward = move |mut object: Object| {
+                views::rewrite_resource(&other.source.name, &mut object);
+                object
+            };
+            all.map(outward).filter(move |object| {
+                let address = object.get(key).and_then(|address| address.as_str());
+                address.is_some_and(|address| match key {
+                    "uri" => self.uris.of(address) == Some(source),
+                    _ => self.templates.contains(&(source, address.to_owned())),
+                })
+            })
+        })
+    }
+
+    /// Every resource that a manifest names, and that is its plugin's.
     pub fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
-            let own = move |one: &&ResourceInfo| self.resources.get(&one.uri) == Some(&index);
+            let own = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
             loaded.manifest.resources.iter().filter(own)
         })
     }
 
+    /// Whether a plugin or another server owns this URI.
+    pub fn owns(&self, uri: &str) -> bool {
+        self.uris.of(uri).is_some()
+    }
+
+    /// Whether a plugin may list a resource that its manifest does not name: nobody else owns the URI, or
+    /// the plugin was there before the owner.
+    pub fn may_list(&self, loaded: &Arc<Loaded>, uri: &str) -> bool {
+        let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
+        mine.is_some_and(|mine| match self.uris.of(uri) {
+            Some(owner) => mine == owner || self.arrived[mine] < self.arrived[owner],
+            None => self.may_have(mine, uri),
+        })
+    }
+
+    /// Whether a source may have a URI that nobody owns: nobody claimed anything of that realm before it
+    /// arrived.
+    fn may_have(&self, source: usize, uri: &str) -> bool {
+        let first = uris::realm(uri).and_then(|realm| self.realms.get(&realm));
+        first.is_none_or(|first| self.arrived[source] <= *first)
+    }
+
     /// The plugin that serves this template.
     pub fn template(&self, template: &str) -> Option<&Arc<Loaded>> {
-        let has = |loaded: &&Arc<Loaded>| {
-            loaded.manifest.templates.iter().any(|one| one.uri_template == template)
-        };
-        self.plugins.loaded.iter().find(has)
+        let has = |(_, one): &&(usize, String)| one == template;
+        self.templates.iter().filter(has).find_map(|(source, _)| self.plugins.loaded.get(*source))
     }
 
-    /// Every resource template.
+    /// Every resource template of a plugin that owns its space.
     pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
-        self.plugins.loaded.iter().flat_map(|loaded| &loaded.manifest.templates)
+        self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
+            let own = move |one: &&ResourceTemplate| {
+                self.templates.contains(&(index, one.uri_template.clone()))
+            };
+            loaded.manifest.templates.iter().filter(own)
+        })
     }
 
-    /// The plugins that may have a resource of this address, the likeliest first: the one whose
-    /// manifest names it; those with a template for it, the closest first; those that list more
-    /// than their manifest does.
+    /// The plugins that may have a resource of this URI, in the order in which they are to be asked: that in
+    /// which they arrived. Where nobody owns it, those that list more than their manifests do, and may have
+    /// it; where a plugin or another server does, those that were there before the owner and may list it,
+    /// and then the owner. What is bundled owns all that it lists.
     pub fn resource(&self, uri: &str) -> Vec<&Arc<Loaded>> {
-        if let Some(index) = self.resources.get(uri) {
-            return vec![&self.plugins.loaded[*index]];
+        let owner = self.uris.of(uri);
+        let is_asked = |at: &usize| {
+            let lists = self.plugins.loaded[*at].features.contains(&Feature::Resources);
+            match owner {
+                None => lists && self.may_have(*at, uri),
+                Some(owner) if *at == owner => true,
+                Some(owner) => lists && (1..self.arrived[owner]).contains(&self.arrived[*at]),
+            }
+        };
+        let mut all: Vec<usize> = (0..self.plugins.loaded.len()).filter(is_asked).collect();
+        all.sort_by_key(|at| self.arrived[*at]);
+        all.into_iter().map(|at| &self.plugins.loaded[at]).collect()
+    }
+
+    /// Whether an error of a plugin about a resource is the answer: the plugin owns the URI, or nobody does and
+    /// the plugin, which has no templates, may have resources that it does not list.
+    pub fn answers_for(&self, loaded: &Arc<Loaded>, uri: &str) -> bool {
+        match self.uris.of(uri) {
+            Some(owner) => {
+                self.plugins.loaded.get(owner).is_some_and(|owner| Arc::ptr_eq(owner, loaded))
+            }
+            None => loaded.manifest.templates.is_empty(),
         }
-        let mut fitting: Vec<(usize, &Arc<Loaded>)> = Vec::new();
-        for loaded in self.with(Feature::Resources) {
-            let templates = &loaded.manifest.templates;
-            let closest =
-                templates.iter().filter_map(|one| closeness(&one.uri_template, uri)).max();
-            fitting.push((closest.unwrap_or(0), loaded));
-        }
-        // A stable sort: of several equals, the first plugin.
-        fitting.sort_by_key(|(closeness, _)| std::cmp::Reverse(*closeness));
-        fitting.into_iter().map(|(_, loaded)| loaded).collect()
     }
 
     /// The plugins that offer a feature.
@@ -227,36 +286,4 @@ fn of_plugin(loaded: &Loaded, own: Vec<(usize, String)>) -> Things {
 
 fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Things {
     Things { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
-}
-
-/// How many characters of an address a template (RFC 6570) gives as they are, before its first
-/// variable and behind its last. `None`: it does not fit. What lies between is for the plugin to
-/// judge: it is the one that knows what its variables may hold.
-fn closeness(template: &str, uri: &str) -> Option<usize> {
-    let (before, rest) = template.split_once('{')?;
-    let behind = rest.rsplit_once('}').map_or("", |(_, behind)| behind);
-    let fits = uri.len() >= before.len() + behind.len()
-        && uri.starts_with(before)
-        && uri.ends_with(behind);
-    fits.then_some(before.len() + behind.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_closest_template_counts() {
-        let table = [
-            ("notes://{folder}/{+path}", "notes://a/b/c", Some(8)),
-            ("notes://{folder}/index.md", "notes://a/index.md", Some(17)),
-            ("notes://{folder}/index.md", "notes://a/other.md", None),
-            ("notes://{?page}", "files://a", None),
-            ("a{x}a", "a", None),
-            ("plain", "plain", None),
-        ];
-        for (template, uri, expected) in table {
-            assert_eq!(closeness(template, uri), expected, "{template} {uri}");
-        }
-    }
 }

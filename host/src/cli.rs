@@ -9,19 +9,23 @@ mod list;
 mod log;
 mod login;
 mod preview;
+mod print;
+mod relative;
+mod safety;
 mod serve;
+mod signals;
 mod start;
 mod ui5;
 mod views;
 mod wrap;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use portcullis_engine::child;
+use print::print;
 
 /// An MCP server whose every tool is a sandboxed WebAssembly component.
 #[derive(Parser)]
@@ -39,7 +43,7 @@ Examples:
   portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
   portcullis tools                             what can be called
   portcullis call run_manifest_validation --root ~/projects/app --trail \\
-      '{\"manifestPath\": \"/home/me/projects/app/webapp/manifest.json\"}'
+      '{\"manifestPath\": \"webapp/manifest.json\"}'
   portcullis audit                             what each plugin can reach";
 
 /// What every command takes.
@@ -117,7 +121,8 @@ enum Plugin {
     },
 }
 
-/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2.
+/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2. A server that had to
+/// leave something behind which did not end has 3; see [`signals`].
 pub enum End {
     /// What was asked for was done.
     Done,
@@ -139,8 +144,13 @@ pub fn main() -> ExitCode {
         eprintln!("portcullis: {}", portcullis_confine::main());
         return ExitCode::from(127);
     }
+    log::decide();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && log::is_json() => {
+            log::fail(&error.to_string());
+            return ExitCode::from(2);
+        }
         Err(error) => {
             // Help goes to stdout and is no fault; where neither can be written, nobody reads it.
             let _unread = error.print();
@@ -170,7 +180,8 @@ fn finish(ended: Result<End, String>) -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(1),
         Err(error) => {
-            anstream::eprintln!("{}", start::red(&format!("portcullis: {error}")));
+            // The error may quote text from outside.
+            log::fail(&portcullis_text::visible(&error));
             ExitCode::from(2)
         }
     }
@@ -180,17 +191,6 @@ fn completions(shell: clap_complete::Shell) -> Result<End, String> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
     print(&String::from_utf8_lossy(&text))
-}
-
-/// Writes to stdout; a reader that has gone away has read enough.
-fn print(text: &str) -> Result<End, String> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("writing the answer: {error}"))
-        }
-        _ => Ok(End::Done),
-    }
 }
 
 /// The whole command line, for the generated reference.

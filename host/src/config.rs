@@ -1,5 +1,7 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
+mod secrets;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +11,17 @@ use serde::Deserialize;
 use crate::capabilities::Grants;
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user::Folders;
+pub use secrets::shown;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
 pub const DEFAULT: &str = include_str!("../../resources/portcullis.toml");
 
 /// Scripts that come with the binary, for commands whose arguments name one as `@NAME`.
-const SCRIPTS: &[(&str, &str)] =
-    &[("ui5-lint-worker.mjs", include_str!("../../resources/ui5/lint-worker.mjs"))];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("git-repository.sh", include_str!("../../resources/git-repository.sh")),
+    ("ui5-lint-worker.mjs", include_str!("../../resources/ui5/lint-worker.mjs")),
+];
 
 /// Everything the operator says.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -43,6 +48,9 @@ pub struct Config {
     /// Other MCP servers, by name.
     #[serde(default)]
     pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
+    /// Files that secrets are read from: each `file = "…"`.
+    #[serde(skip)]
+    secrets: Vec<PathBuf>,
 }
 
 /// Where the host finds and keeps things.
@@ -53,7 +61,9 @@ pub struct HostConfig {
     pub plugin_dirs: Option<Vec<PathBuf>>,
     /// Whether the plugins that come with the binary are there; they are unless this is false.
     pub bundled: Option<bool>,
-    /// The audit's file, instead of `audit.jsonl` in the user's state folder.
+    /// The audit's folder, instead of `audit` in the user's state folder.
+    pub audit_dir: Option<PathBuf>,
+    /// What stood in the place of `audit-dir` when the audit was one file: refused, with what to write.
     pub audit_file: Option<PathBuf>,
     /// What may be deleted at any time, instead of the user's cache folder.
     pub cache_dir: Option<PathBuf>,
@@ -70,8 +80,8 @@ pub struct HostConfig {
 impl HostConfig {
     /// These folders, as far as the configuration does not name others.
     pub fn over(&self, mut folders: Folders) -> Folders {
-        let Self { audit_file, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
-        folders.audit = audit_file.unwrap_or(folders.audit);
+        let Self { audit_dir, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
+        folders.audit = audit_dir.unwrap_or(folders.audit);
         folders.cache = cache_dir.unwrap_or(folders.cache);
         folders.lock = lock_file.unwrap_or(folders.lock);
         folders.logins = login_dir.unwrap_or(folders.logins);
@@ -91,6 +101,10 @@ pub struct PluginConfig {
     /// Tools of it that no client sees, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
+    /// Tools of it whose hints clients are told as the plugin gives them, although its grants would let the
+    /// tools do more: the operator vouches for them.
+    #[serde(default)]
+    pub trusted_hints: Vec<String>,
     /// Anything, where clients take no structured answers: its tools promise none then, and give none.
     #[serde(default)]
     pub no_structured_content: String,
@@ -110,15 +124,21 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// In words for the operator: the place, the key, and what would be right.
+    /// In words for the operator: the place, the key, and what would be right; no value that may be secret.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        Self::checked(text).map_err(|error| secrets::hidden(text, &error))
+    }
+
+    fn checked(text: &str) -> Result<Self, String> {
+        let mut config: Self =
+            toml::from_str(text).map_err(|error| secrets::explained(text, &error))?;
         for command in config.commands()? {
             let wrong = |error| format!("`commands.{}`: {error}", command.name);
             command.check().map_err(wrong)?;
         }
-        let defaults: Self = toml::from_str(&portcullis_user::filled(DEFAULT)?)
-            .map_err(|error| error.to_string())?;
+        let filled = portcullis_user::filled(DEFAULT)?;
+        let defaults: Self =
+            toml::from_str(&filled).map_err(|error| secrets::explained(&filled, &error))?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
@@ -128,7 +148,15 @@ impl Config {
             }
         }
         config.check()?;
+        // What is named where another crate reads it is found by its key.
+        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
+    }
+
+    /// Files with secrets that are named anywhere in it, and those of the HTTP transport.
+    pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
     }
 
     /// Checks what is more than the form of single keys.
@@ -137,9 +165,16 @@ impl Config {
     ///
     /// In words for the operator: the key, and what would be right.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.host.audit_file {
+            let folder = file.with_extension("");
+            return Err(format!(
+                "`host.audit-file`: the audit is a folder now; write instead: audit-dir = {:?}",
+                folder.display().to_string()
+            ));
+        }
         let paths = (self.roots.iter().map(|path| ("roots", path)))
             .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
-            .chain(self.host.audit_file.iter().map(|path| ("host.audit-file", path)))
+            .chain(self.host.audit_dir.iter().map(|path| ("host.audit-dir", path)))
             .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
             .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
             .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
@@ -233,6 +268,26 @@ impl Config {
     }
 }
 
+/// Adds each `file = "…"`, at any depth.
+fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value.as_str() {
+                    Some(path) if key == "file" => found.push(path.into()),
+                    _ => secret_files(value, found),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter().for_each(|value| secret_files(value, found)),
+        toml::Value::String(_)
+        | toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => {}
+    }
+}
+
 /// Whether a plugin can be called so.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -273,7 +328,7 @@ mod tests {
             ("[plugins.a.grants.http]", "hosts"),
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
-            ("[http]\nsessions = 0", "sessions = 0"),
+            ("[http]\nsessions = 0", "line 2, column 12 (`http.sessions`)"),
             ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
             ("[http]\nreplay = 1", "replay"),
             ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
@@ -287,6 +342,20 @@ mod tests {
             let error = Config::parse(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn files_with_secrets_are_found_wherever_they_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "text").unwrap();
+        let path = secret.to_str().unwrap();
+        let config = Config::parse(&format!(
+            "[http]\ntoken-file = \"/t\"\n[plugins.a.grants.http]\nhosts = [\"h\"]\n\
+             headers.h.authorization = {{ file = {path:?} }}"
+        ));
+        let files: Vec<_> = config.unwrap().secret_files().collect();
+        assert_eq!(files, [PathBuf::from("/t"), secret]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod tasks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -67,14 +67,21 @@ impl Server {
         work: impl Future<Output = Result<T, ErrorData>>,
         too_many: impl FnOnce(String) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let before = self.host.calls.fetch_add(1, Ordering::Relaxed);
-        let served = if before < MAX_CALLS {
+        let counted = Counted(&self.host.calls);
+        if counted.0.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
             work.await
         } else {
             too_many(format!("{MAX_CALLS} calls are going on: try again later"))
-        };
-        self.host.calls.fetch_sub(1, Ordering::Relaxed);
-        served
+        }
+    }
+}
+
+/// A request that is counted until this is dropped, also where its future is dropped before it ends.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -156,8 +163,13 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         Box::pin(self.host.plugins_soon()).await;
-        cx.peer.set_peer_info(request.clone());
-        self.negotiate_initialize(&request)
+        let result = self.negotiate_initialize(&request)?;
+        if self.session.begun.swap(true, Ordering::Relaxed) {
+            let why = "this session has begun: open another one to initialize anew";
+            return Err(ErrorData::invalid_request(why, None));
+        }
+        cx.peer.set_peer_info(request);
+        Ok(result)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -168,19 +180,23 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        lists::is_first_page(params.as_ref())?;
         Ok(Box::pin(self.tools(&cx)).await)
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let shown = self.host.shown.lock().clone()?;
+        let Some(shown) = self.host.shown.lock().clone() else {
+            let bundled = self.host.bundled_now()?;
+            return serde_json::from_value(shown(name, bundled.tool(name)?)).ok();
+        };
         match shown.tools.get() {
             Some(tools) => tools.typed.iter().find(|tool| tool.name == name).cloned(),
             None => {
                 let tool = shown.catalog.tool(name)?;
-                serde_json::from_value(convert::shown(name, tool)).ok()
+                serde_json::from_value(self::shown(name, tool)).ok()
             }
         }
     }
@@ -196,10 +212,11 @@ impl ServerHandler for Server {
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.offered(Feature::Prompts, "prompts/list").await?;
+        lists::is_first_page(params.as_ref())?;
         self.prompts(&cx).await
     }
 
@@ -223,10 +240,11 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.offered(Feature::Resources, "resources/templates/list").await?;
+        lists::is_first_page(params.as_ref())?;
         self.templates(&cx).await
     }
 

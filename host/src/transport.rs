@@ -2,3 +2,8 @@
 
 pub mod http;
 pub mod stdio;
+
+use std::time::Duration;
+
+/// When a server is asked to end: how long calls in flight may go on before they are cancelled.
+const DRAIN: Duration = Duration::from_secs(3);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The plugins that come with the binary: packages of this workspace, by name.
+/// The bundled plugins, by the names of their packages in this workspace.
 const PLUGINS: &[&str] = &[
     "ui",
     "ui5-create",
@@ -22,7 +22,7 @@ const PLUGINS: &[&str] = &[
 const TARGET: &str = "wasm32-wasip2";
 
 fn main() {
-    // Asked now and not when this was compiled: two checkouts may share one target folder.
+    // Read at run time, not at compile time: two checkouts may share one target folder.
     let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let workspace = Path::new(&here).join("../..");
     for watched in ["plugins", "resources", "wit", "Cargo.toml", "Cargo.lock"] {
@@ -37,7 +37,7 @@ fn main() {
     for plugin in PLUGINS {
         let file = format!("{}.wasm", plugin.replace('-', "_"));
         let built = target_dir.join(TARGET).join("plugin").join(&file);
-        // A copy of its own: the next build of the same plugin must not change this crate's input.
+        // Use a copy: the next build of the plugin must not change this crate's input.
         fs::copy(&built, out.join(&file))
             .unwrap_or_else(|error| panic!("{}: {error}", built.display()));
         writeln!(
@@ -51,13 +51,13 @@ fn main() {
     fs::write(out.join("plugins.rs"), source).expect("OUT_DIR can be written");
 }
 
-/// A folder of its own beneath the target folder: cargo holds a lock on the one it builds in.
+/// A separate folder inside the target folder: cargo locks the one it builds in.
 fn target_dir(out: &Path) -> PathBuf {
     // TARGET_DIR/PROFILE/build/PACKAGE-HASH/out
     out.ancestors().nth(4).expect("OUT_DIR lies in the target folder").join("plugins")
 }
 
-/// Adds the target where it is missing.
+/// Installs the wasm target if it is missing.
 fn have_target() {
     let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
     let installed = || {
@@ -88,7 +88,7 @@ fn build(workspace: &Path, target_dir: &Path) {
     for plugin in PLUGINS {
         cargo.args(["--package", plugin]);
     }
-    // Of the build that this is part of, only what concerns the machine is passed on.
+    // Of the outer build's environment, pass on only what concerns the machine.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",

@@ -3,11 +3,15 @@
 // The linter is the project's own, or else the one whose program $UI5LINT names. A configuration of the
 // project is code, and is not run unless the first argument says "with-project-config".
 //
+// What the linter would write to fix findings is part of the answer: whoever asked writes all files together.
+//
 // in:  {"filePatterns": ["webapp/**"]?, "fix": false?}
-// out: {"version": "1.23.6", "results": […]} | {"missing": true} | {"error": "…"}
+// out: {"version": "1.23.6", "results": […], "fixes": [{"path": "/abs/a.js", "sha256": "…", "contents": "…"}]}
+//      | {"missing": true} | {"error": "…"}
 
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import fs, { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -55,12 +59,30 @@ async function load() {
 	return { lint, version: description.version };
 }
 
+// What the linter has written since it was asked last, by path.
+let fixes = new Map();
+let asked = 0;
+
+// The linter writes each file with this function, all at once: killed in between, it would leave half of them.
+fs.promises.writeFile = async (file, contents) => {
+	const path = String(file);
+	if (!fixes.has(path)) {
+		// From here on the contents are known, and whoever writes them compares.
+		if (statSync(path).mtimeMs > asked) throw new Error(`${path} was changed while it was linted: nothing was fixed`);
+		fixes.set(path, { sha256: createHash("sha256").update(readFileSync(path)).digest("hex") });
+	}
+	fixes.get(path).contents = String(contents);
+};
+syncBuiltinESMExports();
+
 async function answer(line) {
 	const { filePatterns, fix = false } = JSON.parse(line);
 	linter ??= await load();
 	if (!linter) return { missing: true };
+	fixes = new Map();
+	asked = Date.now();
 	const results = await linter.lint({ rootDir: root, filePatterns, fix, details: true, noConfig });
-	return { version: linter.version, results };
+	return { version: linter.version, results, fixes: [...fixes].map(([path, fix]) => ({ path, ...fix })) };
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -1,4 +1,4 @@
-//! An MCP client of either era, over stdio.
+//! An MCP client over stdio, for old and new revisions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::Command;
@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 use super::home::{Home, Ran};
 use super::process::Process;
 
-/// How a client speaks.
+/// The generation of MCP that a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// Up to 2025-11-25: begins with `initialize`.
+    /// Up to 2025-11-25: starts with `initialize`.
     Legacy,
-    /// From 2026-07-28: says who it is in each request.
+    /// From 2026-07-28: describes itself in each request.
     Modern,
 }
 
 impl Era {
-    /// Both.
+    /// Both generations.
     pub const BOTH: [Self; 2] = [Self::Legacy, Self::Modern];
 
-    /// Its latest revision.
+    /// The latest revision.
     pub fn version(self) -> &'static str {
         match self {
             Self::Legacy => "2025-11-25",
@@ -30,12 +30,12 @@ impl Era {
     }
 }
 
-/// Something that came from the server beside a reply.
+/// A message from the server that is not a reply.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A notification.
     Told(Value),
-    /// A question to the client: its method and parameters, and what it was answered.
+    /// A request to the client: its method, its parameters, and the client's answer.
     Asked(String, Value, Option<Value>),
 }
 
@@ -45,33 +45,33 @@ pub struct Client {
     era: Era,
     capabilities: Value,
     next_id: i64,
-    /// Each request that was sent, for the next round.
+    /// The requests sent, for repetition in the next round.
     sent: HashMap<i64, (String, Value)>,
-    /// Replies nobody has waited for yet.
+    /// Replies that no test has read yet.
     replies: BTreeMap<i64, Value>,
-    /// What they are written as.
+    /// The lines of these replies.
     lines: BTreeMap<i64, String>,
-    /// As which the last one was written that somebody waited for.
+    /// The line of the last reply that a test has read.
     written: String,
-    /// The client's answers to questions, by method: one, or a list of one after the other. A
-    /// question without one stays open.
+    /// The client's answers by method: one answer, or a list of consecutive ones. A request without
+    /// an answer stays open.
     pub answers: HashMap<String, Value>,
-    /// What came beside replies, in the order it came.
+    /// Messages other than replies, in order.
     pub events: Vec<Event>,
 }
 
 impl Client {
-    /// A client that takes part in nothing.
+    /// Starts a client without capabilities.
     pub fn start(home: &Home, era: Era) -> Self {
         Self::start_with(home, &["serve"], era, json!({}))
     }
 
-    /// A client with these capabilities, of a server with these arguments.
+    /// Starts a client with these capabilities, and a server with these arguments.
     pub fn start_with(home: &Home, arguments: &[&str], era: Era, capabilities: Value) -> Self {
         Self::of(&mut home.command(arguments), era, capabilities)
     }
 
-    /// A client with these capabilities, of whatever server this command starts.
+    /// Starts a client with these capabilities, and the server of this command.
     pub fn of(command: &mut Command, era: Era, capabilities: Value) -> Self {
         let process = Process::start(command);
         let mut client = Self {
@@ -100,12 +100,12 @@ impl Client {
         client
     }
 
-    /// The process.
+    /// The server's process.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     pub fn send(&mut self, message: &Value) {
         self.process.write(format!("{message}\n").as_bytes());
     }
@@ -128,7 +128,7 @@ impl Client {
         id
     }
 
-    /// What a modern client says of itself in each request.
+    /// Adds the description of a modern client to a request's `_meta`.
     fn introduced(&self, mut meta: Map<String, Value>) -> Map<String, Value> {
         for (key, value) in [
             ("protocolVersion", json!(self.era.version())),
@@ -140,18 +140,18 @@ impl Client {
         meta
     }
 
-    /// Begins to call a tool.
+    /// Starts a call of a tool.
     pub fn begin(&mut self, tool: &str, arguments: Value) -> i64 {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Calls a tool, answers what is asked, and answers the reply.
+    /// Calls a tool, answers questions, and returns the reply.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let id = self.begin(tool, arguments);
         self.finish(id)
     }
 
-    /// Subscribes to a resource, as its era does; the newer one acknowledges that by itself.
+    /// Subscribes to a resource; modern servers acknowledge this separately.
     pub fn watch(&mut self, uri: &str) {
         match self.era {
             Era::Legacy => {
@@ -165,17 +165,17 @@ impl Client {
         }
     }
 
-    /// Calls a tool and answers the text of its answer, or what went wrong.
+    /// Calls a tool and returns the text of its result, or of the error.
     pub fn text(&mut self, tool: &str, arguments: Value) -> String {
         text_of(&self.call(tool, arguments))
     }
 
-    /// Gives up a request.
+    /// Cancels a request.
     pub fn cancel(&mut self, id: i64) {
         self.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
     }
 
-    /// The reply to a request, after all rounds of questions that have an answer.
+    /// The reply to a request, after all rounds of questions with an answer.
     pub fn finish(&mut self, mut id: i64) -> Value {
         loop {
             let reply = self.reply(id);
@@ -200,7 +200,7 @@ impl Client {
         }
     }
 
-    /// The reply to a request. Whatever else comes is kept in the meantime.
+    /// The reply to a request. Other messages are stored.
     pub fn reply(&mut self, id: i64) -> Value {
         loop {
             if let Some(reply) = self.replies.remove(&id) {
@@ -211,12 +211,12 @@ impl Client {
         }
     }
 
-    /// What the last reply that was waited for has as its result, byte for byte.
+    /// The exact bytes of the result in the last reply read.
     pub fn written(&self) -> &str {
         self.written.split_once("\"result\":").map_or(&self.written, |(_, result)| result)
     }
 
-    /// Waits until something like this has come beside replies.
+    /// Waits for a message that is not a reply and matches.
     pub fn hear(&mut self, what: impl Fn(&Value) -> bool) -> Value {
         loop {
             let told = self.events.iter().find_map(|event| match event {
@@ -230,7 +230,7 @@ impl Client {
         }
     }
 
-    /// Takes whatever comes next.
+    /// Reads the next message.
     fn listen(&mut self) {
         let Some(line) = self.process.line() else {
             panic!("the server ended; stderr:\n{}", self.process.stderr());
@@ -260,7 +260,7 @@ impl Client {
         self.events.push(Event::Asked(method.to_owned(), params, answer.clone()));
         let id = &message["id"];
         match answer {
-            // Some clients declare what they do not do.
+            // Some clients declare features that they do not support.
             Some(Value::String(error)) => self.send(&json!({
                 "jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": error},
             })),
@@ -278,23 +278,23 @@ impl Client {
         }
     }
 
-    /// Whether a reply has come that nobody has waited for.
+    /// Whether an unread reply to the request has arrived.
     pub fn has_reply(&self, id: i64) -> bool {
         self.replies.contains_key(&id)
     }
 
-    /// Ends the session, and the server with it.
+    /// Ends the session and the server.
     pub fn end(self) -> Ran {
         self.process.end()
     }
 
-    /// The process, to be ended in another way.
+    /// The process, to end it in another way.
     pub fn into_process(self) -> Process {
         self.process
     }
 }
 
-/// The text of an answer, or what went wrong, in a line that says which.
+/// The text of a result or error, in one line that says which it is.
 pub fn text_of(reply: &Value) -> String {
     if let Some(error) = reply.get("error") {
         return format!("{} {}", error["code"], error["message"].as_str().unwrap_or_default());

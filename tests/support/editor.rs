@@ -1,7 +1,7 @@
-//! A stand-in for a running Unreal Editor: its MCP servers as they are on the wire, oddities included.
+//! A fake Unreal Editor: its MCP servers as on the wire, oddities included.
 //!
-//! Plain TCP and JSON, so that whoever tests against it needs nothing else. What it knows of a project
-//! is what the test says: the same as is in the packages that it made.
+//! It uses plain TCP and JSON, without dependencies. The test defines the editor's assets, equal to
+//! the packages it has written.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -17,47 +17,47 @@ mod epic;
 #[path = "editor/plugin.rs"]
 mod plugin;
 
-/// When a connection that says nothing is given up: longer than anything that must happen takes.
+/// Limit of a connection's idle time: longer than any expected step.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest body that is taken.
+/// Largest request body in bytes.
 const MAX_BODY: usize = 8 << 20;
 
-/// Which server it is.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
     /// `UnrealMCPServer` as of December 2025, with ten tools.
     Plugin,
-    /// A newer one: pages, dependencies.
+    /// A newer `UnrealMCPServer`: paging, dependencies.
     NewerPlugin,
-    /// That of the engine, since 5.8: sessions, events, meta-tools.
+    /// The engine's own server, since 5.8: sessions, events, meta-tools.
     Epic,
 }
 
-/// What goes wrong.
+/// A fault to simulate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// Nothing is answered, until the connection is closed: a dialogue waits for somebody. What was
-    /// asked is not done.
+    /// No response until the connection is closed, as with an open dialogue. The request is not
+    /// performed.
     Stall,
-    /// As `Stall`, but what was asked is done.
+    /// Like `Stall`, but the request is performed.
     DoneAndSilent,
-    /// Half of the answer, and the connection is closed. What was asked is done.
+    /// Half of the response, then the connection is closed. The request is performed.
     Half,
-    /// The answer in pieces of this many bytes.
+    /// The response in pieces of this many bytes.
     Pieces(usize),
-    /// The server of something else, which speaks MCP too.
+    /// Another MCP server.
     OtherMcp,
-    /// The server of something else, which does not.
+    /// An HTTP server that does not speak MCP.
     Html,
-    /// The texts of exports have this many bytes.
+    /// Exported texts have this many bytes.
     Large(usize),
-    /// The session is no longer known: once.
+    /// The session is lost, once.
     SessionLost,
-    /// The sets of tools are not registered yet.
+    /// The toolsets are not registered yet.
     Starting,
 }
 
-/// An asset that the editor knows.
+/// An asset of the editor.
 #[derive(Clone, Debug, Default)]
 pub struct Asset {
     /// `/Game/Doors/BP_Door`
@@ -68,11 +68,11 @@ pub struct Asset {
     pub class: String,
     /// Its tags, `ParentClass` among them.
     pub tags: BTreeMap<String, String>,
-    /// Packages that are loaded with it.
+    /// Hard dependencies.
     pub hard: Vec<String>,
-    /// Packages that may be loaded later.
+    /// Soft dependencies.
     pub soft: Vec<String>,
-    /// Whether it has changes that are not saved.
+    /// Whether the asset has unsaved changes.
     pub is_dirty: bool,
 }
 
@@ -88,14 +88,14 @@ impl Asset {
     }
 }
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Arrived {
-    /// Names in lower case.
+    /// Headers, with names in lower case.
     pub headers: BTreeMap<String, String>,
     /// The message.
     pub body: Value,
-    /// When.
+    /// Time of arrival.
     pub at: Instant,
 }
 
@@ -105,30 +105,30 @@ impl Arrived {
     }
 }
 
-/// What the editor has done.
+/// A change that the editor has made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
     /// The tool.
     pub tool: String,
-    /// What it was called with.
+    /// The arguments.
     pub arguments: Value,
 }
 
-/// A running editor, which ends with the test.
+/// A running fake editor; ends with the test.
 pub struct Editor {
-    /// Where it listens.
+    /// The address of its server.
     pub address: SocketAddr,
     state: Arc<State>,
 }
 
 struct State {
     server: Server,
-    /// Of the project, as the editor says it.
+    /// The project's folder, as the editor reports it.
     project: Mutex<String>,
-    /// The text of the project's file.
+    /// Name and text of the project file.
     project_file: (String, String),
     assets: Mutex<Vec<Asset>>,
-    /// By tool or method; "" for all.
+    /// Faults by tool or method; "" for all.
     traps: Mutex<BTreeMap<String, Trap>>,
     arrived: Mutex<Vec<Arrived>>,
     done: Mutex<Vec<Done>>,
@@ -140,8 +140,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Editor {
-    /// Starts one that has the project in this folder open. `project_file` is the name and the text of
-    /// its `.uproject`.
+    /// Starts an editor that has the project in this folder open. `project_file` is the name and
+    /// the text of its `.uproject`.
     pub fn start(
         server: Server,
         project: &str,
@@ -174,27 +174,27 @@ impl Editor {
         Self { address, state }
     }
 
-    /// Where it answers.
+    /// The URL of its server.
     pub fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
 
-    /// From now on this goes wrong with a tool or a method; with "" for its name, with all.
+    /// Sets a fault for a tool or a method; with "" for all.
     pub fn set_trap(&self, name: &str, trap: Trap) {
         lock(&self.state.traps).insert(name.to_owned(), trap);
     }
 
-    /// Another project is opened.
+    /// Opens another project.
     pub fn open(&self, project: &str) {
         project.clone_into(&mut lock(&self.state.project));
     }
 
-    /// Every request so far.
+    /// All requests so far.
     pub fn arrived(&self) -> Vec<Arrived> {
         lock(&self.state.arrived).clone()
     }
 
-    /// Everything that was changed so far, or written.
+    /// All changes so far.
     pub fn done(&self) -> Vec<Done> {
         lock(&self.state.done).clone()
     }
@@ -203,12 +203,12 @@ impl Editor {
 impl Drop for Editor {
     fn drop(&mut self) {
         *lock(&self.state.stopped) = true;
-        // Wakes the thread that waits for connections.
+        // Wakes the thread that accepts connections.
         let _woken = TcpStream::connect(self.address);
     }
 }
 
-/// An answer of HTTP.
+/// An HTTP response.
 struct Answer {
     status: &'static str,
     headers: Vec<(&'static str, String)>,
@@ -216,7 +216,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// As the engine's server says what is wrong.
+    /// An error in the form of the engine's server.
     fn fault(status: &'static str, code: &str) -> Self {
         let code = format!("errors.com.epicgames.httpserver.{code}");
         let body = json!({ "errorCode": code, "errorMessage": "" }).to_string().into_bytes();
@@ -238,7 +238,7 @@ impl State {
         }
     }
 
-    /// `None`: the connection is of no more use.
+    /// `None`: close the connection.
     fn answer(
         &self,
         line: &str,
@@ -248,7 +248,7 @@ impl State {
     ) -> Option<()> {
         let Some(length) = headers.get("content-length").and_then(|text| text.parse().ok()) else {
             if line.starts_with("POST") {
-                // The engine knows no chunks.
+                // The engine does not support chunked bodies.
                 let fault = Answer::fault("411 Length Required", "missing_content_length_header");
                 write(writer, &fault, None)?;
                 return None;
@@ -337,7 +337,7 @@ impl State {
     }
 }
 
-/// Until whoever asked gives up.
+/// Waits until the client closes the connection.
 fn wait_for_the_end(reader: &mut impl Read) {
     let mut rest = [0; 64];
     while reader.read(&mut rest).is_ok_and(|read| read > 0) {}
@@ -363,7 +363,7 @@ fn read_head(reader: &mut impl BufRead) -> Option<(String, BTreeMap<String, Stri
     Some((lines.first()?.clone(), headers))
 }
 
-/// Writes an answer; `None` where nobody takes it any more.
+/// Writes a response; `None` if the client is gone.
 fn write(writer: &mut impl Write, answer: &Answer, length: Option<usize>) -> Option<()> {
     let length = length.unwrap_or(answer.body.len());
     let mut head = format!("HTTP/1.1 {}\r\ncontent-length: {length}\r\n", answer.status);
@@ -376,12 +376,12 @@ fn write(writer: &mut impl Write, answer: &Answer, length: Option<usize>) -> Opt
     writer.flush().ok()
 }
 
-/// An object of texts.
+/// A JSON object of strings.
 fn texts(all: &BTreeMap<String, String>) -> Value {
     Value::Object(all.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>())
 }
 
-/// What the engine writes of an object, more or less.
+/// A text similar to the engine's T3D.
 fn t3d(asset: &Asset, trap: Option<Trap>) -> String {
     let mut text = format!("Begin Object Class={} Name=\"{}\"\n", asset.class, asset.name);
     text.push_str("   Note=\"T\u{FC}r \u{202E}and a bell \u{7}\"\n");

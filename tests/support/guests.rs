@@ -1,4 +1,4 @@
-//! The guests in `tests/guests`: built once, and compiled once by the binary under test.
+//! Builds the test plugins of `tests/guests`, and compiles them once with the binary under test.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,21 +14,21 @@ use super::{BINARY, workspace};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// Every guest, ready to be installed.
+/// All test plugins, ready to install.
 pub struct Guests {
-    /// Their components, by name.
+    /// Files of the components, by name.
     components: BTreeMap<String, PathBuf>,
-    /// What the binary keeps of a component once it has seen it.
+    /// Folder with the binary's caches.
     seen: PathBuf,
 }
 
-/// The guests. What is missing is built, or the test fails.
+/// The test plugins. Builds missing ones, or fails the test.
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     GUESTS.get_or_init(|| {
         let place = target_dir().join("blackbox");
         fs::create_dir_all(&place).expect("the target folder can be written");
-        // Against other processes that run these tests at the same time.
+        // Excludes other processes that run these tests at the same time.
         let lock = File::create(place.join("lock")).expect("the target folder can be written");
         lock.lock().expect("a file can be locked");
         let components = build();
@@ -38,27 +38,34 @@ pub fn guests() -> &'static Guests {
 }
 
 impl Guests {
-    /// Their names.
+    /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.components.keys().map(String::as_str)
     }
 
-    /// The file of a guest's component.
+    /// The component file of a test plugin.
     pub fn component(&self, name: &str) -> &Path {
         let found = self.components.get(name);
         found.unwrap_or_else(|| panic!("there is no guest `{name}` in tests/guests"))
     }
 
-    /// Puts what the binary keeps of all guests into a cache folder, so that each test does not
-    /// compile them anew. The entries are found by digest; they are never changed, only replaced.
+    /// Copies the binary's compiled components into a test's cache folder, to save compiling.
+    /// Entries are named by digest; they are never changed, only replaced.
     pub fn remember(&self, cache: &Path) {
+        let home = |cache: &Path| cache.ancestors().nth(2).expect("HOME/.cache/NAME").to_owned();
+        let key = ".local/state/portcullis/cache.key";
+        let (from, to) = (home(&self.seen).join(key), home(cache).join(key));
+        let state = to.parent().expect("it has a folder");
+        fs::create_dir_all(state).expect("a home can be written");
+        fs::set_permissions(state, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        fs::copy(from, &to).expect("a home can be written");
         for name in ["compiled", "described"] {
             let (from, to) = (self.seen.join(name), cache.join(name));
             fs::create_dir_all(&to).expect("a home can be written");
             fs::set_permissions(&to, fs::Permissions::from_mode(0o700)).expect("it is ours");
             for entry in fs::read_dir(from).expect("the guests have been seen") {
                 let entry = entry.expect("the guests have been seen");
-                // Locks, and files in the middle of being written, are no entries.
+                // Skips locks and files that are being written.
                 if entry.file_name().len() != 64 {
                     continue;
                 }
@@ -71,15 +78,15 @@ impl Guests {
     }
 }
 
-/// The folder that cargo builds in.
+/// The target folder of cargo.
 fn target_dir() -> PathBuf {
     // TARGET_DIR/PROFILE/deps/blackbox-HASH
     let test = std::env::current_exe().expect("a test knows its own file");
     test.ancestors().nth(3).expect("it lies in the target folder").to_owned()
 }
 
-/// As `plugins/bundle/build.rs` builds the plugins: in a folder apart, as cargo may hold a lock on
-/// the one it builds in.
+/// Builds like `plugins/bundle/build.rs`: in a separate folder, since cargo locks the one it builds
+/// in.
 fn build() -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(workspace().join("tests/guests")).expect("there are guests");
     let names: Vec<String> = entries
@@ -94,7 +101,7 @@ fn build() -> BTreeMap<String, PathBuf> {
     for name in &names {
         cargo.args(["--package", &format!("guest-{name}")]);
     }
-    // Of the build that this is part of, only what concerns the machine is passed on.
+    // Of the outer build's environment, pass on only what concerns the machine.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",
@@ -116,13 +123,13 @@ fn build() -> BTreeMap<String, PathBuf> {
     names.into_iter().map(component).collect()
 }
 
-/// Has the binary look at every guest once, and answers where it keeps what it saw.
+/// Runs the binary once on all test plugins, and returns its cache folder.
 fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
     let binary = fs::metadata(BINARY).expect("the binary was built");
     let modified = binary.modified().expect("this system knows when a file was changed");
     let age = modified.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let home = place.join(format!("{}-{}", binary.len(), age.as_nanos()));
-    // What other builds of the binary saw counts no more.
+    // Removes caches of earlier builds of the binary.
     for old in fs::read_dir(place).expect("it was made").flatten().map(|entry| entry.path()) {
         if old != home && old.is_dir() {
             fs::remove_dir_all(old).expect("the target folder can be written");

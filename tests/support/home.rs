@@ -1,4 +1,4 @@
-//! A user's home of its own for each test: configuration, plugins, state, and files to work on.
+//! A temporary home folder for each test: configuration, plugins, state, and files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,35 +11,35 @@ use super::BINARY;
 use super::guests::guests;
 use super::process::Process;
 
-/// A home that vanishes with the test.
+/// A temporary home folder.
 pub struct Home {
     _folder: TempDir,
     path: PathBuf,
     variables: Vec<(String, String)>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ran {
     /// Its exit code.
     pub code: Option<i32>,
-    /// What it answered.
+    /// The content of stdout.
     pub stdout: String,
-    /// What it said besides.
+    /// The content of stderr.
     pub stderr: String,
 }
 
 impl Home {
-    /// A new home, with an empty folder `files`.
+    /// A new home with an empty folder `files`.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("portcullis-").tempdir().expect("a folder");
-        // Where the folder for temporary files is a link, the real one is meant.
+        // The temporary folder may be a link; use its target.
         let path = folder.path().canonicalize().expect("it was just made");
         fs::create_dir(path.join("files")).expect("it was just made");
         Self { _folder: folder, path, variables: Vec::new() }
     }
 
-    /// A home with these guests, without grants, and this configuration.
+    /// A home with these test plugins, without grants, and with this configuration.
     pub fn with(names: &[&str], config: &str) -> Self {
         let home = Self::new();
         for name in names {
@@ -49,36 +49,36 @@ impl Home {
         home
     }
 
-    /// The home itself.
+    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder of files to work on.
+    /// The folder for files.
     pub fn files(&self) -> PathBuf {
         self.path.join("files")
     }
 
-    /// Something in the folder of files, as text.
+    /// The path of a file in the folder for files, as text.
     pub fn file(&self, name: &str) -> String {
         self.files().join(name).to_str().expect("a temporary path is UTF-8").to_owned()
     }
 
-    /// The user's plugin folder.
+    /// The plugin folder.
     pub fn plugins(&self) -> PathBuf {
         let plugins = self.path.join(".local/share/portcullis/plugins");
         fs::create_dir_all(&plugins).expect("a home can be written");
         plugins
     }
 
-    /// The user's configuration file.
+    /// The configuration file.
     pub fn config(&self) -> PathBuf {
         let folder = self.path.join(".config/portcullis");
         fs::create_dir_all(&folder).expect("a home can be written");
         folder.join("portcullis.toml")
     }
 
-    /// Writes the configuration. `$FILES` and `$HOME` stand for this home's.
+    /// Writes the configuration. `$FILES` and `$HOME` are replaced by this home's folders.
     pub fn configure(&self, text: &str) {
         let text = text
             .replace("$FILES", self.files().to_str().expect("a temporary path is UTF-8"))
@@ -86,7 +86,7 @@ impl Home {
         fs::write(self.config(), text).expect("a home can be written");
     }
 
-    /// Drops a guest into the plugin folder.
+    /// Copies a test plugin into the plugin folder.
     pub fn install(&self, name: &str) {
         let component = guests().component(name);
         fs::copy(component, self.plugins().join(format!("{name}.wasm"))).expect("it was built");
@@ -96,12 +96,12 @@ impl Home {
         }
     }
 
-    /// Sets a variable in the environment of what is run from now on.
+    /// Sets an environment variable for later commands.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
-    /// The binary with these arguments, in this home and an environment with nothing else in it.
+    /// The binary with these arguments, in this home and with a minimal environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command
@@ -118,26 +118,32 @@ impl Home {
         self.run_with(arguments, "")
     }
 
-    /// Runs a command to its end, with something on stdin.
+    /// Runs a command to its end, with this stdin.
     pub fn run_with(&self, arguments: &[&str], stdin: &str) -> Ran {
         let mut process = Process::start(&mut self.command(arguments));
         process.write(stdin.as_bytes());
         process.end()
     }
 
-    /// The audit, line by line.
-    pub fn audit(&self) -> Vec<Value> {
-        let file = self.path.join(".local/state/portcullis/audit.jsonl");
-        match fs::read_to_string(file) {
-            Ok(text) => {
-                text.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect()
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => panic!("the audit: {error}"),
-        }
+    /// The folder of the audit.
+    pub fn audit_folder(&self) -> PathBuf {
+        self.path.join(".local/state/portcullis/audit")
     }
 
-    /// How each call ended, by the audit: the tool and the outcome.
+    /// The records of the audit, segment by segment. What chains them was found to be whole.
+    pub fn audit(&self) -> Vec<Value> {
+        let folder = self.audit_folder();
+        let report = portcullis_audit::verify(&folder).expect("the audit can be read");
+        assert!(report.is_whole(), "{:#?}", report.faults);
+        let mut records = Vec::new();
+        let read = portcullis_audit::read_records(&folder, |record| {
+            records.push(serde_json::to_value(record).expect("a record is JSON"));
+        });
+        read.expect("the audit can be read");
+        records
+    }
+
+    /// The tool and the outcome of each call in the audit log.
     pub fn outcomes(&self) -> Vec<(String, String)> {
         let text = |record: &Value, key: &str| record[key].as_str().unwrap_or_default().to_owned();
         let records = self.audit();
@@ -146,7 +152,7 @@ impl Home {
     }
 }
 
-/// A file made with the system's own command, as there is no other way without `unsafe`.
+/// Makes a FIFO with the command `mkfifo`, since there is no safe Rust function.
 pub fn make_fifo(path: &Path) {
     let made = Command::new("mkfifo").arg(path).stdin(Stdio::null()).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo {}", path.display());

@@ -1,23 +1,23 @@
-//! HTTP by hand, over a plain connection: so that a test can send what no client would.
+//! A minimal HTTP client and parser, which can send messages that no regular client would send.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use super::PATIENCE;
 
-/// A message of HTTP: its first line, its headers in lower case, and its body.
+/// An HTTP message: first line, headers with names in lower case, and body.
 #[derive(Debug, Default)]
 pub struct Message {
     /// The request or status line.
     pub line: String,
-    /// Names and values.
+    /// Names and values of the headers.
     pub headers: Vec<(String, String)>,
-    /// All of it.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
 impl Message {
-    /// The status of an answer.
+    /// The status of a response.
     pub fn status(&self) -> u16 {
         let status = self.line.split(' ').nth(1).and_then(|status| status.parse().ok());
         status.unwrap_or_else(|| panic!("{:?} is no status line", self.line))
@@ -40,7 +40,7 @@ impl Message {
         Some(message)
     }
 
-    /// Reads a message as far as its body.
+    /// Reads a message without its body.
     pub fn read_head(from: &mut impl BufRead) -> Option<Self> {
         let line = read_line(from)?;
         let mut message = Self { line, ..Self::default() };
@@ -90,7 +90,7 @@ fn read_line(from: &mut impl BufRead) -> Option<String> {
     }
 }
 
-/// A connection that waits for no answer longer than a test does.
+/// A connection with a time limit for reading.
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("somebody listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time");
@@ -98,15 +98,15 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends bytes as they are and reads the answer. `None`: the connection was closed without one.
+/// Sends bytes unchanged and reads the response. `None`: the connection was closed without one.
 pub fn exchange(address: SocketAddr, bytes: &[u8]) -> Option<Message> {
     let mut stream = connect(address);
-    // A server may answer, and close, before it has read all.
+    // A server may respond and close before it has read everything.
     let _cut_off = stream.write_all(bytes);
     Message::read(&mut BufReader::new(stream))
 }
 
-/// Sends a request with these headers, and reads the answer.
+/// Sends a request with these headers, and reads the response.
 pub fn request(
     address: SocketAddr,
     line: &str,

@@ -1,5 +1,4 @@
-//! A service with a model, such as providers have: on this machine, in four dialects, and it says and does
-//! what a test wants.
+//! A fake model service with the APIs of four providers, whose answers the test sets.
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
@@ -13,53 +12,53 @@ use serde_json::{Value, json};
 use super::PATIENCE;
 use super::http::Message;
 
-/// What it does with one request.
+/// The reaction to one request.
 #[derive(Debug, Clone)]
 pub enum Turn {
     /// Answers with this text.
     Says(String),
-    /// Answers with this text as far as it goes: it reached its limit.
+    /// Answers with this text, cut off at the limit of tokens.
     Cut(String),
-    /// Does not want to.
+    /// Refuses.
     Refuses,
-    /// Answers with a status, a header (none: empty), and an error of the dialect.
+    /// Fails with a status, a header (none if empty), and an error in the API's form.
     Fails(u16, (&'static str, &'static str), &'static str),
-    /// Answers with this body and this type, whatever the dialect.
+    /// Answers with this content type and this body, for every API.
     Raw(&'static str, String),
-    /// Does not answer as long as somebody waits.
+    /// Does not answer while the client waits.
     Hangs,
 }
 
-/// A request that was made of it.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Where.
+    /// The path.
     pub path: String,
-    /// Names and values, names in lower case.
+    /// Headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What.
+    /// The body.
     pub body: Value,
 }
 
-/// The service, which ends with the test.
+/// The service; ends with the test.
 pub struct Model {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 #[derive(Default)]
 struct Shared {
-    /// What comes next, and what comes after that, again and again.
+    /// The next reactions, and the one repeated afterwards.
     turns: Mutex<(VecDeque<Turn>, Option<Turn>)>,
     asked: Mutex<Vec<Asked>>,
     more: Condvar,
-    /// How many gave up waiting for it.
+    /// Number of clients that gave up waiting.
     left: Mutex<usize>,
     stopped: AtomicBool,
 }
 
-/// The dialects: what `provider` calls them, where they are spoken, and in which header the key is.
+/// The APIs: the value of `provider`, the path, and the header with the key.
 pub const DIALECTS: [(&str, &str, &str); 4] = [
     ("anthropic", "/v1/messages", "x-api-key"),
     ("openai", "/v1/responses", "authorization"),
@@ -68,7 +67,7 @@ pub const DIALECTS: [(&str, &str, &str); 4] = [
 ];
 
 impl Model {
-    /// A service that always does this.
+    /// A service that always reacts like this.
     pub fn that(turn: Turn) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
         let address = listener.local_addr().expect("a loopback address");
@@ -87,22 +86,22 @@ impl Model {
         Self { address, shared }
     }
 
-    /// Before it does what it always does, it does this once.
+    /// Adds a reaction for one request.
     pub fn once(&self, turn: Turn) {
         lock(&self.shared.turns).0.push_back(turn);
     }
 
-    /// From now on, it does this, whatever it was to do before.
+    /// Replaces all reactions by this one.
     pub fn always(&self, turn: Turn) {
         *lock(&self.shared.turns) = (VecDeque::new(), Some(turn));
     }
 
-    /// All that was asked so far.
+    /// All requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.shared.asked).clone()
     }
 
-    /// Waits until so many requests were made.
+    /// Waits for that many requests.
     pub fn wait(&self, count: usize) -> Vec<Asked> {
         let asked = lock(&self.shared.asked);
         let (asked, late) = self
@@ -114,7 +113,7 @@ impl Model {
         asked.clone()
     }
 
-    /// How many gave up waiting for an answer.
+    /// Number of clients that gave up waiting.
     pub fn left(&self) -> usize {
         *lock(&self.shared.left)
     }
@@ -123,7 +122,7 @@ impl Model {
 impl Drop for Model {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for connections.
+        // Wakes the thread that accepts connections.
         let _woken = TcpStream::connect(self.address);
     }
 }
@@ -136,7 +135,7 @@ impl Shared {
             let path = request.line.split(' ').nth(1).unwrap_or_default().to_owned();
             let body = serde_json::from_slice(&request.body).unwrap_or_default();
             let dialect = DIALECTS.iter().find(|(_, at, _)| *at == path).map(|(name, ..)| *name);
-            // Who is told that it asked sees what comes of it.
+            // The reaction is taken before the request is visible to the test.
             let turn = {
                 let mut turns = lock(&self.turns);
                 turns.0.pop_front().or_else(|| turns.1.clone()).expect("it always does something")
@@ -174,7 +173,7 @@ impl Shared {
     }
 }
 
-/// An answer with this text. `end`: why there is no more of it, as Chat Completions say it.
+/// A response with this text. `end`: the reason for its end, in the terms of Chat Completions.
 pub fn said(dialect: &str, text: &str, end: &str) -> Value {
     let is_cut = end == "length";
     match dialect {
@@ -206,7 +205,7 @@ pub fn said(dialect: &str, text: &str, end: &str) -> Value {
     }
 }
 
-/// An answer of a model that does not want to. Ollama has no form for it.
+/// A response of a model that refuses. Ollama has no form for this.
 fn refused(dialect: &str) -> Value {
     let mut answer = said(dialect, "", "stop");
     match dialect {

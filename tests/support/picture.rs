@@ -1,4 +1,4 @@
-//! What came of a case, as text that is the same on every machine and in both eras.
+//! Writes the transcript of a case, equal on every machine and for both generations of MCP.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,22 +11,22 @@ use serde_json::{Map, Value};
 use super::client::Event;
 use super::home::{Home, Ran};
 
-/// Longest text that is shown whole.
+/// Longest text shown in full, in bytes.
 const LONG: usize = 6000;
 
-/// The text, as it grows.
+/// The transcript under construction.
 pub struct Picture {
     session: String,
-    /// Whether calls went on at the same time, so that nobody knows which came first.
+    /// Whether calls ran concurrently, in an unknown order.
     unordered: bool,
     stderr: String,
     after: String,
-    /// What is replaced by what.
+    /// Texts to replace, with their replacements.
     names: Vec<(String, &'static str)>,
 }
 
 impl Picture {
-    /// An empty one, of what happens in this home.
+    /// An empty transcript for this home.
     pub fn of(home: &Home, web: Option<SocketAddr>) -> Self {
         let text = |path: &Path| path.to_str().expect("a temporary path is UTF-8").to_owned();
         let mut names = vec![(text(&home.files()), "$FILES"), (text(home.path()), "$HOME")];
@@ -43,7 +43,7 @@ impl Picture {
         }
     }
 
-    /// Calls that went on at the same time: what came of them, in no order.
+    /// Adds concurrent calls, in no particular order.
     pub fn together(&mut self, calls: impl FnOnce(&mut Self, &mut Vec<String>)) {
         self.unordered = true;
         let before = std::mem::take(&mut self.session);
@@ -53,12 +53,12 @@ impl Picture {
         self.session = before + &pictures.concat();
     }
 
-    /// What was added since the last time: for [`Picture::together`].
+    /// The text added since the last call: for [`Picture::together`].
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.session)
     }
 
-    /// A call and what came of it.
+    /// Adds a call and its result.
     pub fn call(&mut self, tool: &str, with: &Value, events: &[Event], reply: &Value) {
         self.line(&format!("> {tool} {}", if with.is_null() { String::new() } else { json(with) }));
         for event in events {
@@ -78,7 +78,7 @@ impl Picture {
             }
             Event::Asked(method, params, answer) => {
                 let mut params = params.clone();
-                // Where it is not said, it is this; and its id is made up.
+                // The default mode is added, and the generated id is removed.
                 if let Some(params) = params.as_object_mut() {
                     params.remove("elicitationId");
                     params.remove("_meta");
@@ -94,7 +94,7 @@ impl Picture {
 
     fn error(&mut self, error: &Value) {
         let message = error["message"].as_str().unwrap_or_default();
-        // What was -32002 up to 2025-11-25 is -32602 now.
+        // The error code -32002 of revisions up to 2025-11-25 is -32602 now.
         let missing = error["code"] == -32002 || message == "there is no such resource";
         let code = if missing { "of a missing resource".into() } else { error["code"].to_string() };
         self.line(&format!("< error {code}: {message}"));
@@ -103,7 +103,7 @@ impl Picture {
         }
     }
 
-    /// A result, without what only one of the eras has.
+    /// Adds a result, without parts that only one generation has.
     fn result(&mut self, result: &Value) {
         let mut result = result.as_object().cloned().unwrap_or_default();
         let kind = result.remove("resultType");
@@ -137,7 +137,7 @@ impl Picture {
         }
     }
 
-    /// The tools, each with all that is said of it.
+    /// Adds the list of tools with all their fields.
     pub fn list(&mut self, reply: &Value) {
         self.line("> tools/list");
         for tool in reply["result"]["tools"].as_array().into_iter().flatten() {
@@ -150,12 +150,12 @@ impl Picture {
         }
     }
 
-    /// A message as it was sent, and its reply.
+    /// Adds a message and its reply.
     pub fn message(&mut self, message: &Value, reply: Option<&str>) {
         self.raw(&message.to_string(), reply);
     }
 
-    /// A line as it was sent, and the next one that came.
+    /// Adds a sent line and the next received line.
     pub fn raw(&mut self, line: &str, reply: Option<&str>) {
         self.line(&format!("> {line}"));
         if let Some(reply) = reply {
@@ -163,7 +163,7 @@ impl Picture {
         }
     }
 
-    /// A command and what it answered.
+    /// Adds a command and its output.
     pub fn command(&mut self, arguments: &[&str], ran: &Ran) {
         self.line(&format!("$ portcullis {}", arguments.join(" ")));
         for line in ran.stdout.lines() {
@@ -176,7 +176,7 @@ impl Picture {
         }
     }
 
-    /// What the server still said when its session ended, which is nothing, and how it ended.
+    /// Adds the remaining output of the server, which should be empty, and its exit code.
     pub fn rest(&mut self, ran: &Ran) {
         for line in ran.stdout.lines() {
             self.line(&format!("< {line}"));
@@ -186,7 +186,7 @@ impl Picture {
         }
     }
 
-    /// What was said to the operator.
+    /// Adds the messages to the operator.
     pub fn stderr(&mut self, text: &str) {
         for line in text.lines() {
             self.stderr += &format!("{}\n", line.trim_end());
@@ -204,7 +204,7 @@ impl Picture {
         }
     }
 
-    /// The audit: a line each, request by request, without what differs from run to run.
+    /// Adds the audit records, one per line, grouped by request, without values that vary.
     pub fn audit(&mut self, records: &[Value]) {
         let mut requests: Vec<(&Value, String)> = Vec::new();
         for record in records {
@@ -224,13 +224,13 @@ impl Picture {
         self.section("audit", &shortened(&groups.concat()));
     }
 
-    /// What the web was asked.
+    /// Adds the requests that reached the fake web.
     pub fn web(&mut self, asked: Vec<String>) {
         let lines: String = asked.into_iter().map(|request| request + "\n").collect();
         self.section("web", &shortened(&lines));
     }
 
-    /// What became of the files.
+    /// Adds the changes of files.
     pub fn changes(&mut self, before: &Tree, after: &Tree) {
         let mut lines = String::new();
         for (path, entry) in &after.0 {
@@ -246,7 +246,7 @@ impl Picture {
         self.section("files", &shortened(&lines));
     }
 
-    /// All of it.
+    /// The whole transcript.
     pub fn finish(mut self) -> String {
         let stderr = std::mem::take(&mut self.stderr);
         self.section("stderr", &shortened(&stderr));
@@ -258,7 +258,7 @@ impl Picture {
     }
 }
 
-/// Lines that come again and again, once and with their number.
+/// Repeated lines, once with their count.
 fn shortened(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();
@@ -278,13 +278,13 @@ fn shortened(text: &str) -> String {
     out
 }
 
-/// How often the first lines, that many, come one after the other.
+/// How often the first `size` lines are repeated.
 fn repeated(lines: &[&str], size: usize) -> usize {
     let first = &lines[..size.min(lines.len())];
     lines.chunks(size).take_while(|chunk| *chunk == first).count()
 }
 
-/// One record. What cannot be told apart from another run is checked and left out.
+/// One audit record. Values that vary are checked and removed.
 fn record_line(record: &Value) -> String {
     let mut rest = record.as_object().cloned().expect("a record is an object");
     let mut take = |key: &str| rest.remove(key).unwrap_or_else(|| panic!("no `{key}`: {record}"));
@@ -296,7 +296,31 @@ fn record_line(record: &Value) -> String {
     let verdict = text(take("verdict"));
     let line = match text(take("event")).as_str() {
         "ask" => {
-            format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")))
+            let asked =
+                format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")));
+            // What was opened is the usual outcome of what is allowed.
+            match rest.remove("outcome").map(text) {
+                Some(outcome) if outcome != "opened" => format!("{asked} = {outcome}"),
+                _ => asked,
+            }
+        }
+        "outcome" => {
+            let came = if verdict == "denied" { "denied after all" } else { "outcome" };
+            let (capability, subject) = (text(take("capability")), text(take("subject")));
+            format!("{who} {came} {capability}: {subject} = {}", text(take("outcome")))
+        }
+        "more" => {
+            // How often it was written depends on the time that passed.
+            take("count");
+            take("total");
+            take("covers");
+            take("of");
+            take("last");
+            format!(
+                "{who} {verdict} {}: more, from {}",
+                text(take("capability")),
+                text(take("first"))
+            )
         }
         "call" => {
             take("duration_us");
@@ -306,10 +330,12 @@ fn record_line(record: &Value) -> String {
         }
         other => panic!("an unknown event `{other}`"),
     };
+    let shown = |c: char| if c.is_control() { c.escape_unicode().collect() } else { c.to_string() };
+    let line: String = line.chars().map(shown).collect();
     if rest.is_empty() { line } else { format!("{line} {}", Value::Object(rest)) }
 }
 
-/// The same, with keys in the order of the alphabet, as each era has its own.
+/// The value with sorted keys, since their order differs between generations.
 fn sorted(value: &Value) -> Value {
     if let Some(map) = value.as_object() {
         let sorted: BTreeMap<_, _> = map.iter().map(|(key, v)| (key, sorted(v))).collect();
@@ -321,7 +347,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// JSON on one line where it is short, on several where it is not.
+/// JSON on one line if short, otherwise on several.
 fn json(value: &Value) -> String {
     let short = value.to_string();
     if short.len() <= 120 {
@@ -333,12 +359,12 @@ fn json(value: &Value) -> String {
     format!("{value:#}").replace('\n', "\n    ")
 }
 
-/// Everything in a folder.
+/// The content of a folder.
 #[derive(Debug, PartialEq)]
 pub struct Tree(BTreeMap<String, String>);
 
 impl Tree {
-    /// What is there now.
+    /// Reads the current content.
     pub fn of(folder: &Path) -> Self {
         let mut tree = Self(BTreeMap::new());
         tree.add(folder, "");

@@ -1,4 +1,4 @@
-//! A process of the binary: lines in, lines out, and never for ever.
+//! A process of the binary under test, with lines of input and output and a time limit.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use super::PATIENCE;
 use super::home::Ran;
 
-/// What a process says on stderr, as it comes.
+/// The content of stderr so far.
 #[derive(Default)]
 struct Said {
-    /// And whether that is all.
+    /// The bytes, and whether stderr is closed.
     bytes: Mutex<(Vec<u8>, bool)>,
     more: Condvar,
 }
 
-/// A running process, which ends with the test at the latest.
+/// A running process; ends with the test at the latest.
 pub struct Process {
     child: Arc<Mutex<Child>>,
     stdin: Option<ChildStdin>,
@@ -26,7 +26,7 @@ pub struct Process {
     said: Arc<Said>,
     reading: Option<JoinHandle<()>>,
     deadline: Instant,
-    /// Dropped, it calls off the watch.
+    /// Dropping this stops the watchdog.
     _watched: Sender<()>,
 }
 
@@ -63,7 +63,7 @@ impl Process {
         std::thread::spawn({
             let child = child.clone();
             move || {
-                // Whoever writes to a process that does not read is freed by its end.
+                // Killing the process also unblocks a test that writes to its stdin.
                 if watch.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                     let _gone = lock(&child).kill();
                 }
@@ -80,19 +80,19 @@ impl Process {
         }
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         lock(&self.child).id()
     }
 
-    /// Writes to its stdin. That it reads no more is for its answers to show.
+    /// Writes to stdin. Errors are ignored: they show in the process's output.
     pub fn write(&mut self, bytes: &[u8]) {
         if let Some(stdin) = &mut self.stdin {
             let _gone = stdin.write_all(bytes).and_then(|()| stdin.flush());
         }
     }
 
-    /// The next line of its stdout. `None`: there are no more.
+    /// The next line of stdout. `None`: stdout is closed.
     pub fn line(&mut self) -> Option<String> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
@@ -104,12 +104,12 @@ impl Process {
         }
     }
 
-    /// What it has said on stderr so far.
+    /// The content of stderr so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&lock(&self.said.bytes).0).into_owned()
     }
 
-    /// Waits until it has said that on stderr, and answers all that it has said.
+    /// Waits for a text on stderr, and returns all of stderr so far.
     pub fn hear(&self, needle: &str) -> String {
         let mut said = lock(&self.said.bytes);
         loop {
@@ -126,18 +126,18 @@ impl Process {
         }
     }
 
-    /// Closes its stdin.
+    /// Closes stdin.
     pub fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends it at once, in the middle of whatever it does.
+    /// Kills the process.
     pub fn kill(mut self) {
         let _gone = lock(&self.child).kill();
         self.wait();
     }
 
-    /// Closes its stdin and waits for its end.
+    /// Closes stdin and waits for the end.
     pub fn end(mut self) -> Ran {
         self.close();
         let stdout: String = std::iter::from_fn(|| self.line()).map(|line| line + "\n").collect();
@@ -145,7 +145,7 @@ impl Process {
         Ran { code, stdout, stderr: self.stderr() }
     }
 
-    /// As [`Process::end`], and how long that took.
+    /// Like [`Process::end`], with the time taken.
     pub fn end_timed(self) -> (Ran, Duration) {
         let began = Instant::now();
         let ran = self.end();
@@ -191,17 +191,17 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many files and connections a process has open.
+/// Number of open files and connections of a process.
 pub fn descriptors(process: u32) -> usize {
     std::fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").count()
 }
 
-/// The memory that a process has now, in bytes.
+/// Current memory of a process, in bytes.
 pub fn memory(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 
-/// The most memory that a process has had, in bytes.
+/// Peak memory of a process, in bytes.
 pub fn peak_memory(process: u32) -> u64 {
     status(process, "VmHWM:")
 }

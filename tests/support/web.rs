@@ -1,4 +1,4 @@
-//! A small web on this machine: files, and answers as a script has them.
+//! A fake web server on this machine: files, and scripted responses.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
@@ -12,20 +12,20 @@ use serde::Deserialize;
 use super::PATIENCE;
 use super::http::Message;
 
-/// What is answered at one address instead of a file.
+/// A scripted response for one path.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scripted {
     status: Option<u16>,
     headers: BTreeMap<String, String>,
     body: String,
-    /// That many bytes more of body.
+    /// Number of additional bytes of the body.
     bytes: usize,
-    /// Say nothing, or nothing more after the head, until the client gives up.
+    /// Send nothing, or nothing after the head, until the client gives up.
     hang: Option<Hang>,
-    /// Send body until the client gives up.
+    /// Send an endless body until the client gives up.
     endless: bool,
-    /// Answer with the request itself.
+    /// Respond with the request itself.
     mirror: bool,
 }
 
@@ -36,9 +36,9 @@ enum Hang {
     Body,
 }
 
-/// A web server that stops with the test.
+/// A web server; stops with the test.
 pub struct Web {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -46,13 +46,13 @@ pub struct Web {
 struct Shared {
     folder: Option<PathBuf>,
     script: Mutex<BTreeMap<String, Scripted>>,
-    /// By the connection and the number of the request in it: a body that ends late is recorded late.
+    /// Requests by connection and position within it, since a body that ends late is recorded late.
     asked: Mutex<BTreeMap<(usize, usize), String>>,
     stopped: AtomicBool,
 }
 
 impl Web {
-    /// Serves the files of a folder, and what `answers.json` in it says.
+    /// Serves the files of a folder, and the responses in its `answers.json`.
     pub fn start(folder: Option<&Path>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
         let address = listener.local_addr().expect("a loopback address");
@@ -82,14 +82,14 @@ impl Web {
         Self { address, shared }
     }
 
-    /// Answers at one path as this JSON says.
+    /// Sets the response for a path, from JSON.
     pub fn answer(&self, path: &str, scripted: serde_json::Value) {
         let scripted = serde_json::from_value(scripted).expect("a scripted answer");
         let mut script = self.shared.script.lock().unwrap_or_else(PoisonError::into_inner);
         script.insert(path.to_owned(), scripted);
     }
 
-    /// Every request so far: a line, and its headers beneath.
+    /// All requests so far: the request line, followed by its headers.
     pub fn asked(&self) -> Vec<String> {
         let asked = self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.values().cloned().collect()
@@ -99,7 +99,7 @@ impl Web {
 impl Drop for Web {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for connections.
+        // Wakes the thread that accepts connections.
         let _woken = TcpStream::connect(self.address);
     }
 }
@@ -169,7 +169,7 @@ impl Shared {
     }
 }
 
-/// The client gives up first.
+/// Waits until the client closes the connection.
 fn until_closed(reader: &mut BufReader<TcpStream>) -> std::io::Result<()> {
     std::io::copy(reader, &mut std::io::sink())?;
     Err(std::io::ErrorKind::ConnectionAborted.into())

@@ -1,4 +1,4 @@
-//! Every way to reach the server: the same messages, over pipes and over HTTP in its forms.
+//! Sends the same messages over every transport: stdio and the kinds of HTTP.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,28 +14,28 @@ use super::home::Home;
 use super::http;
 use super::process::Process;
 
-/// How messages travel.
+/// A transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// Lines on stdin and stdout.
     Stdio,
-    /// Streamable HTTP: answers as JSON, or as events where more than an answer comes.
+    /// Streamable HTTP: responses as JSON, or as events if there is more than a response.
     Http,
-    /// HTTP with server-sent events, of 2024-11-05.
+    /// HTTP with server-sent events, of revision 2024-11-05.
     Sse,
 }
 
 impl Transport {
-    /// Each of them.
+    /// All transports.
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    /// Whether this kind of MCP is spoken over it.
+    /// Whether the transport supports this generation of MCP.
     pub fn speaks(self, era: Era) -> bool {
         self != Self::Sse || era == Era::Legacy
     }
 }
 
-/// One client's way to a server of its own.
+/// A client's connection to a server of its own.
 pub struct Wire {
     way: Way,
     received: Receiver<Value>,
@@ -53,7 +53,7 @@ struct Http {
     era: Era,
     session: Option<String>,
     sender: Sender<Value>,
-    /// The connections of requests on their way.
+    /// The connections of open requests.
     open: HashMap<i64, TcpStream>,
 }
 
@@ -63,7 +63,7 @@ struct Sse {
     endpoint: String,
 }
 
-/// A server over HTTP in this home, and where it listens.
+/// Starts an HTTP server in this home, and returns its address.
 pub fn serve(home: &Home, more: &[&str]) -> (Process, SocketAddr) {
     let arguments = [&["serve", "--http", "127.0.0.1:0"], more].concat();
     let process = Process::start(&mut home.command(&arguments));
@@ -74,7 +74,7 @@ pub fn serve(home: &Home, more: &[&str]) -> (Process, SocketAddr) {
 }
 
 impl Wire {
-    /// Starts a server in this home, and reaches it.
+    /// Starts a server in this home, and connects.
     pub fn open(home: &Home, transport: Transport, era: Era) -> Self {
         let (sender, received) = channel();
         let way = match transport {
@@ -125,7 +125,7 @@ impl Wire {
         self.received.recv_timeout(PATIENCE).expect("something comes")
     }
 
-    /// Gives up a request, as one does over this transport in this era.
+    /// Cancels a request, in the way of this transport and generation.
     pub fn cancel(&mut self, id: i64) {
         if let Way::Http(http) = &mut self.way
             && http.era == Era::Modern
@@ -165,7 +165,7 @@ impl Http {
         }
         let head = read_reply(stream, pass);
         self.session = head.header("mcp-session-id").map(str::to_owned);
-        // What is no answer comes on a stream of its own.
+        // Messages other than responses come on a stream of their own.
         let session = self.session.clone().expect("a session");
         let headers = [("accept", types), ("mcp-session-id", session.as_str())];
         let mut stream = BufReader::new(post(self.address, "GET /mcp", &headers, ""));
@@ -181,7 +181,7 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("this is no JSON: {error}: {text}"))
 }
 
-/// Sends a request and does not wait for the answer.
+/// Sends a request without waiting for the response.
 fn post(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = http::connect(address);
     let mut head = format!("{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
@@ -193,7 +193,7 @@ fn post(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -
     stream
 }
 
-/// Reads an answer and passes on what it carries as it comes: events, or one document.
+/// Reads a response and passes on its content as it arrives: events, or one document.
 fn read_reply(stream: TcpStream, pass: impl FnMut(&str, &str)) -> http::Message {
     let mut reader = BufReader::new(stream);
     let head = http::Message::read_head(&mut reader).unwrap_or_default();
@@ -229,7 +229,7 @@ fn read_body(head: &http::Message, reader: BufReader<TcpStream>, mut pass: impl 
     }
 }
 
-/// A body in chunks, as one.
+/// Decodes a chunked body.
 struct Chunks<R> {
     from: R,
     left: usize,

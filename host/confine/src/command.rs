@@ -14,6 +14,7 @@ use crate::child::{Child, Output, Spec};
 use crate::fault::Fault;
 use crate::home::at_home;
 use crate::own_limits::OwnLimits;
+use crate::package::{SYSTEM_PATH, package_of};
 use crate::place::Place;
 use crate::restrict::{Bounds, Reach};
 
@@ -304,6 +305,17 @@ impl Command {
         }
     }
 
+    /// Which folders it may read because its programs need them, beside those of the system.
+    fn needs(&self) -> Vec<PathBuf> {
+        let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));
+        let programs = self.program().into_iter().chain(found);
+        let mut needs: Vec<PathBuf> = programs.flat_map(|program| package_of(&program)).collect();
+        needs.retain(|path| path.is_dir() && !without_links(path).starts_with("/usr"));
+        needs.sort();
+        needs.dedup();
+        needs
+    }
+
     /// What it may reach, in words for `audit`.
     pub fn reach(&self) -> String {
         let definition = &self.definition;
@@ -314,7 +326,10 @@ impl Command {
             Some(program) => program.display().to_string(),
             None => format!("{} (not found)", definition.program.display()),
         };
-        for (what, paths) in [("reads", &definition.reads), ("writes", &definition.writes)] {
+        let needs = self.needs();
+        for (what, paths) in
+            [("needs", &needs), ("reads", &definition.reads), ("writes", &definition.writes)]
+        {
             if !paths.is_empty() {
                 text += &format!("; {what} {}", list(paths));
             }
@@ -340,31 +355,9 @@ fn without_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What a program is part of: the folder above `bin`, and the outermost `node_modules`.
-fn package_of(program: &Path) -> Vec<PathBuf> {
-    let mut package = Vec::new();
-    for path in [program.to_owned(), without_links(program)] {
-        let modules = path.ancestors().filter(|folder| ends_with(folder, "node_modules")).last();
-        let above_bin = path
-            .parent()
-            .filter(|folder| ends_with(folder, "bin"))
-            .and_then(Path::parent)
-            // The folder above `/bin` would be everything.
-            .filter(|folder| folder.parent().is_some());
-        package.extend([modules, above_bin].into_iter().flatten().map(Path::to_owned));
-        package.push(path);
-    }
-    package
-}
-
-/// Whether a file or directory of this name is in a path's last place.
-fn ends_with(path: &Path, name: &str) -> bool {
-    path.file_name().is_some_and(|last| last == name)
-}
-
 fn environment(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
     let own = program.parent().unwrap_or(program);
-    let system = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+    let system = SYSTEM_PATH.map(PathBuf::from);
     let path = std::env::join_paths([own.to_owned()].into_iter().chain(system)).unwrap_or_default();
     let mut environment = vec![("PATH".into(), path), ("LANG".into(), "C.UTF-8".into())];
     let passed = names.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
@@ -409,13 +402,5 @@ mod tests {
             let error = command(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn a_program_brings_the_package_it_is_part_of() {
-        let package = package_of(Path::new("/opt/x/lib/node_modules/a/node_modules/b/bin/b.js"));
-        assert!(package.contains(&"/opt/x/lib/node_modules".into()), "{package:?}");
-        let package = package_of(Path::new("/bin/no-such-program"));
-        assert!(!package.contains(&"/".into()), "{package:?}");
     }
 }

@@ -4,11 +4,14 @@
 //! becomes the program that is wanted, so that not one instruction of that program runs
 //! unrestricted. What the system cannot enforce is said by [`strength`], not hidden.
 
+#[cfg(target_os = "linux")]
+mod calls;
 mod child;
 mod command;
 mod fault;
 mod home;
 mod own_limits;
+mod package;
 mod place;
 mod restrict;
 mod workers;

@@ -42,7 +42,7 @@ pub fn restrict(reach: &Reach, bounds: &Bounds) -> Result<(), String> {
     #[cfg(target_os = "linux")]
     {
         linux::files(reach)?;
-        linux::calls(reach)?;
+        crate::calls::confine(reach.network)?;
     }
     #[cfg(not(target_os = "linux"))]
     let _only_linux_can = reach;
@@ -76,7 +76,7 @@ fn bound(_: &Bounds) -> Result<(), String> {
 pub fn strength() -> &'static str {
     #[cfg(target_os = "linux")]
     {
-        match (linux::has_landlock(), linux::has_seccomp()) {
+        match (linux::has_landlock(), crate::calls::can_be_confined()) {
             (true, true) => "files by Landlock, system calls by seccomp, limits of memory and time",
             (true, false) => {
                 "files by Landlock, limits of memory and time; system calls are not confined: no \
@@ -104,13 +104,10 @@ pub fn strength() -> &'static str {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::collections::BTreeMap;
-
     use landlock::{
         ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
         RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
     };
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
     use super::Reach;
 
@@ -125,10 +122,6 @@ mod linux {
             .is_ok()
     }
 
-    pub fn has_seccomp() -> bool {
-        TargetArch::try_from(std::env::consts::ARCH).is_ok()
-    }
-
     pub fn files(reach: &Reach) -> Result<(), String> {
         let failed = |error: RulesetError| format!("confining to files: {error}");
         let mut rules = Ruleset::default()
@@ -141,87 +134,14 @@ mod linux {
         }
         let mut rules = rules.create().map_err(failed)?;
         let read = reach.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
-        let write = reach.write.iter().map(|path| (path, AccessFs::from_all(KNOWN)));
+        // Everything but devices, which are doors to what no rule about files holds.
+        let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
+        let write = reach.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));
         for (path, access) in read.chain(write) {
             // What is not there cannot be reached either.
             let Ok(place) = PathFd::new(path) else { continue };
             rules = rules.add_rule(PathBeneath::new(place, access)).map_err(failed)?;
         }
         rules.restrict_self().map(drop).map_err(failed)
-    }
-
-    /// Calls that no child needs: looking into other processes, leaving the group that it is ended
-    /// with, other namespaces, and doors of the kernel.
-    const NEVER: &[libc::c_long] = &[
-        libc::SYS_add_key,
-        libc::SYS_bpf,
-        libc::SYS_delete_module,
-        libc::SYS_finit_module,
-        libc::SYS_fsconfig,
-        libc::SYS_fsmount,
-        libc::SYS_fsopen,
-        libc::SYS_init_module,
-        libc::SYS_kexec_load,
-        libc::SYS_keyctl,
-        libc::SYS_mount,
-        libc::SYS_move_mount,
-        libc::SYS_open_by_handle_at,
-        libc::SYS_open_tree,
-        libc::SYS_perf_event_open,
-        libc::SYS_pidfd_getfd,
-        libc::SYS_pivot_root,
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_ptrace,
-        libc::SYS_reboot,
-        libc::SYS_request_key,
-        libc::SYS_setns,
-        libc::SYS_setpgid,
-        libc::SYS_setsid,
-        libc::SYS_swapon,
-        libc::SYS_umount2,
-        libc::SYS_unshare,
-        libc::SYS_userfaultfd,
-    ];
-
-    /// Calls that only a child with a network needs. A pair of connected sockets may be made: it
-    /// leads nowhere else.
-    const NETWORK: &[libc::c_long] = &[libc::SYS_socket];
-
-    /// A ring of requests goes past this filter: with `ENOSYS` programs do without.
-    const RINGS: &[libc::c_long] =
-        &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
-
-    pub fn calls(reach: &Reach) -> Result<(), String> {
-        if !has_seccomp() {
-            return Ok(());
-        }
-        let refused = if reach.network { &[][..] } else { NETWORK };
-        let filters =
-            [filter(NEVER.iter().chain(refused), libc::EPERM), filter(RINGS.iter(), libc::ENOSYS)];
-        for filter in filters {
-            seccompiler::apply_filter(&filter?)
-                .map_err(|error| format!("confining system calls: {error}"))?;
-        }
-        Ok(())
-    }
-
-    fn filter<'a>(
-        calls: impl Iterator<Item = &'a libc::c_long>,
-        errno: i32,
-    ) -> Result<BpfProgram, String> {
-        let failed = |error: seccompiler::BackendError| format!("confining system calls: {error}");
-        let mut rules = BTreeMap::new();
-        for call in calls {
-            rules.insert(*call, Vec::new());
-            // The same call in the numbering of x32, which some kernels serve too.
-            #[cfg(target_arch = "x86_64")]
-            rules.insert(*call | 0x4000_0000, Vec::new());
-        }
-        let errno = SeccompAction::Errno(errno.cast_unsigned());
-        let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
-        SeccompFilter::new(rules, SeccompAction::Allow, errno, arch)
-            .and_then(BpfProgram::try_from)
-            .map_err(failed)
     }
 }

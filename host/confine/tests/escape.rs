@@ -7,6 +7,13 @@
     allow(dead_code, unused_imports, reason = "elsewhere less is confined")
 )]
 
+#[cfg(target_os = "linux")]
+#[path = "escape/calls.rs"]
+mod calls;
+#[cfg(target_os = "linux")]
+#[path = "escape/scopes.rs"]
+mod scopes;
+
 use std::ffi::OsString;
 use std::fs;
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -27,6 +34,12 @@ fn main() -> ExitCode {
             let name = arguments.next().expect("which one");
             let arguments: Vec<_> = arguments.collect();
             attempt(&name, &arguments)
+        }
+        #[cfg(target_os = "linux")]
+        Some("scope-host") => {
+            let files: Vec<_> = arguments.collect();
+            println!("{}", scopes::host(&files).join("\n"));
+            ExitCode::SUCCESS
         }
         _ => {
             host();
@@ -55,6 +68,13 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
             let made = false;
             made && fs::read(path(1)).is_ok()
         }
+        #[cfg(target_os = "linux")]
+        "calls" => {
+            let wrong = calls::attempt(&with[0], path(1), path(2), path(3));
+            println!("{}", wrong.join("\n"));
+            wrong.is_empty()
+        }
+        "threads" => std::thread::spawn(|| 1).join().is_ok_and(|answer| answer == 1),
         "connect" | "listen" | "send" | "resolve" | "unix-socket" => reach(name, with),
         "run" => std::process::Command::new(path(0)).status().is_ok(),
         #[cfg(unix)]
@@ -76,24 +96,12 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
         "spin" => loop {
             std::hint::spin_loop();
         },
-        "sleep-beside" => {
-            let me = std::env::current_exe().expect("this program");
-            let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
-            println!("{}", child.expect("a child").id());
-            true
-        }
+        "sleep-beside" => sleep_beside(),
         "sleep" => {
             std::thread::sleep(Duration::from_secs(600));
             true
         }
-        "flood" => {
-            let line = [b'x'; 65536];
-            loop {
-                if std::io::Write::write_all(&mut std::io::stdout(), &line).is_err() {
-                    break true;
-                }
-            }
-        }
+        "flood" => flood(),
         "echo" => {
             for line in std::io::stdin().lines() {
                 println!("{}", line.expect("a line"));
@@ -103,6 +111,22 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
         other => unreachable!("no attempt is called {other}"),
     };
     ExitCode::from(u8::from(!worked))
+}
+
+fn flood() -> bool {
+    let line = [b'x'; 65536];
+    loop {
+        if std::io::Write::write_all(&mut std::io::stdout(), &line).is_err() {
+            break true;
+        }
+    }
+}
+
+fn sleep_beside() -> bool {
+    let me = std::env::current_exe().expect("this program");
+    let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
+    println!("{}", child.expect("a child").id());
+    true
 }
 
 fn reach(name: &str, with: &[String]) -> bool {
@@ -191,6 +215,8 @@ fn host() {
         fs::write(stage.path(folder).join("file"), "content").expect("a file");
     }
     files(&stage);
+    system_calls(&stage);
+    scopes::check();
     network(&stage);
     processes(&stage);
     amounts(&stage);
@@ -225,6 +251,24 @@ fn files(stage: &Stage) {
     stage.expect(false, &["read", &parent]);
     assert_eq!(fs::read_to_string(stage.path("read/file")).expect("a file"), "content");
     assert_eq!(fs::read_to_string(stage.path("outside/file")).expect("a file"), "content");
+}
+
+/// Metadata of files that may only be read, and whatever else no rule about files holds.
+#[cfg(target_os = "linux")]
+fn system_calls(stage: &Stage) {
+    let at = |path: &str| stage.path(path).display().to_string();
+    for place in ["read/file", "outside/file"] {
+        let before = calls::metadata_of(&stage.path(place));
+        for family in calls::FAMILIES {
+            // A file outside cannot even be opened: the calls with a path are tried on it.
+            if place == "outside/file" && !matches!(*family, "modes" | "times" | "owners") {
+                continue;
+            }
+            stage.expect(true, &["calls", family, &at(place), &at("write"), &at("read/file")]);
+        }
+        assert_eq!(calls::metadata_of(&stage.path(place)), before, "{place}");
+    }
+    stage.expect(true, &["threads"]);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,9 @@
 //! Compiled code: from the binary, from the cache on disk, or made by the child.
 //!
 //! Compiled code is native code. It is only ever taken from this binary, from a child of this
-//! binary, or from a folder that nobody but this user can write, and it is checked before it is
-//! given to wasmtime.
+//! binary, or from a folder that nobody but this user can write, where each piece is sealed with a key
+//! that lies elsewhere. It is read once, its seal is checked, and what was checked is what is given to
+//! wasmtime, which runs a copy of it that nobody else can write to.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
-use portcullis_records::{Records, create_private_folder};
+use portcullis_records::{Records, SealKey, create_private_folder};
 
 /// Largest component file that is looked at.
 pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
@@ -40,12 +41,13 @@ pub enum CodeError {
 #[derive(Clone)]
 pub struct Codes {
     folder: PathBuf,
+    key: SealKey,
 }
 
 impl Codes {
-    /// The compiled components in `folder`.
-    pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    /// The compiled components in `folder`, sealed with this key.
+    pub fn new(folder: PathBuf, key: SealKey) -> Self {
+        Self { folder, key }
     }
 
     /// The compiled form of a component that came with the binary.
@@ -58,7 +60,9 @@ impl Codes {
     }
 
     /// The compiled form of a foreign component: compiled before, or now, from its file, by a confined
-    /// child.
+    /// child. One component is compiled at a time, by all processes of this user together.
+    ///
+    /// `refused` is asked when its turn comes: another process may have tried it in the meantime.
     ///
     /// # Errors
     ///
@@ -67,13 +71,26 @@ impl Codes {
         &self,
         engine: &Engine,
         file: &ComponentFile,
+        refused: &(dyn Fn() -> Option<String> + Sync),
     ) -> Result<Component, CodeError> {
         let key = format!("{} {}", file.digest(), compatibility(engine));
         let records = self.records()?;
-        match records.read(&key) {
-            Ok(Some(record)) => return load(engine, &record.value),
-            Ok(None) => {}
-            Err(error) => tracing::warn!("compiled code: {error}"),
+        let kept = || match records.read(&key) {
+            Ok(record) => record,
+            Err(error) => {
+                tracing::warn!("compiled code: {error}");
+                None
+            }
+        };
+        if let Some(record) = kept() {
+            return load(engine, &record.value);
+        }
+        let _turn = self.turn().await;
+        if let Some(record) = kept() {
+            return load(engine, &record.value);
+        }
+        if let Some(why) = refused() {
+            return Err(CodeError::Refused(why));
         }
         let component = file.bytes().map_err(CodeError::Host)?;
         tracing::info!("compiling a component of {} bytes", component.len());
@@ -88,11 +105,24 @@ impl Codes {
         load(engine, &code)
     }
 
+    /// Waits until nobody else compiles. Nothing, where the folder cannot be locked: then it goes on.
+    async fn turn(&self) -> Option<std::fs::File> {
+        let path = self.folder.join(".compiling");
+        match tokio::task::spawn_blocking(move || portcullis_records::lock(&path)).await {
+            Ok(Ok(held)) => Some(held),
+            Ok(Err(error)) => {
+                tracing::debug!("compiling without a turn: {error}");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
     fn records(&self) -> Result<Records, CodeError> {
         create_private_folder(&self.folder)
             .and_then(|()| check_private(&self.folder))
             .map_err(|error| CodeError::Host(format!("{}: {error}", self.folder.display())))?;
-        Ok(Records::new(self.folder.clone()))
+        Ok(Records::sealed(self.folder.clone(), self.key.clone()))
     }
 }
 
@@ -106,7 +136,8 @@ fn compatibility(engine: &Engine) -> String {
 
 #[expect(unsafe_code, reason = "compiled code from trusted places: see the head of this file")]
 fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
-    // SAFETY: the bytes were compiled by this program and are checked against their digest.
+    // SAFETY: the bytes were compiled by this program: they are its own, or come from its child, or
+    // their seal was checked after they were read.
     unsafe { Component::deserialize(engine.wasmtime(), code) }
         .map_err(|error| CodeError::Refused(format!("{error:#}")))
 }
@@ -159,10 +190,14 @@ fn check_private(_: &Path) -> std::io::Result<()> {
 /// the processor's time: on a machine that is busy otherwise, large components take minutes.
 pub const COMPILE_TIME: Duration = Duration::from_secs(300);
 
+/// The bounds of the compiling child: grows when they do, so that what was refused is tried again.
+pub const BOUNDS: u32 = 1;
+
 /// The file of a foreign component. It is held open: whoever takes its place in the folder is another.
 pub struct ComponentFile {
     file: Mutex<std::fs::File>,
     digest: String,
+    size: u64,
 }
 
 impl ComponentFile {
@@ -191,7 +226,13 @@ impl ComponentFile {
             ));
         }
         let digest = portcullis_records::digest_of((&file).take(MAX_COMPONENT_BYTES));
-        Ok(Self { file: Mutex::new(file), digest: digest.map_err(cannot_read)? })
+        let digest = digest.map_err(cannot_read)?;
+        Ok(Self { file: Mutex::new(file), digest, size: metadata.len() })
+    }
+
+    /// Its size in bytes, when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// SHA-256 of the component.

@@ -15,13 +15,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
-use super::view::{FilesView, Reached, perms};
-
-/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
-const AT_ONCE: bool = true;
+use super::view::{AT_ONCE, FilesView, Reached, perms};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;
+
+/// Whether a link in the last place is followed.
+fn follows(flags: PathFlags) -> bool {
+    flags.contains(PathFlags::SYMLINK_FOLLOW)
+}
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
@@ -82,47 +84,58 @@ impl HostDescriptor for FilesView<'_> {
         }
         let target = self.target(&fd, &path)?;
         let access = if how.write { Access::Write } else { Access::Read };
-        self.ask(&target, access)?;
-        let opened = self.open(&fd, path, &target, how).await?;
-        let node = target.node(self.node(&fd)?);
-        let perms = perms(node.reach.widest());
-        match opened {
+        let asked = self.ask(&target, access)?;
+        let opened = self.open(&fd, path, &target, how).await;
+        let opened = opened.and_then(|(opened, guard)| match opened {
             Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
+            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
+            Opened::Special => Err(ErrorCode::NotPermitted.into()),
+            Opened::File(_) | Opened::Directory(_) => Ok((opened, guard)),
+        });
+        let (opened, guard) = self.settle(&asked, opened)?;
+        let node = target.node(self.node(&fd)?, guard);
+        let perms = perms(node.reach.widest());
+        let descriptor = match opened {
             Opened::File(file) => {
                 let mode =
                     if how.write { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-                self.push(Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE)), node)
+                Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE))
             }
-            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
             Opened::Directory(dir) => {
-                let dir = DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE);
-                self.push(Descriptor::Dir(dir), node)
+                Descriptor::Dir(DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE))
             }
-            Opened::Special => Err(ErrorCode::NotPermitted.into()),
-        }
+            Opened::Special => return Err(ErrorCode::NotPermitted.into()),
+        };
+        self.push(descriptor, node)
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let target = self.may(&fd, &path, Access::Write)?;
-        self.may_make(&target)?;
-        self.apart().await.create_directory_at(fd, path).await
+        let (target, asked) = self.may(&fd, &path, Access::Write)?;
+        let made = self.make_directory(&fd, path, &target).await;
+        self.came(&asked, made)
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.may(&fd, &old, Access::Write)?;
-        let target = self.may(&new_fd, &new, Access::Write)?;
-        self.may_move_to(&target)?;
-        self.apart().await.rename_at(fd, old, new_fd, new).await
+        let (source, from) = self.may(&fd, &old, Access::Write)?;
+        let (target, to) = match self.may(&new_fd, &new, Access::Write) {
+            Ok(asked) => asked,
+            Err(error) => return self.came(&from, Err(error)),
+        };
+        let moved = self.rename((&fd, old, &source), (&new_fd, new, &target)).await;
+        let moved = self.came(&from, moved);
+        self.came(&to, moved)
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        self.apart().await.unlink_file_at(fd, path).await
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let removed = self.remove_file(&fd, path).await;
+        self.came(&asked, removed)
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        self.apart().await.remove_directory_at(fd, path).await
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let removed = self.remove_directory(&fd, path).await;
+        self.came(&asked, removed)
     }
 
     async fn set_times_at(
@@ -133,17 +146,27 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.may(&fd, &path, Access::Write)?;
-        self.apart().await.set_times_at(fd, path_flags, path, accessed, modified).await
+        let (_, asked) = self.may(&fd, &path, Access::Write)?;
+        let set = self.set_times_of(&fd, follows(path_flags), path, accessed, modified).await;
+        self.came(&asked, set)
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.
-    async fn symlink_at(&mut self, _: Fd, _: String, _: String) -> FsResult<()> {
+    async fn symlink_at(&mut self, fd: Fd, _: String, path: String) -> FsResult<()> {
+        self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
     }
 
     /// Refused, as [`Self::symlink_at`].
-    async fn link_at(&mut self, _: Fd, _: PathFlags, _: String, _: Fd, _: String) -> FsResult<()> {
+    async fn link_at(
+        &mut self,
+        _: Fd,
+        _: PathFlags,
+        _: String,
+        fd: Fd,
+        path: String,
+    ) -> FsResult<()> {
+        self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -167,7 +190,8 @@ impl HostDescriptor for FilesView<'_> {
             self.table.delete(fd)?;
             return stat;
         }
-        self.apart().await.stat_at(fd, path_flags, path).await
+        let stat = self.stat_of(&fd, follows(path_flags), path).await;
+        self.looked(&target, stat)
     }
 
     async fn metadata_hash_at(
@@ -180,16 +204,18 @@ impl HostDescriptor for FilesView<'_> {
         if matches!(target.reached, Some(Reached::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
-        self.apart().await.metadata_hash_at(fd, path_flags, path).await
+        let hash = self.hash_of(&fd, follows(path_flags), path).await;
+        self.looked(&target, hash)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.visible(&fd, &path)?;
-        match target.reached {
-            Some(Reached::Beneath) => self.apart().await.readlink_at(fd, path).await,
+        if !matches!(target.reached, Some(Reached::Beneath)) {
             // What is designated has been followed already.
-            Some(Reached::Itself | Reached::File(_)) | None => Err(ErrorCode::Invalid.into()),
+            return Err(ErrorCode::Invalid.into());
         }
+        let leads_to = self.link_of(&fd, path).await;
+        self.looked(&target, leads_to)
     }
 
     async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {

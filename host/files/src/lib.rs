@@ -6,7 +6,9 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
+mod changes;
 mod descriptors;
+mod place;
 mod preopen;
 mod quota;
 mod view;
@@ -17,21 +19,41 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
+use portcullis_roots::{Guard, OpenHow, Opened};
 use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
+pub use changes::{Change, ChangeError, Expected};
 pub use preopen::Preopen;
 use preopen::Reach;
 pub use quota::Quota;
 pub use view::{FilesData, FilesView};
 
-/// Says what may be done with which file. It is asked anew each time, also about what the guest
-/// cannot reach, and may keep a record of that.
+/// Says what may be done with which file, and keeps a record of it. It is asked anew each time, also about
+/// what the guest cannot reach.
 pub trait Judge: Send + Sync + 'static {
-    /// Whether this may be done. Where [`FileUse::origin`] is [`Origin::Beside`] it is not done
-    /// whatever the answer.
-    fn allows(&self, wanted: FileUse) -> bool;
+    /// Whether this may be done. A refusal is on record when this returns. Where [`FileUse::origin`] is
+    /// [`Origin::Beside`] it is not done whatever the answer.
+    fn allows(&self, wanted: &FileUse) -> bool;
+
+    /// Records that what was allowed, and changes something, is about to be done. Without a record
+    /// (`false`) it is not done.
+    fn begins(&self, wanted: &FileUse) -> bool;
+
+    /// Records what came of it, before the guest has anything of it. `begun`: whether [`Judge::begins`]
+    /// was called. Without a record (`false`) the guest gets nothing.
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool;
+}
+
+/// What came of a use of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// It was done.
+    Done,
+    /// It was allowed, and failed for this reason.
+    Failed(&'static str),
+    /// It was refused after all, for this reason: such as a link that leads out of its directory.
+    Refused(&'static str),
 }
 
 /// To read, or to write as well.
@@ -94,8 +116,8 @@ impl Files {
     /// The directories that one call has, and how much it may write in them.
     pub fn new(judge: impl Judge, preopens: Vec<Preopen>, quota: Quota) -> Self {
         let preopens = preopens.into_iter().map(|preopen| {
-            let Preopen { directory, handle, reach, origin } = preopen;
-            (handle, Node { path: directory, reach: Arc::new(reach), origin, depth: 0 })
+            let Preopen { directory, handle, guard, reach, origin } = preopen;
+            (handle, Node { path: directory, reach: Arc::new(reach), guard, origin, depth: 0 })
         });
         Self {
             judge: Box::new(judge),
@@ -107,20 +129,25 @@ impl Files {
         }
     }
 
-    /// A directory of the call, or one beneath, opened; and what may be done there. `None`: the
-    /// call has no such directory, or not the whole of it.
+    /// A directory of the call, or one beneath, opened for a program that is confined to it; and what
+    /// may be done there. `None`: the call has no such directory, or not the whole of it, or files of
+    /// the host itself lie beneath, which nothing would keep from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
         let around = |(_, node): &&(File, Node)| path.starts_with(&node.path);
         let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
         let (handle, node) =
             whole.filter(around).max_by_key(|(_, node)| node.path.components().count())?;
         let rest = path.strip_prefix(&node.path).ok()?;
-        let handle = handle.try_clone().ok()?;
-        let handle = match rest.as_os_str().is_empty() {
-            true => handle,
-            false => Dir::from_std_file(handle).open_dir(rest).ok()?.into_std_file(),
+        let access = node.reach.all?;
+        let (handle, guard) = match rest.as_os_str().is_empty() {
+            true => (handle.try_clone().ok()?, node.guard.clone()),
+            false => match node.guard.open(handle, rest, OpenHow::default()).ok()? {
+                (Opened::Directory(handle), guard) => (handle, guard),
+                (Opened::File(_) | Opened::Special, _) => return None,
+            },
         };
-        Some((handle, node.reach.all?))
+        let may = !guard.must_stay_closed_to_programs(access == Access::Write);
+        may.then_some((handle, access))
     }
 }
 
@@ -129,6 +156,8 @@ impl Files {
 struct Node {
     path: PathBuf,
     reach: Arc<Reach>,
+    /// What is closed beneath it.
+    guard: Guard,
     origin: Origin,
     /// How many directories below the preopened one.
     depth: u32,

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use portcullis_roots::{Designated, Reach as Designation};
+use portcullis_roots::{Designated, Guard, Reach as Designation};
 
 use super::{Access, Origin};
 
@@ -13,6 +13,7 @@ use super::{Access, Origin};
 pub struct Preopen {
     pub(super) directory: PathBuf,
     pub(super) handle: File,
+    pub(super) guard: Guard,
     pub(super) reach: Reach,
     pub(super) origin: Origin,
 }
@@ -36,8 +37,8 @@ pub(super) struct Name {
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// A designated file, already open unless it is missing.
-    File(Option<File>),
+    /// A designated file, already open unless it is missing. Another one once a change has replaced it.
+    File(Mutex<Option<File>>),
     /// Something that may be made and then filled.
     Create,
 }
@@ -54,22 +55,29 @@ impl Reach {
 }
 
 impl Preopen {
-    /// A whole directory.
-    pub fn whole(directory: PathBuf, handle: File, origin: Origin, access: Access) -> Self {
-        Self { directory, handle, reach: Reach { all: Some(access), names: Vec::new() }, origin }
+    /// A whole directory, and what is closed beneath it.
+    pub fn whole(
+        directory: PathBuf,
+        handle: File,
+        guard: Guard,
+        origin: Origin,
+        access: Access,
+    ) -> Self {
+        let reach = Reach { all: Some(access), names: Vec::new() };
+        Self { directory, handle, guard, reach, origin }
     }
 
     /// What the arguments of a call opened: one for each directory, as a guest finds a path in the
     /// innermost directory that holds it and looks no further.
     pub fn of_arguments(designated: Vec<Designated>) -> Vec<Self> {
         let mut preopens: Vec<Self> = Vec::new();
-        for Designated { directory, handle, reach, write } in designated {
+        for Designated { directory, handle, guard, reach, write } in designated {
             let access = if write { Access::Write } else { Access::Read };
             let index = match preopens.iter().position(|known| known.directory == directory) {
                 Some(index) => index,
                 None => {
-                    let reach = Reach::default();
-                    preopens.push(Self { directory, handle, reach, origin: Origin::Argument });
+                    let (reach, origin) = (Reach::default(), Origin::Argument);
+                    preopens.push(Self { directory, handle, guard, reach, origin });
                     preopens.len() - 1
                 }
             };
@@ -77,7 +85,7 @@ impl Preopen {
             match reach {
                 Designation::Everything => known.all = known.all.max(Some(access)),
                 Designation::File { name, handle } => {
-                    known.names.push(Name { name, access, what: What::File(handle) });
+                    known.names.push(Name { name, access, what: What::File(handle.into()) });
                 }
                 Designation::Create { name } => {
                     known.names.push(Name { name, access, what: What::Create });
@@ -107,6 +115,7 @@ mod tests {
         let designated = |directory: &str, reach, write| Designated {
             directory: directory.into(),
             handle: File::open(folder.path()).unwrap(),
+            guard: Guard::default(),
             reach,
             write,
         };

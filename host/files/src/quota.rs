@@ -39,6 +39,11 @@ impl Quota {
         size.is_some_and(|size| size <= self.file_bytes)
     }
 
+    /// How many levels may lie below one of this depth. `None`: it is too deep itself.
+    pub fn depth_below(&self, depth: u32) -> Option<u32> {
+        self.depth.checked_sub(depth)
+    }
+
     /// Whether something may lie this deep.
     pub fn allows_depth(&self, depth: u32) -> bool {
         depth <= self.depth

@@ -22,11 +22,33 @@ type Fd = Resource<Descriptor>;
 struct Remembers(Arc<Mutex<Vec<String>>>);
 
 impl Judge for Remembers {
-    fn allows(&self, wanted: FileUse) -> bool {
-        let FileUse { path, access, origin, opened_for } = wanted;
-        let name = path.file_name().unwrap_or_default().display().to_string();
-        self.0.lock().unwrap().push(format!("{access} {name} {origin:?}"));
-        access <= opened_for
+    fn allows(&self, wanted: &FileUse) -> bool {
+        let allowed = wanted.access <= wanted.opened_for;
+        if !allowed {
+            self.say(wanted, "denied");
+        }
+        allowed
+    }
+
+    fn begins(&self, wanted: &FileUse) -> bool {
+        self.say(wanted, "begun");
+        true
+    }
+
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
+        match (begun, came) {
+            (true, Came::Done) => {}
+            (_, came) => self.say(wanted, &format!("{came:?}")),
+        }
+        true
+    }
+}
+
+impl Remembers {
+    fn say(&self, FileUse { path, access, origin, .. }: &FileUse, what: &str) {
+        let name: String =
+            path.file_name().unwrap_or_default().to_string_lossy().chars().take(8).collect();
+        self.0.lock().unwrap().push(format!("{access} {name} {origin:?} {what}"));
     }
 }
 
@@ -82,7 +104,7 @@ fn quota() -> Quota {
 fn whole(access: Access) -> impl FnOnce(&Path) -> Preopen {
     move |path| {
         let handle = File::open(path).unwrap();
-        Preopen::whole(path.to_owned(), handle, Origin::Root, access)
+        Preopen::whole(path.to_owned(), handle, Guard::default(), Origin::Root, access)
     }
 }
 
@@ -92,6 +114,7 @@ fn one_file(path: &Path) -> Preopen {
     let designated = Designated {
         directory: path.to_owned(),
         handle: File::open(path).unwrap(),
+        guard: Guard::default(),
         reach: Designation::File { name: "file".into(), handle: Some(file) },
         write: false,
     };
@@ -116,7 +139,7 @@ async fn each_use_is_asked_for_and_then_done() {
     assert_eq!(fs::read_to_string(guest.folder.path().join("new")).unwrap(), "abc");
     assert!(!guest.folder.path().join("other").exists());
     let asked = guest.asked.0.lock().unwrap();
-    assert_eq!(*asked, ["read file Root", "write new Root", "write other Root"]);
+    assert_eq!(*asked, ["read file Root Done", "write new Root begun", "write other Root begun"]);
 }
 
 #[tokio::test]
@@ -141,9 +164,10 @@ async fn a_single_entry_opens_nothing_beside_it() {
     assert_eq!(code(guest.view().read_directory(directory).await), ErrorCode::NotPermitted);
     let asked = guest.asked.0.lock().unwrap();
     let (first, rest) = asked.split_first().unwrap();
-    assert_eq!(first, "read file Argument");
+    assert_eq!(first, "read file Argument Done");
     assert_eq!(rest.len(), 6);
-    assert!(rest.iter().all(|asked| asked.ends_with("Beside")), "{rest:?}");
+    let refused = |asked: &String| asked.ends_with("Beside Refused(\"not-permitted\")");
+    assert!(rest.iter().all(refused), "{rest:?}");
 }
 
 #[tokio::test]
@@ -156,6 +180,51 @@ async fn what_leads_out_is_not_followed_and_links_are_not_made() {
     let linked = guest.view().symlink_at(directory, "other".into(), "link".into()).await;
     assert_eq!(code(linked), ErrorCode::NotPermitted);
     assert!(!guest.folder.path().join("link").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_fails_is_not_on_record_as_done() {
+    let mut guest = Guest::new(whole(Access::Write), quota());
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), guest.folder.path().join("out")).unwrap();
+    let long = "n".repeat(300);
+    for path in [
+        "missing",
+        "file/x",
+        "out/x",
+        "inner/../../file",
+        "../file",
+        "/etc/passwd",
+        "a\0b",
+        long.as_str(),
+    ] {
+        assert!(guest.read(path).await.is_err(), "{path}");
+    }
+    let directory = guest.directory();
+    assert!(guest.view().unlink_file_at(directory, "missing".into()).await.is_err());
+    let directory = guest.directory();
+    let flags = PathFlags::SYMLINK_FOLLOW;
+    assert!(guest.view().stat_at(directory, flags, "out/x".into()).await.is_err());
+    let directory = guest.directory();
+    assert!(guest.view().symlink_at(directory, "file".into(), "link".into()).await.is_err());
+    assert_eq!(
+        *guest.asked.0.lock().unwrap(),
+        [
+            "read missing Root Failed(\"no-entry\")",
+            "read x Root Failed(\"not-directory\")",
+            "read x Root Refused(\"leads-out\")",
+            "read file Root Refused(\"leads-out\")",
+            "read file Root Refused(\"leads-out\")",
+            "read passwd Root Refused(\"leads-out\")",
+            "read a\0b Root Refused(\"malformed\")",
+            "read nnnnnnnn Root Refused(\"name-too-long\")",
+            "write missing Root begun",
+            "write missing Root Failed(\"no-entry\")",
+            "read x Root Refused(\"not-permitted\")",
+            "write link Root Refused(\"no-links-are-made\")",
+        ]
+    );
 }
 
 #[tokio::test]
@@ -176,4 +245,205 @@ async fn what_is_made_and_written_is_counted() {
         ErrorCode::Quota,
         "two levels are the most"
     );
+}
+
+fn change(path: &Path, expected: Expected, contents: &str) -> Change {
+    Change { path: path.to_owned(), expected, contents: contents.into() }
+}
+
+impl Guest {
+    /// New files with these contents, as names in the folder, and whatever else.
+    async fn change(&mut self, files: &[(&str, Expected, &str)]) -> Result<(), ChangeError> {
+        let folder = self.folder.path().to_owned();
+        let journals = tempfile::tempdir().unwrap();
+        let changes = files.iter().map(|(name, expected, contents)| {
+            change(&folder.join(name), expected.clone(), contents)
+        });
+        let changes = changes.collect();
+        self.view().change(changes, journals.path(), &|| false).await
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test]
+async fn changes_are_asked_for_one_by_one_and_made_together() {
+    let mut guest = Guest::new(whole(Access::Write), Quota::new(10, 8, 3, 2));
+    let new = || Expected::Nothing;
+    let files = [("a", new(), "a"), ("inner/b", new(), "b"), ("file", Expected::Anything, "c")];
+    guest.change(&files).await.unwrap();
+    assert_eq!(guest.read("a").await.unwrap(), b"a");
+    assert_eq!(guest.read("inner/b").await.unwrap(), b"b");
+    assert_eq!(guest.read("file").await.unwrap(), b"c");
+    let asked = guest.asked.0.lock().unwrap();
+    assert_eq!(asked[..3], ["write a Root", "write b Root", "write file Root"]);
+}
+
+#[tokio::test]
+async fn changes_that_are_refused_or_beyond_the_quota_leave_nothing() {
+    let new = || Expected::Nothing;
+    let whole_of = |access| Guest::new(whole(access), Quota::new(10, 8, 2, 2));
+    let files = |names: &[&'static str]| -> Vec<_> {
+        names.iter().map(|name| (*name, new(), "text")).collect()
+    };
+    let limit = |limit| Err(ChangeError::Quota(limit));
+    for (changes, outcome) in [
+        (vec![("a", new(), "123456"), ("b", new(), "12345")], limit("file-write-bytes")),
+        (vec![("a", new(), ""), ("b", new(), "123456789")], limit("file-bytes")),
+        (vec![("a", new(), ""), ("d/b", new(), "")], limit("file-entries")),
+        (vec![("a", new(), ""), ("d/e/f", new(), "")], limit("file-depth")),
+    ] {
+        let mut guest = whole_of(Access::Write);
+        assert_eq!(guest.change(&changes).await, outcome);
+        assert_eq!(guest.names(), ["file", "inner", "other"]);
+    }
+    let mut guest = whole_of(Access::Read);
+    let refused = guest.change(&files(&["a"])).await;
+    assert!(matches!(refused, Err(ChangeError::Denied(_))), "{refused:?}");
+    for path in ["../x", "/etc/x", "inner/../../x"] {
+        let mut guest = whole_of(Access::Write);
+        let refused = guest.change(&[("a", new(), ""), (path, new(), "")]).await;
+        assert!(refused.is_err(), "{path}");
+        assert_eq!(guest.names(), ["file", "inner", "other"], "{path}");
+    }
+    let mut guest = whole_of(Access::Write);
+    let folder = guest.folder.path().to_owned();
+    let changes = vec![change(&folder.join("a"), new(), "")];
+    let journals = tempfile::tempdir().unwrap();
+    let cancelled = guest.view().change(changes, journals.path(), &|| true).await;
+    assert!(matches!(cancelled, Err(ChangeError::Failed(_))), "{cancelled:?}");
+    assert_eq!(guest.names(), ["file", "inner", "other"]);
+}
+
+#[tokio::test]
+async fn a_single_file_is_replaced_and_its_neighbours_are_not() {
+    let mut guest = Guest::new(
+        |path| {
+            let mut preopen = one_file(path);
+            preopen.reach.names[0].access = Access::Write;
+            preopen
+        },
+        quota(),
+    );
+    for path in ["other", "new", "inner/new"] {
+        let refused = guest.change(&[(path, Expected::Anything, "x")]).await;
+        assert!(matches!(refused, Err(ChangeError::Denied(_))), "{path}: {refused:?}");
+    }
+    guest.change(&[("file", Expected::File(None), "new")]).await.unwrap();
+    assert_eq!(guest.read("file").await.unwrap(), b"new", "the guest finds what it wrote");
+    assert_eq!(fs::read(guest.folder.path().join("file")).unwrap(), b"new");
+    assert_eq!(guest.names(), ["file", "inner", "other"]);
+}
+
+/// How deep something lies beneath a folder.
+fn depth(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| 1 + if path.is_dir() { depth(&path) } else { 0 }).max().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn a_tree_is_not_made_deeper_by_moving_it() {
+    let deep = || Quota::new(0, 0, 100, 6);
+    let mut guest = Guest::new(whole(Access::Write), deep());
+    let at = guest.folder.path().to_owned();
+    fs::create_dir_all(at.join("a/b/c/d")).unwrap();
+    fs::create_dir_all(at.join("x/y/z")).unwrap();
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let mut view = guest.view();
+    for to in ["a/b/c/d/x", "a/b/../b/c/d/x", "./a/b/c/d//x"] {
+        let moved = view.rename_at(this(), "x".into(), this(), to.into()).await;
+        assert_eq!(code(moved), ErrorCode::Quota, "{to}");
+    }
+    // A long way to say a short path does not help.
+    let from = "a/../x/../a/../x/../a/../x";
+    let moved = view.rename_at(this(), from.into(), this(), "a/b/c/d/x".into()).await;
+    assert_eq!(code(moved), ErrorCode::Quota);
+    view.rename_at(this(), "x".into(), this(), "a/b/c/x".into()).await.unwrap();
+    view.rename_at(this(), "a/b/c/x/y".into(), this(), "y".into()).await.unwrap();
+    view.rename_at(this(), "y".into(), this(), "a/b/c/d/y".into()).await.unwrap();
+    assert_eq!(depth(&at), 6);
+}
+
+#[tokio::test]
+async fn a_directory_that_was_moved_is_as_deep_as_it_lies_now() {
+    let mut guest = Guest::new(whole(Access::Write), Quota::new(0, 0, 100, 6));
+    let at = guest.folder.path().to_owned();
+    fs::create_dir_all(at.join("a/b/c")).unwrap();
+    let inner = guest.open("inner", OpenFlags::DIRECTORY, DescriptorFlags::READ).await.unwrap();
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let inner = || Fd::new_borrow(inner.rep());
+    let mut view = guest.view();
+    view.rename_at(this(), "inner".into(), this(), "a/b/c/inner".into()).await.unwrap();
+    view.create_directory_at(inner(), "1".into()).await.unwrap();
+    view.create_directory_at(inner(), "1/2".into()).await.unwrap();
+    let made = view.create_directory_at(inner(), "1/2/3".into()).await;
+    assert_eq!(code(made), ErrorCode::Quota);
+    let flags = DescriptorFlags::READ | DescriptorFlags::WRITE;
+    let follow = PathFlags::SYMLINK_FOLLOW;
+    let made = view.open_at(inner(), follow, "1/2/3".into(), OpenFlags::CREATE, flags).await;
+    assert_eq!(code(made), ErrorCode::Quota);
+    assert_eq!(depth(&at), 6);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_of_the_kernels_is_opened_looked_at_or_followed() {
+    let mut guest = Guest::new(whole(Access::Write), quota());
+    let root = Preopen::whole(
+        "/".into(),
+        File::open("/").unwrap(),
+        Guard::default(),
+        Origin::Root,
+        Access::Read,
+    );
+    guest.files = Files::new(guest.asked.clone(), vec![root], quota());
+    for path in ["proc/self/environ", "proc/self", "proc", "proc/self/fd", "proc/../proc/self/maps"]
+    {
+        assert_eq!(code(guest.read(path).await), ErrorCode::NotPermitted, "{path}");
+    }
+    let directory = guest.directory();
+    let this = || Fd::new_borrow(directory.rep());
+    let mut view = guest.view();
+    for path in ["proc/self/environ", "proc/self/exe", "proc/1", "sys/kernel"] {
+        for flags in [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW] {
+            let stat = view.stat_at(this(), flags, path.into()).await;
+            assert_eq!(code(stat), ErrorCode::NotPermitted, "{path}");
+            let hash = view.metadata_hash_at(this(), flags, path.into()).await;
+            assert_eq!(code(hash), ErrorCode::NotPermitted, "{path}");
+        }
+        let link = view.readlink_at(this(), path.into()).await;
+        assert_eq!(code(link), ErrorCode::NotPermitted, "{path}");
+    }
+    view.stat_at(this(), PathFlags::empty(), "etc/passwd".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_is_not_confined_to_what_holds_files_of_the_hosts() {
+    use portcullis_roots::{Own, OwnFiles, Root};
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for made in ["logins", "project/src", "tool"] {
+        fs::create_dir_all(at.join(made)).unwrap();
+    }
+    fs::write(at.join("tool/portcullis.toml"), "").unwrap();
+    let own = [Own::folder(at.join("logins")), Own::file(at.join("tool/portcullis.toml"))];
+    let root = Root::open(at, &OwnFiles::new(own)).unwrap();
+    for (access, closed) in [(Access::Read, [true, false]), (Access::Write, [true, true])] {
+        let handle = root.dir().unwrap().into_std_file();
+        let guard = root.guard().clone();
+        let whole = Preopen::whole(at.to_owned(), handle, guard, Origin::Root, access);
+        let files = Files::new(Remembers::default(), vec![whole], quota());
+        let opened = |path: &str| files.directory(&at.join(path)).is_some();
+        assert!(opened("project") && opened("project/src"));
+        assert!(!opened("logins") && !opened("none") && !opened("../x"));
+        assert_eq!([!opened(""), !opened("tool")], closed);
+    }
 }

@@ -5,15 +5,18 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use portcullis_roots::{OpenHow, Opened, open_beneath};
+use portcullis_roots::{Barred, Guard, OpenHow, Opened};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
-use wasmtime_wasi::p2::{DynOutputStream, FsResult};
+use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
 
 use super::preopen::{Reach, What};
 use super::quota::Metered;
-use super::{Access, FileUse, Files, Node, Origin};
+use super::{Access, Came, FileUse, Files, Node, Origin};
+
+/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
+pub(super) const AT_ONCE: bool = true;
 
 /// How the linker finds the files of a call.
 pub struct FilesData;
@@ -28,12 +31,69 @@ pub struct FilesView<'a> {
     pub(super) table: &'a mut wasmtime_wasi::ResourceTable,
 }
 
+/// Longest name of a file, in bytes, and longest path: more no system opens.
+const MAX_NAME: usize = 255;
+const MAX_PATH: usize = 4096;
+
+/// What was let through, until it is on record what came of it.
+pub(super) struct Asked {
+    wanted: FileUse,
+    /// Whether it is on record already, because it changes something.
+    begun: bool,
+}
+
+/// Why something was not opened.
+pub(super) struct Miss {
+    /// What the guest is told.
+    code: ErrorCode,
+    /// Why the path is closed to every plugin, if it is: the word for the record.
+    closed: Option<&'static str>,
+}
+
+impl From<ErrorCode> for Miss {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, closed: None }
+    }
+}
+
+impl From<FsError> for Miss {
+    fn from(error: FsError) -> Self {
+        error.downcast().unwrap_or(ErrorCode::Io).into()
+    }
+}
+
+impl From<Miss> for FsError {
+    fn from(miss: Miss) -> Self {
+        miss.code.into()
+    }
+}
+
+impl From<&std::io::Error> for Miss {
+    fn from(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
+        let closed = match Barred::of(error) {
+            Some(barred) => Some(barred.word()),
+            // cap-std says so of a way out; the system has a code for each of its own reasons.
+            None if error.kind() == CrossesDevices
+                || (error.kind() == PermissionDenied && error.raw_os_error().is_none()) =>
+            {
+                Some("leads-out")
+            }
+            None => None,
+        };
+        let code = closed.map_or_else(|| ErrorCode::from(error), |_| ErrorCode::NotPermitted);
+        Self { code, closed }
+    }
+}
+
 /// What a path beneath a descriptor leads to.
 pub(super) struct Target {
     pub path: PathBuf,
     origin: Origin,
     opened_for: Access,
-    depth: u32,
+    pub depth: u32,
+    /// Why it can lie beneath no directory, in a word for the record, and what the guest is told.
+    astray: Option<(&'static str, ErrorCode)>,
     /// `None`: the descriptor does not reach it.
     pub reached: Option<Reached>,
 }
@@ -48,13 +108,13 @@ pub(super) enum Reached {
 }
 
 impl Target {
-    /// What a descriptor of this target stands for.
-    pub(super) fn node(self, of: &Node) -> Node {
+    /// What a descriptor of this target stands for, beneath which this is closed.
+    pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
             Some(Reached::Itself) => of.reach.clone(),
             Some(Reached::Beneath | Reached::File(_)) | None => Reach::all(self.opened_for),
         };
-        Node { path: self.path, reach, origin: self.origin, depth: self.depth }
+        Node { path: self.path, reach, guard, origin: self.origin, depth: self.depth }
     }
 }
 
@@ -92,8 +152,11 @@ impl<'a> FilesView<'a> {
 
     /// What a path beneath a descriptor leads to, if the descriptor reaches it.
     pub(super) fn target(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
-        let node = self.node(fd)?;
-        let relative = Path::new(path);
+        Self::target_in(self.node(fd)?, Path::new(path))
+    }
+
+    /// What a path beneath a directory of the call leads to, if the call reaches it.
+    pub(super) fn target_in(node: &Node, relative: &Path) -> FsResult<Target> {
         let parts = u32::try_from(relative.components().count()).unwrap_or(u32::MAX);
         let (reached, opened_for) = reach(&node.reach, relative)?;
         Ok(Target {
@@ -101,23 +164,68 @@ impl<'a> FilesView<'a> {
             origin: if reached.is_some() { node.origin } else { Origin::Beside },
             opened_for,
             depth: node.depth.saturating_add(parts),
+            astray: astray(relative),
             reached,
         })
     }
 
-    pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<()> {
-        let wanted = FileUse {
-            path: target.path.clone(),
-            access,
-            origin: target.origin,
-            opened_for: target.opened_for,
+    /// Puts a use of a target to the judge. What changes something is on record when this returns, and
+    /// all else once [`Self::settle`] was called.
+    pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<Asked> {
+        let wanted = wanted(target, access);
+        if let Some((why, code)) = target.astray {
+            self.files.judge.ends(&wanted, false, Came::Refused(why));
+            return Err(code.into());
+        }
+        if !self.files.judge.allows(&wanted) {
+            return Err(if target.reached.is_some() && target.opened_for < access {
+                ErrorCode::ReadOnly.into()
+            } else {
+                ErrorCode::NotPermitted.into()
+            });
+        }
+        let begun = access == Access::Write;
+        if begun && !self.files.judge.begins(&wanted) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(Asked { wanted, begun })
+    }
+
+    /// Records what came of what was asked for. Only then the guest has it.
+    pub(super) fn settle<T>(&self, asked: &Asked, result: Result<T, Miss>) -> Result<T, Miss> {
+        let came = match &result {
+            Ok(_) => Came::Done,
+            Err(Miss { closed: Some(why), .. }) => Came::Refused(why),
+            Err(Miss { code: ErrorCode::NotPermitted, .. }) => Came::Refused("not-permitted"),
+            Err(Miss { code, .. }) => Came::Failed(code.name()),
         };
-        if self.files.judge.allows(wanted) {
-            Ok(())
-        } else if target.reached.is_some() && target.opened_for < access {
-            Err(ErrorCode::ReadOnly.into())
-        } else {
-            Err(ErrorCode::NotPermitted.into())
+        let recorded = self.files.judge.ends(&asked.wanted, asked.begun, came);
+        // Without a record, the guest does not even learn whether there is such a file.
+        if recorded { result } else { Err(ErrorCode::NotPermitted.into()) }
+    }
+
+    /// Records that a change that was begun was not made.
+    pub(super) fn not_made(&self, asked: &Asked) {
+        self.files.judge.ends(&asked.wanted, asked.begun, Came::Failed("not-made"));
+    }
+
+    /// As [`Self::settle`], of what wasmtime-wasi did.
+    pub(super) fn came<T>(&self, asked: &Asked, result: FsResult<T>) -> FsResult<T> {
+        let result = match result {
+            Ok(done) => Ok(done),
+            // A trap ends the call, and the record of the call says so.
+            Err(error) => match error.downcast() {
+                Ok(code) => Err(Miss::from(code)),
+                Err(trap) => return Err(FsError::trap(trap)),
+            },
+        };
+        Ok(self.settle(asked, result)?)
+    }
+
+    /// Records a refusal of what no guest may do, such as to make a link.
+    pub(super) fn refuse(&self, fd: &Resource<Descriptor>, path: &str, why: &'static str) {
+        if let Ok(target) = self.target(fd, path) {
+            self.files.judge.ends(&wanted(&target, Access::Write), false, Came::Refused(why));
         }
     }
 
@@ -127,24 +235,37 @@ impl<'a> FilesView<'a> {
         fd: &Resource<Descriptor>,
         path: &str,
         access: Access,
-    ) -> FsResult<Target> {
+    ) -> FsResult<(Target, Asked)> {
         let target = self.target(fd, path)?;
-        self.ask(&target, access)?;
+        let asked = self.ask(&target, access)?;
         match target.reached {
-            Some(Reached::Beneath) => Ok(target),
+            Some(Reached::Beneath) => Ok((target, asked)),
             // A designated file cannot be removed, renamed or replaced: only its contents are.
-            Some(Reached::File(_) | Reached::Itself) | None => Err(ErrorCode::NotPermitted.into()),
+            Some(Reached::File(_) | Reached::Itself) | None => {
+                Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?)
+            }
         }
     }
 
     /// A target whose metadata may be looked at without asking.
     pub(super) fn visible(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
         let target = self.target(fd, path)?;
-        if target.reached.is_none() {
-            self.ask(&target, Access::Read)?;
-            return Err(ErrorCode::NotPermitted.into());
+        if target.reached.is_none() || target.astray.is_some() {
+            let asked = self.ask(&target, Access::Read)?;
+            return Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?);
         }
         Ok(target)
+    }
+
+    /// Records that a path whose metadata was to be looked at led out of its directory.
+    pub(super) fn looked<T>(&self, target: &Target, result: FsResult<T>) -> FsResult<T> {
+        if let Err(error) = &result
+            && matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted))
+        {
+            let wanted = wanted(target, Access::Read);
+            self.files.judge.ends(&wanted, false, Came::Refused("not-permitted"));
+        }
+        result
     }
 
     /// A directory whose names may be listed.
@@ -158,26 +279,11 @@ impl<'a> FilesView<'a> {
             origin: Origin::Beside,
             opened_for: Access::Read,
             depth: node.depth,
+            astray: None,
             reached: None,
         };
-        self.ask(&target, Access::Read)?;
-        Err(ErrorCode::NotPermitted.into())
-    }
-
-    /// Takes a new entry from the quota.
-    pub(super) fn may_make(&self, target: &Target) -> FsResult<()> {
-        if !self.files.quota.allows_depth(target.depth) || !self.files.quota.take_entry() {
-            return Err(ErrorCode::Quota.into());
-        }
-        Ok(())
-    }
-
-    /// Whether something may be moved to this place.
-    pub(super) fn may_move_to(&self, target: &Target) -> FsResult<()> {
-        if !self.files.quota.allows_depth(target.depth) {
-            return Err(ErrorCode::Quota.into());
-        }
-        Ok(())
+        let asked = self.ask(&target, Access::Read)?;
+        Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?)
     }
 
     pub(super) fn push(
@@ -190,7 +296,7 @@ impl<'a> FilesView<'a> {
         Ok(fd)
     }
 
-    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<std::fs::File>> {
+    pub(super) fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<Arc<std::fs::File>> {
         match self.table.get(fd)? {
             Descriptor::Dir(dir) => Ok(dir.dir.clone()),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
@@ -204,30 +310,30 @@ impl<'a> FilesView<'a> {
         path: String,
         target: &Target,
         how: OpenHow,
-    ) -> FsResult<Opened> {
+    ) -> Result<(Opened, Guard), Miss> {
         self.apart().await;
+        let guard = self.node(fd)?.guard.clone();
         match &target.reached {
             Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
             Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
             Some(Reached::File(Some(file))) => {
-                let file = file.try_clone().map_err(|error| ErrorCode::from(&error))?;
+                let file = file.try_clone().map_err(|error| Miss::from(&error))?;
                 if how.truncate {
-                    file.set_len(0).map_err(|error| ErrorCode::from(&error))?;
+                    file.set_len(0).map_err(|error| Miss::from(&error))?;
                 }
-                Ok(Opened::File(file))
+                Ok((Opened::File(file), guard))
             }
             Some(Reached::Beneath | Reached::Itself) => {
-                let dir = self.dir(fd)?.try_clone().map_err(|error| ErrorCode::from(&error))?;
-                let dir = Dir::from_std_file(dir);
-                let quota = &self.files.quota;
-                if how.create
-                    && dir.symlink_metadata(&path).is_err()
-                    && !(quota.allows_depth(target.depth) && quota.take_entry())
-                {
-                    return Err(ErrorCode::Quota.into());
+                let dir = self.dir(fd)?;
+                if how.create {
+                    let handle = dir.try_clone().map_err(|error| Miss::from(&error))?;
+                    if Dir::from_std_file(handle).symlink_metadata(&path).is_err() {
+                        let place = self.place(fd, &path, !how.nofollow, Access::Write).await?;
+                        self.may_make(fd, place.as_ref(), target)?;
+                    }
                 }
-                open_beneath(&dir, Path::new(&path), how)
-                    .map_err(|error| ErrorCode::from(&error).into())
+                let opened = guard.open(&dir, Path::new(&path), how);
+                opened.map_err(|error| Miss::from(&error))
             }
             None => Err(ErrorCode::NotPermitted.into()),
         }
@@ -246,6 +352,33 @@ impl<'a> FilesView<'a> {
     }
 }
 
+fn wanted(target: &Target, access: Access) -> FileUse {
+    FileUse {
+        path: target.path.clone(),
+        access,
+        origin: target.origin,
+        opened_for: target.opened_for,
+    }
+}
+
+/// Why a path can lie beneath no directory: in a word for the record, and as the guest is told.
+fn astray(path: &Path) -> Option<(&'static str, ErrorCode)> {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Some(("malformed", ErrorCode::Invalid));
+    }
+    let is_long = |part: Component<'_>| part.as_os_str().len() > MAX_NAME;
+    if path.as_os_str().len() > MAX_PATH || path.components().any(is_long) {
+        return Some(("name-too-long", ErrorCode::NameTooLong));
+    }
+    // Whether a way up further on leads out depends on links, which is seen when it is opened.
+    match path.components().find(|part| !matches!(part, Component::CurDir))? {
+        Component::Prefix(_) | Component::RootDir | Component::ParentDir => {
+            Some(("leads-out", ErrorCode::NotPermitted))
+        }
+        Component::CurDir | Component::Normal(_) => None,
+    }
+}
+
 /// What a relative path leads to in a directory of which this much is reached.
 fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
     let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
@@ -257,6 +390,7 @@ fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
         }
         return Ok(match &entry.what {
             What::File(file) if rest.is_empty() => {
+                let file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let file = file.as_ref().map(std::fs::File::try_clone).transpose();
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
                 (Some(Reached::File(file)), entry.access)

@@ -3,19 +3,20 @@
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::{Connection, Connections};
 use crate::gate::Gate;
 use crate::patient::Patient;
+use crate::peer::Peer;
 use crate::tls::Tls;
 
 /// How long a TLS handshake, the head of a request, and then its body may take.
@@ -30,20 +31,38 @@ const DRAIN: Duration = Duration::from_secs(3);
 /// After a connection could not be accepted: how long until the next is.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Accepts connections until `shutdown`, and then lets requests in flight end.
+/// How serving ends.
+#[derive(Clone)]
+pub(crate) struct Ends {
+    /// Nothing new is taken.
+    pub(crate) stop: CancellationToken,
+    /// What is still going on is given up after [`DRAIN`].
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl Ends {
+    async fn stopped(&self) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = self.shutdown.cancelled() => {}
+        }
+    }
+}
+
+/// Accepts connections until it is stopped, and then lets requests in flight end.
 pub(crate) async fn accept<S: ServerHandler>(
     listener: TcpListener,
     connections: NonZeroU32,
     tls: Option<Tls>,
     gate: Arc<Gate<S>>,
-    shutdown: CancellationToken,
+    ends: Ends,
 ) {
-    let room = Arc::new(Semaphore::new(connections.get() as usize));
+    let open = Connections::new(connections);
     let mut tasks = JoinSet::new();
     loop {
-        let stream = tokio::select! {
+        let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 // One client's trouble, or too many open files for now: others go on.
                 Err(error) => {
                     tracing::warn!("accepting a connection: {error}");
@@ -52,43 +71,56 @@ pub(crate) async fn accept<S: ServerHandler>(
                 }
             },
             Some(_ended) = tasks.join_next() => continue,
-            () = shutdown.cancelled() => break,
+            () = ends.stopped() => break,
         };
-        let Ok(permit) = room.clone().try_acquire_owned() else {
-            tracing::warn!("over {connections} connections: one is turned away");
+        let peer = Peer::of(address.ip());
+        let Some(connection) = open.open(peer, Instant::now()) else {
+            gate.refusals.note(peer, "all connections are busy");
             continue;
         };
-        let (gate, tls, shutdown) = (gate.clone(), tls.clone(), shutdown.clone());
+        let (gate, tls, ends) = (gate.clone(), tls.clone(), ends.clone());
         tasks.spawn(async move {
-            let _permit = permit;
-            connection(stream, tls, gate, shutdown).await;
+            let close = connection.close.clone();
+            let served = serve(stream, Arc::new(connection), tls, gate, ends);
+            if close.run_until_cancelled(served).await.is_none() {
+                tracing::debug!("a connection was closed for a new one");
+            }
         });
     }
+    // Whoever connects from now on is told at once that nobody listens.
+    drop(listener);
+    let shutdown = ends.shutdown;
     let drained = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
-        tracing::warn!("some requests did not end in time");
+    let given_up = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        () = drained => {}
+        () = given_up => tracing::warn!("some requests did not end in time"),
     }
 }
 
-async fn connection<S: ServerHandler>(
+async fn serve<S: ServerHandler>(
     stream: TcpStream,
+    connection: Arc<Connection>,
     tls: Option<Tls>,
     gate: Arc<Gate<S>>,
-    shutdown: CancellationToken,
+    ends: Ends,
 ) {
     // Without it, the small parts of an answer wait for each other for 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("TCP_NODELAY: {error}");
     }
     let stream = Patient::new(stream, STALLED);
-    let Some(tls) = tls else { return requests(stream, gate, shutdown).await };
+    let Some(tls) = tls else { return requests(stream, connection, gate, ends).await };
     let handshake = tokio::time::timeout(SLOW, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
         shaken = handshake => shaken,
-        () = shutdown.cancelled() => return,
+        () = ends.stopped() => return,
     };
     match shaken {
-        Ok(Ok(stream)) => requests(stream, gate, shutdown).await,
+        Ok(Ok(stream)) => requests(stream, connection, gate, ends).await,
         Ok(Err(error)) => tracing::debug!("a TLS handshake failed: {error}"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
@@ -96,12 +128,17 @@ async fn connection<S: ServerHandler>(
 
 async fn requests<S: ServerHandler>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    connection: Arc<Connection>,
     gate: Arc<Gate<S>>,
-    shutdown: CancellationToken,
+    ends: Ends,
 ) {
     let service = service_fn(move |request| {
-        let gate = gate.clone();
-        async move { Ok::<_, Infallible>(gate.answer(request).await) }
+        let (gate, connection) = (gate.clone(), connection.clone());
+        async move {
+            let serving = connection.serving();
+            let reply = gate.answer(request, &connection).await;
+            Ok::<_, Infallible>(serving.until_written(reply))
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -111,7 +148,7 @@ async fn requests<S: ServerHandler>(
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
-        () = shutdown.cancelled() => {
+        () = ends.stopped() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

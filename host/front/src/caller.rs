@@ -1,8 +1,11 @@
 //! Who calls.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::oauth::Resource;
@@ -51,16 +54,36 @@ pub(crate) enum Refused {
     Unknown(String),
 }
 
+impl Refused {
+    /// In words, for the log.
+    pub(crate) fn why(&self) -> &str {
+        match self {
+            Self::NoToken => "it carries no bearer token",
+            Self::Invalid(why) => why,
+            Self::Scope => "its token lacks a scope that is needed",
+            Self::Unknown(why) => why,
+        }
+    }
+}
+
+/// After an access token was verified: how long whoever sends it is counted as its caller.
+const RECOGNISED: Duration = Duration::from_secs(300);
+
+/// Access tokens that are recognised at the same time.
+const TOKENS: usize = 1024;
+
 /// How callers are told apart.
 pub(crate) struct Callers {
     /// SHA-256 of the token, so that comparing takes the same time wherever two differ.
     token: Option<[u8; 32]>,
     oauth: Option<Resource>,
+    /// By their SHA-256: access tokens that were verified, whose they are, and when.
+    verified: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
 }
 
 impl Callers {
     pub(crate) fn new(token: Option<&str>, oauth: Option<Resource>) -> Self {
-        Self { token: token.map(digest), oauth }
+        Self { token: token.map(digest), oauth, verified: Mutex::default() }
     }
 
     /// What clients may read to learn where to get a token.
@@ -68,37 +91,54 @@ impl Callers {
         self.oauth.as_ref()
     }
 
+    /// Who calls, as far as that can be told at once: whose requests this one is counted with. It lets
+    /// nobody in.
+    pub(crate) fn recognise(&self, headers: &HeaderMap) -> Option<Principal> {
+        if self.token.is_none() && self.oauth.is_none() {
+            return None;
+        }
+        let digest = digest(bearer(headers)?);
+        if self.token == Some(digest) {
+            return Some(Principal::Token);
+        }
+        let verified = self.verified.lock();
+        let (principal, at) = verified.get(&digest)?;
+        (at.elapsed() < RECOGNISED).then(|| principal.clone())
+    }
+
     /// Who calls; `None`: everybody is let in.
-    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Option<Principal>, Reply> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Option<Principal>, Refused> {
         if self.token.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
-        match self.judge(headers).await {
-            Ok(principal) => Ok(Some(principal)),
-            Err(refused) => Err(self.refusal(&refused)),
-        }
-    }
-
-    async fn judge(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
         let given = bearer(headers).ok_or(Refused::NoToken)?;
-        if self.token.is_some_and(|token| token == digest(given)) {
-            return Ok(Principal::Token);
+        let digest = digest(given);
+        if self.token == Some(digest) {
+            return Ok(Some(Principal::Token));
         }
-        match &self.oauth {
-            Some(oauth) => oauth.verify(given).await,
-            None => Err(Refused::Invalid("it is not the token of this server")),
+        let Some(oauth) = &self.oauth else {
+            return Err(Refused::Invalid("it is not the token of this server"));
+        };
+        let principal = oauth.verify(given).await?;
+        let mut verified = self.verified.lock();
+        if verified.len() >= TOKENS {
+            verified.retain(|_, (_, at)| at.elapsed() < RECOGNISED);
         }
+        if verified.len() < TOKENS {
+            verified.insert(digest, (principal.clone(), Instant::now()));
+        }
+        Ok(Some(principal))
     }
 
-    fn refusal(&self, refused: &Refused) -> Reply {
+    /// How whoever is not let in is told so.
+    pub(crate) fn refusal(&self, refused: &Refused) -> Reply {
         let (status, text) = match refused {
             Refused::NoToken => {
                 (StatusCode::UNAUTHORIZED, "a bearer token is needed, in the header Authorization")
             }
             Refused::Invalid(why) => (StatusCode::UNAUTHORIZED, *why),
             Refused::Scope => (StatusCode::FORBIDDEN, "the token lacks a scope that is needed"),
-            Refused::Unknown(why) => {
-                tracing::warn!("an access token cannot be checked: {why}");
+            Refused::Unknown(_) => {
                 let text = "access tokens cannot be checked now: try again later";
                 let mut reply = say(StatusCode::SERVICE_UNAVAILABLE, text);
                 reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));

@@ -39,11 +39,13 @@ pub struct Config {
     pub connections: NonZeroU32,
     /// Sessions at the same time.
     pub sessions: NonZeroU32,
+    /// Of them, sessions of one caller; half of them, where nothing is said.
+    pub sessions_per_principal: Option<NonZeroU32>,
     /// After how long without a message a session ends, in milliseconds.
     pub session_idle_ms: NonZeroU64,
     /// What is kept of a session's messages for a client whose connection broke, in bytes.
     pub replay_bytes: NonZeroU32,
-    /// Requests a second, of all clients together.
+    /// Requests a second of one caller, and of one peer before it is known who calls.
     pub requests_per_second: NonZeroU32,
     /// Size of one request's body, in bytes.
     pub body_bytes: NonZeroU32,
@@ -76,6 +78,7 @@ impl Default for Config {
             legacy_sse: true,
             connections: number(256),
             sessions: number(128),
+            sessions_per_principal: None,
             session_idle_ms: NonZeroU64::new(300_000).expect("above 0"),
             replay_bytes: number(4 * 1024 * 1024),
             requests_per_second: number(500),
@@ -143,6 +146,7 @@ impl Config {
             legacy_sse: self.legacy_sse,
             connections: self.connections,
             sessions: self.sessions,
+            sessions_per_principal: self.sessions_per_principal,
             session_idle: Duration::from_millis(self.session_idle_ms.get()),
             replay_bytes: self.replay_bytes,
             requests_per_second: self.requests_per_second,
@@ -184,6 +188,7 @@ mod tests {
                 settings.legacy_sse,
                 settings.connections,
                 settings.sessions,
+                settings.sessions_per_principal,
                 settings.requests_per_second,
                 settings.body_bytes,
                 settings.session_idle,

@@ -14,16 +14,19 @@ use portcullis_raw::Raw;
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Callers, Principal, forget_credentials};
+use crate::caller::{Callers, Principal, Refused, forget_credentials};
+use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::oauth::Resource;
 use crate::origins::Origins;
+use crate::peer::{Client, Peer};
 use crate::posts::{self, Envelope};
-use crate::rate::Rate;
+use crate::rate::Rates;
+use crate::refusals::Refusals;
 use crate::reply::{Reply, not_allowed, of, say};
+use crate::room::{Room, Rooms};
 use crate::sessions::{Opening, Sessions};
 use crate::settings::{Page, Settings};
 use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, verify};
@@ -35,11 +38,13 @@ const SESSION: &str = "mcp-session-id";
 pub(crate) struct Gate<S> {
     origins: Origins,
     callers: Callers,
-    rate: Mutex<Rate>,
+    rates: Mutex<Rates<Client>>,
+    per_second: NonZeroU32,
+    /// Those who are not let in, in the log.
+    pub(crate) refusals: Refusals,
     max_body: usize,
-    max_sessions: NonZeroU32,
     /// Room for sessions of both transports.
-    room: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
     raw: Raw,
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
@@ -98,10 +103,11 @@ impl<S: ServerHandler> Gate<S> {
         Ok(Self {
             origins: Origins::new(&settings.allowed_hosts, &settings.allowed_origins)?,
             callers: Callers::new(settings.token.as_deref(), oauth),
-            rate: Mutex::new(Rate::new(settings.requests_per_second)),
+            rates: Mutex::new(Rates::new(settings.requests_per_second)),
+            per_second: settings.requests_per_second,
+            refusals: Refusals::default(),
             max_body,
-            max_sessions: settings.sessions,
-            room: Arc::new(Semaphore::new(settings.sessions.get() as usize)),
+            rooms: Rooms::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
             raw: settings.raw,
             pages: settings.pages,
@@ -113,13 +119,18 @@ impl<S: ServerHandler> Gate<S> {
     }
 
     /// Answers a request, whatever it is.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Reply {
+    pub(crate) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        connection: &Connection,
+    ) -> Reply {
         let Some(place) = self.place(request.uri().path()) else {
             return say(StatusCode::NOT_FOUND, "there is nothing here: MCP would be at /mcp");
         };
-        if !self.rate.lock().take(Instant::now()) {
-            let mut reply = say(StatusCode::TOO_MANY_REQUESTS, "too many requests");
-            reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        // Whoever is recognised has a rate of its own, which no stranger can use up.
+        let recognised = self.callers.recognise(request.headers());
+        let counted = Client::of(recognised.as_ref(), connection.peer);
+        if let Err(reply) = self.count(&counted, connection.peer) {
             return reply;
         }
         if let Err(reply) = self.origins.check(&request) {
@@ -128,7 +139,10 @@ impl<S: ServerHandler> Gate<S> {
         let origin = request.headers().get(header::ORIGIN).cloned();
         let mut reply = match Origins::preflight(&request) {
             Some(reply) => reply,
-            None => self.enter(place, request).await.unwrap_or_else(|refused| refused),
+            None => {
+                let entered = self.enter(place, request, connection, counted).await;
+                entered.unwrap_or_else(|refused| refused)
+            }
         };
         Origins::share(origin, &mut reply);
         reply
@@ -148,7 +162,49 @@ impl<S: ServerHandler> Gate<S> {
         }
     }
 
-    async fn enter(&self, place: Place<'_>, request: Request<Incoming>) -> Result<Reply, Reply> {
+    /// Counts a request of a client.
+    fn count(&self, client: &Client, peer: Peer) -> Result<(), Reply> {
+        if self.rates.lock().take(client, Instant::now()) {
+            return Ok(());
+        }
+        self.refusals.note(peer, &format!("there were over {} in a second", self.per_second));
+        let mut reply = say(StatusCode::TOO_MANY_REQUESTS, "too many requests");
+        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        Err(reply)
+    }
+
+    /// Who calls, if it is let in: on a connection of its share, and at its rate.
+    async fn identify(
+        &self,
+        request: &Request<Incoming>,
+        connection: &Connection,
+        counted: Client,
+    ) -> Result<(Option<Principal>, Client), Reply> {
+        let identified = self.callers.identify(request.headers()).await;
+        let principal = identified.map_err(|refused: Refused| {
+            self.refusals.note(connection.peer, refused.why());
+            self.callers.refusal(&refused)
+        })?;
+        let client = Client::of(principal.as_ref(), connection.peer);
+        if client != counted {
+            self.count(&client, connection.peer)?;
+        }
+        if !connection.belongs_to(client.clone(), Instant::now()) {
+            self.refusals.note(connection.peer, "its client has too many connections");
+            let mut reply = say(StatusCode::SERVICE_UNAVAILABLE, "you have too many connections");
+            reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            return Err(reply);
+        }
+        Ok((principal, client))
+    }
+
+    async fn enter(
+        &self,
+        place: Place<'_>,
+        request: Request<Incoming>,
+        connection: &Connection,
+        counted: Client,
+    ) -> Result<Reply, Reply> {
         let place = match place {
             Place::Inside(place) => place,
             Place::Metadata(metadata) => {
@@ -156,12 +212,13 @@ impl<S: ServerHandler> Gate<S> {
                 return Ok(page(request.method(), make));
             }
         };
-        let principal = self.callers.identify(request.headers()).await?;
+        let (principal, client) = self.identify(&request, connection, counted).await?;
+        let room = || self.room(client, connection.peer);
         match place {
-            Inside::Streamable => self.streamable(request, principal).await,
+            Inside::Streamable => self.streamable(request, principal, room).await,
             Inside::Stream(_) if request.method() != Method::GET => Err(not_allowed("GET")),
             Inside::Stream(legacy) => {
-                let room = self.room()?;
+                let room = room()?;
                 Ok(legacy.open((self.factory)(), principal, room))
             }
             Inside::Messages(_) if request.method() != Method::POST => Err(not_allowed("POST")),
@@ -195,6 +252,7 @@ impl<S: ServerHandler> Gate<S> {
         &self,
         request: Request<Incoming>,
         principal: Option<Principal>,
+        room: impl FnOnce() -> Result<Room, Reply>,
     ) -> Result<Reply, Reply> {
         let (mut parts, body) = posts::read(request, self.max_body).await?;
         forget_credentials(&mut parts.headers);
@@ -208,13 +266,17 @@ impl<S: ServerHandler> Gate<S> {
             Method::POST => Some(Envelope::of(&body)?),
             _ => None,
         };
+        if posted.as_ref().is_some_and(Envelope::is_broken_answer) {
+            return Ok(pass_over());
+        }
         let opening = match &posted {
             Some(envelope) if envelope.is_initialize() => {
-                Some(Opening { room: self.room()?, principal: principal.clone() })
+                Some(Opening { room: room()?, principal: principal.clone() })
             }
             Some(_) | None => None,
         };
         parts.extensions.extend(extension(principal));
+        let kept = body.clone();
         let served = self.streamable.handle(Request::from_parts(parts, Full::new(body)));
         let reply = match opening {
             Some(opening) => opening.during(served).await,
@@ -223,18 +285,24 @@ impl<S: ServerHandler> Gate<S> {
         match posted {
             // rmcp's way to say that JSON is no message.
             Some(envelope) if is_json && reply.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                Err(envelope.is_no_message())
+                Err(envelope.is_unreadable(&kept))
             }
             Some(_) | None => Ok(body::unwrap(&self.raw, reply).await),
         }
     }
 
-    fn room(&self) -> Result<OwnedSemaphorePermit, Reply> {
-        self.room.clone().try_acquire_owned().map_err(|_| {
-            tracing::warn!("over {} sessions: one is turned away", self.max_sessions);
-            say(StatusCode::SERVICE_UNAVAILABLE, "too many sessions")
+    fn room(&self, client: Client, peer: Peer) -> Result<Room, Reply> {
+        self.rooms.take(client).map_err(|why| {
+            self.refusals.note(peer, why);
+            say(StatusCode::SERVICE_UNAVAILABLE, why)
         })
     }
+}
+
+/// Takes an answer that is none, and does nothing with it: nobody answers an answer.
+pub(crate) fn pass_over() -> Reply {
+    tracing::warn!("an answer of a client is passed over: it has both result and error");
+    say(StatusCode::ACCEPTED, "")
 }
 
 /// What a handler learns of its caller.

@@ -22,15 +22,17 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::Interval;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::MESSAGES_PATH;
 use crate::accept::{SLOW, STALLED};
 use crate::caller::Principal;
+use crate::gate::pass_over;
 use crate::posts::Envelope;
 use crate::reply::{Reply, say};
+use crate::room::Room;
 
 /// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -63,7 +65,7 @@ impl Legacy {
         self: &Arc<Self>,
         handler: S,
         principal: Option<Principal>,
-        room: OwnedSemaphorePermit,
+        room: Room,
     ) -> Reply {
         let id = match random_id() {
             Ok(id) => id,
@@ -114,8 +116,11 @@ impl Legacy {
             Ok(envelope) => envelope,
             Err(reply) => return reply,
         };
+        if envelope.is_broken_answer() {
+            return pass_over();
+        }
         let Ok(mut message) = serde_json::from_slice::<ClientJsonRpcMessage>(body) else {
-            return envelope.is_no_message();
+            return envelope.is_unreadable(body);
         };
         if !session.admits(&message) {
             return envelope.invalid("a request with this id still waits for its answer");

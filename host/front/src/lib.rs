@@ -12,6 +12,7 @@ mod accept;
 mod body;
 mod caller;
 mod config;
+mod connections;
 mod gate;
 mod jwt;
 mod keys;
@@ -19,10 +20,13 @@ mod legacy;
 mod oauth;
 mod origins;
 mod patient;
+mod peer;
 mod posts;
 mod rate;
+mod refusals;
 mod replay;
 mod reply;
+mod room;
 mod sessions;
 mod settings;
 mod tls;
@@ -41,6 +45,7 @@ pub use oauth::{Fetch, Issuer, Oauth};
 pub use settings::{Page, Settings};
 pub use tls::Tls;
 
+use crate::accept::Ends;
 use crate::gate::Gate;
 
 /// Where MCP is served.
@@ -63,7 +68,8 @@ fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
 }
 
 /// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled and requests in
-/// flight have had three seconds to end.
+/// flight have had three seconds to end. Where [`Settings::stop`] is cancelled before, nothing new is
+/// taken from then on, and what is in flight goes on.
 ///
 /// The factory is called once for each session, and once for each request of clients that have
 /// none: what it makes should be a handle to something that lives longer.
@@ -82,10 +88,11 @@ where
     F: Fn() -> S + Send + Sync + 'static,
 {
     let (connections, tls) = (settings.connections, settings.tls.clone());
+    let ends = Ends { stop: settings.stop.clone(), shutdown: shutdown.clone() };
     let mut settings = settings;
     settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
     let gate = Gate::new(settings, factory, shutdown.clone())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-    accept::accept(listener, connections, tls, Arc::new(gate), shutdown).await;
+    accept::accept(listener, connections, tls, Arc::new(gate), ends).await;
     Ok(())
 }

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use serde::Deserialize;
+use portcullis_json_bounds::{Excess, scan};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -38,43 +38,73 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// What every message has, whatever it is.
-#[derive(Debug, Default, Deserialize)]
+/// What a message is known by before it is parsed.
+#[derive(Debug)]
 pub(crate) struct Envelope {
-    method: Option<String>,
-    id: Option<Value>,
+    is_initialize: bool,
+    /// Of an answer, too: whether it is one is for [`Self::is_broken_answer`].
+    id: Value,
+    is_broken_answer: bool,
 }
 
 impl Envelope {
-    /// Reads no more than is needed of a body.
+    /// Scans a body, and builds nothing of it in memory.
     pub(crate) fn of(body: &[u8]) -> Result<Self, Reply> {
-        let no_json = |error: &serde_json::Error| {
-            tracing::debug!("a body is no JSON: {error}");
-            self::error(PARSE_ERROR, Value::Null, &format!("this is no JSON: {error}"))
+        let outline = scan(body);
+        let id = outline.id().and_then(|id| serde_json::from_str(&id).ok());
+        let envelope = Self {
+            is_initialize: outline.is_method("initialize"),
+            id: id.unwrap_or(Value::Null),
+            is_broken_answer: !outline.has_method() && outline.has_result() && outline.has_error(),
         };
-        if body.trim_ascii_start().starts_with(b"{") {
-            return serde_json::from_slice(body).map_err(|error| {
-                if error.is_data() { Self::default().is_no_message() } else { no_json(&error) }
-            });
+        if let Err(excess) = outline.check() {
+            let code = match excess {
+                Excess::Depth => PARSE_ERROR,
+                Excess::Units { .. } => INVALID_REQUEST,
+            };
+            return Err(error(code, envelope.id, &excess.to_string()));
         }
-        serde_json::from_slice::<IgnoredAny>(body).map_err(|error| no_json(&error))?;
-        Err(Self::default().is_no_message())
+        // The right quotes and brackets, for now: what is in them is read with the message.
+        if let Err(error) = serde_json::from_slice::<IgnoredAny>(body) {
+            return Err(envelope.is_no_json(&error));
+        }
+        let is_object = body.trim_ascii_start().starts_with(b"{");
+        if !is_object || (outline.has_method() && !outline.has_named_method()) {
+            return Err(envelope.is_no_message());
+        }
+        Ok(envelope)
     }
 
     /// Whether the message begins a session. All others need no room for one.
     pub(crate) fn is_initialize(&self) -> bool {
-        self.method.as_deref() == Some("initialize")
+        self.is_initialize
     }
 
-    /// The answer to JSON that is not what JSON-RPC says.
-    pub(crate) fn is_no_message(&self) -> Reply {
+    /// Whether the message is an answer with both `result` and `error`, which is none.
+    pub(crate) fn is_broken_answer(&self) -> bool {
+        self.is_broken_answer
+    }
+
+    /// The answer to a body that could not be read as a message.
+    pub(crate) fn is_unreadable(&self, body: &[u8]) -> Reply {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(_) => self.is_no_message(),
+            Err(error) => self.is_no_json(&error),
+        }
+    }
+
+    fn is_no_json(&self, why: &serde_json::Error) -> Reply {
+        tracing::debug!("a body is no JSON: {why}");
+        error(PARSE_ERROR, self.id.clone(), &format!("this is no JSON: {why}"))
+    }
+
+    fn is_no_message(&self) -> Reply {
         self.invalid("this is no JSON-RPC message; batches are not part of this protocol")
     }
 
     /// The answer to a message that may not come now.
     pub(crate) fn invalid(&self, why: &str) -> Reply {
-        let id = self.id.clone().filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-        error(INVALID_REQUEST, id.unwrap_or(Value::Null), why)
+        error(INVALID_REQUEST, self.id.clone(), why)
     }
 }
 
@@ -83,7 +113,10 @@ mod tests {
     use super::*;
 
     async fn refused(body: &str) -> Value {
-        let reply = Envelope::of(body.as_bytes()).unwrap_err();
+        told(Envelope::of(body.as_bytes()).unwrap_err()).await
+    }
+
+    async fn told(reply: Reply) -> Value {
         assert_eq!(reply.status(), 400);
         let body = reply.into_body().collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap()
@@ -91,7 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_message_is_refused_with_the_right_code() {
-        for body in ["", "{", "nul", "{\"id\":1", &"[".repeat(100_000), "{\"id\":\"\\ud800\"}"] {
+        for body in ["", "{", "nul", "{\"id\":1", &"[".repeat(100_000)] {
             let said = refused(body).await;
             assert_eq!(said["error"]["code"], PARSE_ERROR, "{}", &body[..body.len().min(20)]);
         }
@@ -100,6 +133,19 @@ mod tests {
         }
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         assert_eq!(refused(&deep).await["error"]["code"], PARSE_ERROR);
+        // Its quotes are right, and what is between them is no text.
+        let body = br#"{"method":"ping","id":"a","params":"\ud800"}"#;
+        let said = told(Envelope::of(body).unwrap().is_unreadable(body)).await;
+        assert_eq!((&said["error"]["code"], &said["id"]), (&PARSE_ERROR.into(), &"a".into()));
+    }
+
+    #[tokio::test]
+    async fn what_has_too_many_values_is_refused_with_its_id() {
+        let many = "0,".repeat(200_000);
+        let said = refused(&format!(r#"{{"params":[{many}0],"method":"x","id":7}}"#)).await;
+        assert_eq!((&said["error"]["code"], &said["id"]), (&INVALID_REQUEST.into(), &7.into()));
+        let large = format!(r#"{{"params":"{many}","method":"x","id":7}}"#);
+        assert!(Envelope::of(large.as_bytes()).is_ok());
     }
 
     #[test]

@@ -1,25 +1,27 @@
-//! How many requests there may be in a second.
+//! How many requests each client may make in a second.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::num::NonZeroU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Clients that are told apart at the same time. What is beyond them shares one bucket.
+const CLIENTS: usize = 4096;
+
+/// How often the buckets of clients that are gone are looked for.
+const SWEEP: Duration = Duration::from_secs(1);
 
 /// A bucket that fills with time, up to what one second brings.
-pub(crate) struct Rate {
-    per_second: f64,
+#[derive(Debug)]
+struct Bucket {
     left: f64,
     at: Instant,
 }
 
-impl Rate {
-    pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        let per_second = f64::from(per_second.get());
-        Self { per_second, left: per_second, at: Instant::now() }
-    }
-
-    /// Whether there may be one more now.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
+impl Bucket {
+    fn take(&mut self, per_second: f64, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + since * self.per_second).min(self.per_second);
+        self.left = (self.left + since * per_second).min(per_second);
         self.at = now;
         if self.left < 1.0 {
             return false;
@@ -29,18 +31,75 @@ impl Rate {
     }
 }
 
+/// A bucket for each client.
+pub(crate) struct Rates<K> {
+    per_second: f64,
+    buckets: HashMap<K, Bucket>,
+    /// For those for whom there is no bucket.
+    rest: Bucket,
+    swept: Instant,
+}
+
+impl<K: Hash + Eq + Clone> Rates<K> {
+    pub(crate) fn new(per_second: NonZeroU32) -> Self {
+        let per_second = f64::from(per_second.get());
+        let swept = Instant::now();
+        let rest = Bucket { left: per_second, at: swept };
+        Self { per_second, buckets: HashMap::new(), rest, swept }
+    }
+
+    /// Whether a client may make one request more now.
+    pub(crate) fn take(&mut self, client: &K, now: Instant) -> bool {
+        if let Some(bucket) = self.buckets.get_mut(client) {
+            return bucket.take(self.per_second, now);
+        }
+        if self.buckets.len() >= CLIENTS && now.saturating_duration_since(self.swept) >= SWEEP {
+            self.swept = now;
+            // A bucket that nobody took from for a second is full, and as good as a new one.
+            self.buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < SWEEP);
+        }
+        if self.buckets.len() >= CLIENTS {
+            return self.rest.take(self.per_second, now);
+        }
+        let mut bucket = Bucket { left: self.per_second, at: now };
+        let taken = bucket.take(self.per_second, now);
+        self.buckets.insert(client.clone(), bucket);
+        taken
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn a_rate_gives_a_second_at_once_and_then_by_and_by() {
-        let mut rate = Rate::new(NonZeroU32::new(3).unwrap());
-        let now = rate.at;
-        assert_eq!((0..5).filter(|_| rate.take(now)).count(), 3);
+        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let now = Instant::now();
+        assert_eq!((0..5).filter(|_| rates.take(&1, now)).count(), 3);
         let later = now + Duration::from_millis(400);
-        assert_eq!((0..5).filter(|_| rate.take(later)).count(), 1);
+        assert_eq!((0..5).filter(|_| rates.take(&1, later)).count(), 1);
+    }
+
+    #[test]
+    fn one_client_takes_nothing_from_another() {
+        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let now = Instant::now();
+        assert_eq!((0..1000).filter(|_| rates.take(&1, now)).count(), 3);
+        assert_eq!((0..5).filter(|_| rates.take(&2, now)).count(), 3);
+    }
+
+    #[test]
+    fn clients_without_number_share_one_bucket_and_take_no_memory() {
+        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let now = Instant::now();
+        let admitted = (0..10_000_usize).filter(|client| rates.take(client, now)).count();
+        assert_eq!(admitted, CLIENTS + 3);
+        assert_eq!(rates.buckets.len(), CLIENTS);
+        // A client that was there before keeps its own.
+        assert!(rates.take(&0, now));
+        // Those that are gone make room.
+        assert!(rates.take(&20_000, now + SWEEP));
+        assert_eq!(rates.buckets.len(), 1);
     }
 }

@@ -14,10 +14,10 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::caller::Principal;
 use crate::replay::Streams;
+use crate::room::Room;
 
 tokio::task_local! {
     /// For whom a session may be opened while one request is served: rmcp does not say whose
@@ -27,7 +27,7 @@ tokio::task_local! {
 
 /// Room for one session, and whose it will be.
 pub(crate) struct Opening {
-    pub(crate) room: OwnedSemaphorePermit,
+    pub(crate) room: Room,
     pub(crate) principal: Option<Principal>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Sessions {
 struct Session {
     principal: Option<Principal>,
     streams: Arc<Streams>,
-    _room: OwnedSemaphorePermit,
+    _room: Room,
 }
 
 impl Sessions {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use portcullis_raw::Raw;
+use tokio_util::sync::CancellationToken;
 
 use crate::oauth::Oauth;
 use crate::tls::Tls;
@@ -31,11 +32,15 @@ pub struct Settings {
     pub streamable: bool,
     /// Whether the transport of 2024-11-05 is served, too.
     pub legacy_sse: bool,
-    /// Connections at the same time.
+    /// Connections at the same time. Strangers have three quarters of them, and so has one client; the
+    /// oldest one of a stranger, or else an idle one, is closed for a new one.
     pub connections: NonZeroU32,
     /// Sessions at the same time, of both transports together.
     pub sessions: NonZeroU32,
-    /// Requests a second, of all clients together.
+    /// Of them, sessions of one caller; of one peer, where there are no tokens. Programs of this machine
+    /// that need no token may have all. `None`: half of `sessions`.
+    pub sessions_per_principal: Option<NonZeroU32>,
+    /// Requests a second of one caller, and of one peer before it is known who calls.
     pub requests_per_second: NonZeroU32,
     /// Size of one request's body, in bytes.
     pub body_bytes: NonZeroU32,
@@ -44,6 +49,8 @@ pub struct Settings {
     /// What of one session's event streams is kept for a client whose connection broke, in bytes of
     /// JSON. A client that is behind by as much holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
+    /// Cancelled, it stops the taking of connections and of requests. Those that are there go on.
+    pub stop: CancellationToken,
     /// The key under which whole results travel through rmcp.
     pub raw: Raw,
     /// More pages, by their path. They are read with GET, behind the same checks as `/mcp`.
@@ -64,10 +71,12 @@ impl Settings {
             legacy_sse: true,
             connections: number(256),
             sessions: number(128),
+            sessions_per_principal: None,
             requests_per_second: number(500),
             body_bytes: number(4 * 1024 * 1024),
             session_idle: Duration::from_secs(300),
             replay_bytes: number(4 * 1024 * 1024),
+            stop: CancellationToken::new(),
             raw,
             pages: BTreeMap::new(),
         }

@@ -322,3 +322,27 @@ async fn a_session_belongs_to_whom_opened_it() {
     assert_eq!(world.front.send(&line, &[bob], &body).await.status, 404);
     assert_eq!(world.front.send(&line, &[alice], &body).await.status, 202);
 }
+
+#[tokio::test]
+async fn one_caller_leaves_sessions_for_another() {
+    let world = World::new().await;
+    let token = |subject: &str| {
+        let mut claims = claims();
+        claims["sub"] = subject.into();
+        world.sign("EdDSA", &header("EdDSA"), &claims)
+    };
+    let open = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let hello = crate::client::initialize("2025-11-25");
+        world.front.post(&[("authorization", &bearer)], &hello).await.status
+    };
+    let (one, other) = (token("one"), token("other"));
+    // Half of 128.
+    for _ in 0..64 {
+        assert_eq!(open(&one).await, 200);
+    }
+    for _ in 0..64 {
+        assert_eq!(open(&one).await, 503);
+    }
+    assert_eq!(open(&other).await, 200);
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use http::HeaderValue;
-use portcullis_records::{create_private_folder, lock, replace};
+use portcullis_records::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Hidden};
@@ -138,7 +138,7 @@ impl Store {
         let write = || {
             create_private_folder(self.folder()?)?;
             // A file that is made to be replaced is its owner's alone.
-            replace(&self.path, &serde_json::to_vec_pretty(kept).map_err(io::Error::other)?)
+            replace_durably(&self.path, &serde_json::to_vec_pretty(kept).map_err(io::Error::other)?)
         };
         write()
             .map_err(|error: io::Error| format!("keeping it in {}: {error}", self.path.display()))

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use portcullis_audit::{Event, Record, Verdict};
+use portcullis_audit::{Counted, Event, Record, Verdict};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -85,11 +85,11 @@ impl Metrics {
     pub fn count(&self, record: &Record) {
         let plugin = record.plugin.clone();
         match &record.event {
-            Event::Ask { capability, verdict, .. } => {
-                let asked =
-                    Asked { plugin, capability: capability.clone(), verdict: word(*verdict) };
-                self.asks.get_or_create(&asked).inc();
+            Event::Ask { capability, verdict, .. } => self.asked(plugin, capability, *verdict, 1),
+            Event::More { of: Counted::Asks, capability, verdict, count, .. } => {
+                self.asked(plugin, capability, *verdict, *count);
             }
+            Event::Outcome { .. } | Event::More { of: Counted::Outcomes, .. } => {}
             Event::Call { outcome, duration_us, .. } => {
                 // Behind the first word there may be an address.
                 let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();
@@ -100,6 +100,11 @@ impl Metrics {
                 self.durations.get_or_create(&Of { plugin, tool }).observe(seconds);
             }
         }
+    }
+
+    fn asked(&self, plugin: String, capability: &str, verdict: Verdict, times: u64) {
+        let asked = Asked { plugin, capability: capability.to_owned(), verdict: verdict.word() };
+        self.asks.get_or_create(&asked).inc_by(times);
     }
 
     /// All numbers as they are now.
@@ -134,13 +139,6 @@ impl Metrics {
         let mut text = String::new();
         text::encode(&mut text, &registry).expect("a string can be written to");
         text
-    }
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Allowed => "allowed",
-        Verdict::Denied => "denied",
     }
 }
 
@@ -183,15 +181,30 @@ mod tests {
             capability: "http".into(),
             subject: "GET https://secret.example".into(),
             verdict: Verdict::Denied,
+            outcome: None,
         };
         metrics.count(&record("t", ask));
+        metrics.count(&record(
+            "t",
+            Event::More {
+                of: Counted::Asks,
+                capability: "http".into(),
+                verdict: Verdict::Denied,
+                outcome: None,
+                count: 5,
+                total: 5,
+                covers: 5,
+                first: "GET https://secret.example".into(),
+                last: "GET https://secret.example".into(),
+            },
+        ));
         let text = metrics.text(&[CacheUse { plugin: "p".into(), hits: 3, misses: 1 }]);
         for line in [
             "portcullis_calls_total{plugin=\"p\",tool=\"t\",outcome=\"done\"} 2",
             "portcullis_calls_total{plugin=\"p\",tool=\"resources/read\",outcome=\"done\"} 1",
             "portcullis_call_duration_seconds_bucket{le=\"0.005\",plugin=\"p\",tool=\"t\"} 1",
             "portcullis_call_duration_seconds_count{plugin=\"p\",tool=\"t\"} 2",
-            "portcullis_asks_total{plugin=\"p\",capability=\"http\",verdict=\"denied\"} 1",
+            "portcullis_asks_total{plugin=\"p\",capability=\"http\",verdict=\"denied\"} 6",
             "portcullis_cache_lookups_total{plugin=\"p\",found=\"yes\"} 3",
             "# EOF",
         ] {

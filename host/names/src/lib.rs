@@ -1,50 +1,87 @@
-//! Names that are unlike each other, for things of several sources.
+//! Names and URIs that have one owner each, for things of several sources.
+
+pub mod uris;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Longest name that all clients take.
+/// Longest name that all clients take, in bytes.
 const MAX_NAME: usize = 64;
+
+/// A remark for the operator about one source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The source that the remark is about.
+    pub source: Arc<str>,
+    /// What the operator should know.
+    pub text: String,
+}
 
 /// Names of one kind of thing, as clients know them.
 #[derive(Default)]
 pub struct Names {
-    /// Name, source (the plugins, and then the others), and place among the source's own.
+    /// Name, source (the plugins, and then the other servers), and place among the source's own.
     all: Vec<(String, usize, usize)>,
     by_name: HashMap<String, usize>,
 }
 
 impl Names {
-    /// Gives every thing its name: its own where only one has it, with its source's before it where
-    /// several do.
+    /// Gives every thing its name. A name that several sources have belongs to the source with the lowest
+    /// `rank` for it, which keeps it as it is; the others get their source's name before theirs.
     ///
+    /// `rank` is asked for a source, by its place in `all`, and a name; equals are in the order of `all`.
     /// What had to be changed or hidden is said in `remarks`.
-    pub fn of(kind: &str, all: Vec<Things>, remarks: &mut Vec<String>) -> Self {
-        let mut times: HashMap<String, usize> = HashMap::new();
-        for (name, ..) in all.iter().flat_map(Things::named) {
-            *times.entry(name).or_default() += 1;
+    pub fn of(
+        kind: &str,
+        all: &[Things],
+        rank: impl Fn(usize, &str) -> usize,
+        remarks: &mut Vec<Remark>,
+    ) -> Self {
+        let things: Vec<(usize, usize, String)> = (all.iter().enumerate())
+            .flat_map(|(source, of)| of.named().map(move |(name, place)| (source, place, name)))
+            .collect();
+        let mut owners: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (source, _, name) in &things {
+            let mine = (rank(*source, name), *source);
+            let first = owners.entry(name).or_insert(mine);
+            *first = mine.min(*first);
+        }
+        let mut shown: Vec<Option<String>> = vec![None; things.len()];
+        let mut taken: HashMap<String, usize> = HashMap::new();
+        // First those that keep their names: a name with a source's before it takes nobody's.
+        for keeps in [true, false] {
+            for (at, (source, _, name)) in things.iter().enumerate() {
+                let owner = owners[name.as_str()].1;
+                if (owner == *source) != keeps {
+                    continue;
+                }
+                let whose = &all[*source].source;
+                let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
+                let own = if keeps { name.clone() } else { format!("{whose}_{name}") };
+                if own.len() > MAX_NAME {
+                    remark(format!(
+                        "the {kind} `{own}` of `{whose}` is hidden: its name is too long"
+                    ));
+                } else if taken.contains_key(&own) {
+                    remark(format!("a second {kind} `{own}`, of `{whose}`, is hidden"));
+                } else {
+                    if !keeps {
+                        let first = &all[owner].source;
+                        remark(format!(
+                            "the {kind} `{name}` of `{whose}` is called `{own}`: `{first}` was there \
+                             first with that name"
+                        ));
+                    }
+                    taken.insert(own.clone(), at);
+                    shown[at] = Some(own);
+                }
+            }
         }
         let mut named = Self::default();
-        for (source, things) in all.iter().enumerate() {
-            let whose = &things.source;
-            for (name, place) in things.named() {
-                let shown = if times[&name] > 1 {
-                    let shown = format!("{whose}_{name}");
-                    remarks.push(format!(
-                        "several plugins have a {kind} `{name}`: that of `{whose}` is `{shown}`"
-                    ));
-                    shown
-                } else {
-                    name
-                };
-                if shown.len() > MAX_NAME {
-                    remarks.push(format!("the {kind} `{shown}` is hidden: its name is too long"));
-                } else if named.by_name.contains_key(&shown) {
-                    remarks.push(format!("a second {kind} `{shown}`, of `{whose}`, is hidden"));
-                } else {
-                    named.by_name.insert(shown.clone(), named.all.len());
-                    named.all.push((shown, source, place));
-                }
+        for ((source, place, _), shown) in things.iter().zip(shown) {
+            if let Some(name) = shown {
+                named.by_name.insert(name.clone(), named.all.len());
+                named.all.push((name, *source, *place));
             }
         }
         named
@@ -73,8 +110,8 @@ pub struct Things {
 }
 
 impl Things {
-    /// Their names, with the source's prefix.
-    fn named(&self) -> impl Iterator<Item = (String, usize)> {
+    /// The names, with the source's prefix, and the place of each thing.
+    pub fn named(&self) -> impl Iterator<Item = (String, usize)> {
         self.own.iter().map(|(place, name)| match &self.prefix {
             Some(prefix) => (format!("{prefix}_{name}"), *place),
             None => (name.clone(), *place),
@@ -92,29 +129,44 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_two_have_gets_the_source_before_it_in_both() {
+    fn a_name_belongs_to_the_first_and_the_others_get_their_source_before_it() {
+        let all = [things("a", None, &["x", "y"]), things("b", None, &["x"])];
         let mut remarks = Vec::new();
-        let all = vec![things("a", None, &["x", "y"]), things("b", None, &["x"])];
-        let names = Names::of("tool", all, &mut remarks);
+        let names = Names::of("tool", &all, |_, _| 0, &mut remarks);
         let shown: Vec<_> = names.iter().collect();
-        assert_eq!(shown, [("a_x", 0, 0), ("y", 0, 1), ("b_x", 1, 0)]);
+        assert_eq!(shown, [("x", 0, 0), ("y", 0, 1), ("b_x", 1, 0)]);
         assert_eq!(names.find("b_x"), Some((1, 0)));
-        assert_eq!(names.find("x"), None);
-        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(&*remarks[0].source == "b" && remarks[0].text.contains("`b_x`"), "{remarks:?}");
+
+        let names = Names::of("tool", &all, |source, _| 1 - source, &mut Vec::new());
+        let shown: Vec<_> = names.iter().collect();
+        assert_eq!(shown, [("a_x", 0, 0), ("y", 0, 1), ("x", 1, 0)]);
+    }
+
+    #[test]
+    fn a_name_made_of_two_takes_nobodys_own() {
+        let all =
+            [things("a", None, &["x"]), things("b", None, &["x"]), things("c", None, &["b_x"])];
+        let mut remarks = Vec::new();
+        let names = Names::of("tool", &all, |_, _| 0, &mut remarks);
+        assert_eq!(names.find("b_x"), Some((2, 0)));
+        assert!(remarks.iter().any(|one| one.text.contains("a second tool `b_x`")), "{remarks:?}");
     }
 
     #[test]
     fn what_still_has_no_name_of_its_own_is_hidden_and_said_to_be() {
         let mut remarks = Vec::new();
         let long = "l".repeat(MAX_NAME + 1);
-        let all = vec![
+        let all = [
             things("a", None, &["b_x", &long]),
             things("b", Some("b"), &["x"]),
             things("b", Some("b"), &["x"]),
         ];
-        let names = Names::of("tool", all, &mut remarks);
+        let names = Names::of("tool", &all, |_, _| 0, &mut remarks);
         assert!(names.find(&long).is_none());
-        assert!(remarks.iter().any(|remark| remark.contains("too long")), "{remarks:?}");
-        assert!(remarks.iter().any(|remark| remark.contains("a second tool")), "{remarks:?}");
+        assert_eq!(names.find("b_x"), Some((0, 0)));
+        assert!(remarks.iter().any(|one| one.text.contains("too long")), "{remarks:?}");
+        assert!(remarks.iter().any(|one| one.text.contains("a second tool")), "{remarks:?}");
     }
 }

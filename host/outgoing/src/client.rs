@@ -68,11 +68,17 @@ impl Client {
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
         let prepared = self.prepare(request, time);
-        let body_bytes = self.caps.body_bytes;
+        let (body_bytes, policy) = (self.caps.body_bytes, self.policy.clone());
         let scrub = self.secrets.scrub();
         async move {
-            let response = prepared?.send().await.map_err(|error| Fault::of(&error))?;
-            let response = http::Response::from(response).map(|body| {
+            let (asked, prepared) = prepared?;
+            let sent = match prepared {
+                Ok(builder) => builder.send().await.map_err(|error| Fault::of(&error)),
+                Err(fault) => Err(fault),
+            };
+            let status = sent.as_ref().map(|response| response.status().as_u16());
+            policy.answered(&asked, status.map_err(|fault| *fault));
+            let response = http::Response::from(sent?).map(|body| {
                 Limited::new(body, body_bytes)
                     .map_err(|error| Fault::of_body(&*error))
                     .boxed_unsync()
@@ -81,22 +87,38 @@ impl Client {
         }
     }
 
+    /// Asks for a request, and makes it ready where it is allowed.
     fn prepare<B>(
         &mut self,
         request: http::Request<B>,
+        time: Option<Duration>,
+    ) -> Result<(Request, Result<reqwest::RequestBuilder, Fault>), Fault>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        let (asked, url) = self.ask(&request)?;
+        let ready = self.build(request, &asked.origin, url, time);
+        Ok((asked, ready))
+    }
+
+    fn build<B>(
+        &mut self,
+        request: http::Request<B>,
+        origin: &Origin,
+        url: Url,
         time: Option<Duration>,
     ) -> Result<reqwest::RequestBuilder, Fault>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let (origin, url) = self.ask(&request)?;
         let client = self.client()?;
         let (parts, body) = request.into_parts();
         let mut headers = parts.headers;
         headers.remove(http::header::HOST);
         if let Some(secrets) = self.policy.secrets() {
-            self.secrets.add(&mut headers, &origin, secrets).map_err(|error| {
+            self.secrets.add(&mut headers, origin, secrets).map_err(|error| {
                 tracing::error!("{error}");
                 Fault::Misconfigured
             })?;
@@ -118,13 +140,14 @@ impl Client {
     }
 
     /// Asks the policy, for the request and, where it names one, for the address.
-    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Origin, Url), Fault> {
+    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Request, Url), Fault> {
         self.caps.requests = self.caps.requests.checked_sub(1).ok_or(Fault::TooMany)?;
         let url = Url::parse(&request.uri().to_string()).map_err(|_| Fault::BadAddress)?;
         let origin = Origin::of(&url).map_err(|_| Fault::BadAddress)?;
         let host = origin.host().to_owned();
         let (method, path) = (request.method().to_string(), url.path().to_owned());
-        if !self.policy.allows(Request { origin: origin.clone(), method, path }) {
+        let asked = Request { origin, method, path };
+        if !self.policy.allows(asked.clone()) {
             return Err(Fault::Denied);
         }
         if let Ok(address) = host.trim_matches(['[', ']']).parse()
@@ -133,7 +156,7 @@ impl Client {
             return Err(Fault::AddressDenied);
         }
         self.hosts.lock().insert(host);
-        Ok((origin, url))
+        Ok((asked, url))
     }
 
     fn client(&mut self) -> Result<reqwest::Client, Fault> {

@@ -40,6 +40,11 @@ pub trait Policy: Send + Sync + 'static {
     /// Whether a connection for a request that was allowed may be made.
     fn allows_connection(&self, connection: Connection) -> bool;
 
+    /// What came of a request that was allowed: a status code, or no answer. For records.
+    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
+        let _nobody_wants_to_know = (request, answer);
+    }
+
     /// Headers that every request to an origin gets, whatever the request holds itself. No answer to any request
     /// under this policy shows their values, whichever origin it comes from.
     fn secrets(&self) -> Option<&Secrets> {

@@ -15,6 +15,9 @@ use std::{
 };
 use ui5_data::{Data, THEIRS, api, schema_name, schemas, versions, versions_name};
 
+/// How folders begin that hold what is not in its place yet.
+const STAGING: &str = "unpacking-";
+
 /// What became of a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpacked {
@@ -39,7 +42,10 @@ pub fn unpack(pack: &Path, data: &Path) -> Result<Unpacked, String> {
     let unwritten = |error: io::Error| format!("Failed to write to {}: {error}", home.display());
     let mut read = Reading::open(pack)?;
     fs::create_dir_all(&home).map_err(unwritten)?;
-    let staging = tempfile::Builder::new().prefix("unpacking-").tempdir_in(&home);
+    // Held until everything is in its place: what another process left is nobody's while this is held.
+    #[cfg(unix)]
+    let _alone = alone(&home).map_err(unwritten)?;
+    let staging = tempfile::Builder::new().prefix(STAGING).tempdir_in(&home);
     let staging = staging.map_err(unwritten)?;
     let packed = read
         .all(staging.path())
@@ -53,6 +59,21 @@ pub fn unpack(pack: &Path, data: &Path) -> Result<Unpacked, String> {
     let mut unpacked = Unpacked { packed, api_is_new: false, new_lists: 0 };
     unpacked.place(staging.path(), data, has_api.then_some(&apis)).map_err(unwritten)?;
     Ok(unpacked)
+}
+
+/// Waits until nobody else unpacks there, and removes what processes that were killed had unpacked so far.
+#[cfg(unix)]
+fn alone(home: &Path) -> io::Result<File> {
+    let folder = File::open(home)?;
+    folder.lock()?;
+    for entry in fs::read_dir(home)? {
+        let entry = entry?;
+        let is_staging = entry.file_name().as_encoded_bytes().starts_with(STAGING.as_bytes());
+        if is_staging && entry.file_type()?.is_dir() {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(folder)
 }
 
 impl Unpacked {
@@ -155,7 +176,10 @@ impl Reading {
             if text.len() as u64 != *bytes || hex(&Sha256::digest(&text)) != *sha256 {
                 return Err(format!("{name} is not what it was when the pack was made"));
             }
-            io::Write::write_all(&mut file, &text).map_err(unwritten)?;
+            // On the disk itself before it gets its name: a power failure leaves no empty file there.
+            io::Write::write_all(&mut file, &text)
+                .and_then(|()| file.sync_data())
+                .map_err(unwritten)?;
         }
         match entries.next() {
             None => Ok(contents),

@@ -146,6 +146,20 @@ fn what_is_there_already_stays_and_older_lists_do_too() {
     assert_eq!(files(&data), before);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_a_killed_process_had_unpacked_so_far_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
+    packed(&web(), &order(minor()), &out).expect("it is all there");
+    let left = data.join("mcp-server/unpacking-x/api");
+    fs::create_dir_all(&left).expect("it is writable");
+    fs::write(left.join("half.api.json"), "{").expect("it is writable");
+    unpack(&out, &data).expect("it is whole");
+    assert!(!files(&data).iter().any(|name| name.contains("unpacking")), "{:?}", files(&data));
+    assert!(!data.join("mcp-server/unpacking-x").exists());
+}
+
 #[test]
 fn versions_are_said_in_three_ways() {
     for (text, expected) in [

@@ -1,7 +1,10 @@
 //! Records on disk: one file a key, written whole or not at all, checked when read.
 //!
 //! The store, the disk part of the cache and what is known of each plugin are kept this way. A
-//! file is a line of JSON (key, version, expiry, digest of the value) and then the value.
+//! file is a line of JSON (key, version, expiry, digest of the value) and then the value. Where what is
+//! kept decides what this host does, a record is sealed with a key that lies elsewhere ([`SealKey`]).
+
+mod seal;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,9 +14,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use seal::SealKey;
+
 /// A folder of records. Several processes may use one at once.
 pub struct Records {
     folder: PathBuf,
+    key: Option<SealKey>,
 }
 
 /// What was found under a key.
@@ -50,7 +56,12 @@ struct Head {
     version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_ms: Option<u64>,
+    /// Digest of the value, where the record is not sealed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     sha256: String,
+    /// HMAC-SHA-256 of all else here and of the value, where it is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    hmac: String,
 }
 
 /// SHA-256 of some bytes, in hexadecimal: also a name for a file made from any text, without
@@ -88,7 +99,21 @@ fn hexadecimal(digest: &[u8]) -> String {
 impl Records {
     /// The records in `folder`, which is created with the first write, readable by its owner only.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, key: None }
+    }
+
+    /// The same, each sealed with this key: whoever can write in the folder and does not have the key
+    /// can make no record that is read. Without a key nothing is read and nothing written.
+    pub fn sealed(folder: PathBuf, key: SealKey) -> Self {
+        Self { folder, key: Some(key) }
+    }
+
+    /// Whether a record is as it was written.
+    fn is_whole(&self, head: &Head, value: &[u8]) -> bool {
+        match &self.key {
+            Some(key) => key.fits(head, value),
+            None => head.sha256 == digest(value),
+        }
     }
 
     /// The record of a key. Damaged and expired ones count as absent.
@@ -100,7 +125,7 @@ impl Records {
         let Some((head, value)) = read_file(&self.path(key))? else { return Ok(None) };
         let expires = head.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms));
         if head.key != key
-            || head.sha256 != digest(&value)
+            || !self.is_whole(&head, &value)
             || expires.is_some_and(|expires| expires < SystemTime::now())
         {
             return Ok(None);
@@ -130,14 +155,19 @@ impl Records {
         if expect.is_some_and(|expected| expected != before) {
             return Err(WriteError::Conflict);
         }
-        let head = Head {
+        let mut head = Head {
             key: key.to_owned(),
-            version: before + 1,
+            version: before.saturating_add(1),
             expires_ms: expires
                 .and_then(|expires| expires.duration_since(UNIX_EPOCH).ok())
                 .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
-            sha256: digest(value),
+            sha256: String::new(),
+            hmac: String::new(),
         };
+        match &self.key {
+            Some(key) => head.hmac = key.seal(&head, value)?,
+            None => head.sha256 = digest(value),
+        }
         let mut bytes = serde_json::to_vec(&head).map_err(io::Error::other)?;
         bytes.push(b'\n');
         bytes.extend_from_slice(value);
@@ -263,6 +293,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// As [`replace`], and it is still there after a power failure once this has returned.
+///
+/// # Errors
+///
+/// As [`replace`]. Where the folder alone cannot be written to the disk itself, the file is replaced all the
+/// same, for as long as the power stays.
+pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes)?;
+    // Where folders cannot be opened, the system has its own ways.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        match File::open(folder)?.sync_all() {
+            // Some file systems of other machines cannot do that.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
 /// Waits until nobody else holds this lock, be it another process, and holds it until what is
 /// returned is dropped. Its folder has to be there.
 ///
@@ -353,6 +403,8 @@ mod tests {
         replace(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        replace_durably(&path, b"three").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"three");
     }
 
     #[test]

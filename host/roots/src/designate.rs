@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use super::open::{OpenHow, Opened, open_beneath};
+use super::guard::Guard;
+use super::open::{OpenHow, Opened};
 use super::{Refusal, Root};
 
 /// What a path stands for.
@@ -38,6 +39,8 @@ pub struct Designated {
     pub directory: PathBuf,
     /// Its handle.
     pub handle: File,
+    /// What is closed beneath it.
+    pub guard: Guard,
     /// How much of it.
     pub reach: Reach,
     /// Whether for writing.
@@ -79,7 +82,7 @@ pub(super) fn find_nearest(
         Err(refusal) => return Err(refusal),
     };
     for (above, directory) in rest.ancestors().enumerate().skip(is_file) {
-        let dir = open_dir(root, directory)?;
+        let (dir, _) = open_dir(root, directory)?;
         if names.iter().any(|name| dir.symlink_metadata(name).is_ok()) {
             return Ok(Some(above));
         }
@@ -95,9 +98,10 @@ pub(super) fn designate(
     intent: Intent,
 ) -> Result<Designated, Refusal> {
     let write = !matches!(intent, Intent::Read);
-    let everything = |dir: Dir, directory: &Path| Designated {
+    let everything = |(dir, guard): (Dir, Guard), directory: &Path| Designated {
         directory: directory.to_owned(),
         handle: dir.into_std_file(),
+        guard,
         reach: Reach::Everything,
         write,
     };
@@ -113,32 +117,35 @@ pub(super) fn designate(
     };
     let name = name.to_str().expect("an argument is UTF-8").to_owned();
     let directory = path.parent().expect("it has a name, so it has a parent");
-    let dir = open_dir(root, parent)?;
+    let (dir, guard) = open_dir(root, parent)?;
     if matches!(intent, Intent::Create) {
         // What is made through a link would lie elsewhere than the path says.
         if dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Refusal::Malformed("a link stands there"));
         }
-        return Ok(Designated { reach: Reach::Create { name }, ..everything(dir, directory) });
+        guard.may_make(&dir, &name).map_err(|error| Refusal::of(&error))?;
+        let reach = Reach::Create { name };
+        return Ok(Designated { reach, ..everything((dir, guard), directory) });
     }
-    let handle = match open_beneath(&root.dir, rest, OpenHow { write, ..OpenHow::default() }) {
-        Ok(Opened::File(file)) => Some(file),
-        Ok(Opened::Directory(_) | Opened::Special) => return Err(Refusal::NotAFile),
+    let handle = match root.open_beneath(rest, OpenHow { write, ..OpenHow::default() }) {
+        Ok((Opened::File(file), _)) => Some(file),
+        Ok((Opened::Directory(_) | Opened::Special, _)) => return Err(Refusal::NotAFile),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(Refusal::of(&error)),
     };
     Ok(match kind {
-        Kind::FileInDirectory => everything(dir, directory),
+        Kind::FileInDirectory => everything((dir, guard), directory),
         Kind::File | Kind::Directory => {
-            Designated { reach: Reach::File { name, handle }, ..everything(dir, directory) }
+            let reach = Reach::File { name, handle };
+            Designated { reach, ..everything((dir, guard), directory) }
         }
     })
 }
 
-fn open_dir(root: &Root, rest: &Path) -> Result<Dir, Refusal> {
-    let opened = if rest.as_os_str().is_empty() { root.dir() } else { root.dir.open_dir(rest) };
-    opened.map_err(|error| Refusal::of(&error))
+fn open_dir(root: &Root, rest: &Path) -> Result<(Dir, Guard), Refusal> {
+    root.open_dir(rest).map_err(|error| Refusal::of(&error))
 }
+
 /// A path as it may be named: absolute, and without a way up.
 pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
     if argument.contains('\0') {

@@ -2,26 +2,37 @@
 //! or a refusal.
 //!
 //! Nothing here resolves a string twice: a root is opened once, and whatever lies beneath it is
-//! opened from that handle (`openat2` on Linux, through cap-std), so that no `..`, no link and no
-//! rename can lead outside.
+//! opened from that handle ([`Guard`]), so that no `..`, no link and no rename can lead outside, nor to
+//! the host's own files or into a file system of the kernel.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod designate;
+mod guard;
+mod kernel;
 mod open;
+mod own;
 mod refusal;
+mod uri;
+mod walk;
 
 use std::fmt;
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use cap_std::io_lifetimes::AsFilelike as _;
 
 pub use designate::{Designated, Intent, Kind, Reach};
-pub use open::{OpenHow, Opened, open_beneath};
+pub use guard::{Guard, Place};
+pub use kernel::Barred;
+pub use open::{OpenHow, Opened};
+pub use own::{Own, OwnFiles};
 pub use refusal::Refusal;
+pub use uri::{NoRoot, path_of_uri, uri_of_path};
 
 /// One directory that the session may work in.
 #[derive(Debug)]
@@ -29,22 +40,27 @@ pub struct Root {
     /// As it was named, and without links: a path may be spelled either way.
     spellings: [PathBuf; 2],
     dir: Dir,
+    guard: Guard,
 }
 
 impl Root {
-    /// Opens a directory of the operator's choice.
+    /// Opens a directory of the operator's choice, in which the host's own files stay closed.
     ///
     /// # Errors
     ///
-    /// Where it is not absolute, not there, or not a directory.
+    /// Where it is not absolute, not there, not a directory, or [`Barred`].
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path, own: &OwnFiles) -> io::Result<Self> {
         if !path.is_absolute() {
             return Err(io::Error::other("a root is an absolute path"));
         }
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        let guard = Guard::begin(own, &dir)?;
         let canonical = std::fs::canonicalize(path)?;
-        Ok(Self { spellings: [path.components().collect(), canonical], dir })
+        if own.holds(&canonical) {
+            return Err(Barred::Own.into());
+        }
+        Ok(Self { spellings: [path.components().collect(), canonical], dir, guard })
     }
 
     /// The directory, as it was named.
@@ -61,9 +77,38 @@ impl Root {
         self.dir.try_clone()
     }
 
+    /// What is closed beneath it.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Whether it is the whole machine, or a whole drive, by whatever path it was named.
+    pub fn is_everything(&self) -> bool {
+        let here = self.dir.dir_metadata().map(|metadata| own::Id::of(&metadata));
+        let is_it = |id| own::Id::at(Path::new("/")).is_ok_and(|root| root == id);
+        uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
+    }
+
     /// What is left of a path beneath this root, by whole components.
     fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        self.spellings.iter().find_map(|root| path.strip_prefix(root).ok())
+        self.spellings.iter().find_map(|root| beneath(root, path))
+    }
+
+    /// Opens a path beneath this root.
+    fn open_beneath(&self, rest: &Path, how: OpenHow) -> io::Result<(Opened, Guard)> {
+        let dir = self.dir.as_filelike_view::<File>();
+        self.guard.open(&dir, rest, how)
+    }
+
+    /// Opens a directory at or beneath this root.
+    fn open_dir(&self, rest: &Path) -> io::Result<(Dir, Guard)> {
+        if rest.as_os_str().is_empty() {
+            return Ok((self.dir()?, self.guard.clone()));
+        }
+        match self.open_beneath(rest, OpenHow::default())? {
+            (Opened::Directory(dir), guard) => Ok((Dir::from_std_file(dir), guard)),
+            (Opened::File(_) | Opened::Special, _) => Err(walk::not_a_directory()),
+        }
     }
 
     /// Whether the path still leads to the directory that was opened.
@@ -87,42 +132,70 @@ impl Root {
 
 /// The directories of a session. None of them: no path argument is accepted.
 #[derive(Debug, Clone, Default)]
-pub struct Roots(Vec<Arc<Root>>);
+pub struct Roots {
+    roots: Vec<Arc<Root>>,
+    own: OwnFiles,
+}
 
 impl Roots {
-    /// Roots of the operator's choice.
-    pub fn new(roots: Vec<Root>) -> Self {
-        Self(roots.into_iter().map(Arc::new).collect())
+    /// Roots of the operator's choice, and what stays closed in those of a client too.
+    pub fn new(roots: Vec<Root>, own: OwnFiles) -> Self {
+        Self { roots: roots.into_iter().map(Arc::new).collect(), own }
     }
 
     /// Each root.
     pub fn iter(&self) -> impl Iterator<Item = &Root> {
-        self.0.iter().map(|root| &**root)
+        self.roots.iter().map(|root| &**root)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.roots.is_empty()
+    }
+
+    /// No roots, where the same stays closed.
+    pub fn none(&self) -> Self {
+        Self { roots: Vec::new(), own: self.own.clone() }
+    }
+
+    /// What stays closed, whatever the roots are.
+    pub fn own(&self) -> &OwnFiles {
+        &self.own
+    }
+
+    /// These roots as far as those lie within them that a client names by their addresses. What is no
+    /// address of a root is left out, with a warning. The whole machine lies around all of the
+    /// operator's roots; where there are none, it is no root.
+    pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut paths = Vec::new();
+        for uri in uris {
+            let path = match self.is_empty() {
+                true => path_of_uri(uri),
+                false => uri::any_path_of_uri(uri),
+            };
+            match path {
+                Ok(path) => paths.push(path),
+                Err(why) => {
+                    let uri = portcullis_text::line(uri, 300);
+                    tracing::warn!("the client's root {uri} is left out: {why}");
+                }
+            }
+        }
+        self.narrowed_by(&paths)
     }
 
     /// These roots as far as the client's lie within them or they within the client's: a client
     /// narrows and never widens. Where the operator named none, the client's count.
     pub fn narrowed_by(&self, client: &[PathBuf]) -> Self {
+        let own = self.own.clone();
         if self.is_empty() {
-            let opened = client.iter().filter_map(|path| {
-                Root::open(path)
-                    .inspect(|_| tracing::info!("using the client's root {}", path.display()))
-                    .inspect_err(|error| {
-                        tracing::warn!("the client's root {}: {error}", path.display());
-                    })
-                    .ok()
-            });
-            return Self::new(opened.collect());
+            let opened = client.iter().filter_map(|path| open_of_client(path, &own));
+            return Self::new(opened.collect(), own);
         }
         let mut narrowed: Vec<Arc<Root>> = Vec::new();
         for path in client {
             let before = narrowed.len();
-            for root in &self.0 {
+            for root in &self.roots {
                 if let Some(rest) = root.beneath(path) {
                     narrowed.extend(subdirectory(root, path, rest).map(Arc::new));
                 } else if root.spellings.iter().any(|spelling| spelling.starts_with(path)) {
@@ -136,7 +209,7 @@ impl Roots {
                 );
             }
         }
-        Self(narrowed)
+        Self { roots: narrowed, own }
     }
 
     /// Opens what a path argument names, for one call.
@@ -155,7 +228,7 @@ impl Roots {
             return Err(Refusal::NoRoots);
         }
         let path = designate::parse(argument)?;
-        let found = self.0.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
+        let found = self.roots.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
         // The innermost root, which leaves the shortest rest.
         let (root, rest) = found
             .min_by_key(|(_, rest)| rest.components().count())
@@ -183,29 +256,47 @@ impl fmt::Display for Roots {
     }
 }
 
-/// The path of a `file:` address, as MCP clients name their roots. `None`: another scheme, another
-/// machine, or no address at all.
-pub fn path_of_uri(uri: &str) -> Option<PathBuf> {
-    let url = url::Url::parse(uri).ok()?;
-    if url.scheme() != "file" {
-        return None;
-    }
-    url.to_file_path().ok()
+/// What is left of a path beneath a root, by whole components. Neither is resolved: a path with `..`
+/// is beneath nothing.
+pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
+    let has_way_up = path.components().any(|part| part == Component::ParentDir);
+    if has_way_up { None } else { path.strip_prefix(root).ok() }
 }
 
-/// The `file:` address of an absolute path, with what an address cannot have written as `%XX`.
-pub fn uri_of_path(path: &Path) -> Option<String> {
-    url::Url::from_file_path(path).ok().map(String::from)
+/// Opens a root that a client names, or says why not.
+fn open_of_client(path: &Path, own: &OwnFiles) -> Option<Root> {
+    match Root::open(path, own) {
+        Ok(root) if root.is_everything() => {
+            tracing::warn!(
+                "the client's root {} is left out: {}",
+                path.display(),
+                NoRoot::Everything
+            );
+            None
+        }
+        Ok(root) => {
+            tracing::info!("using the client's root {}", path.display());
+            Some(root)
+        }
+        Err(error) => {
+            tracing::warn!("the client's root {} is left out: {error}", path.display());
+            None
+        }
+    }
 }
 
 fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
-    let dir = if rest.as_os_str().is_empty() { root.dir() } else { root.dir.open_dir(rest) };
-    let dir = dir
+    let (dir, guard) = root
+        .open_dir(rest)
         .inspect_err(|error| tracing::warn!("the client's root {}: {error}", path.display()))
         .ok()?;
     let spellings = [path.components().collect(), root.spellings[1].join(rest)];
-    Some(Root { spellings, dir })
+    Some(Root { spellings, dir, guard })
 }
 
+#[cfg(test)]
+mod closed_tests;
+#[cfg(test)]
+mod property_tests;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
-//! Opening what lies beneath a directory, without ever blocking.
+//! How something is opened, and what was opened.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 /// How to open something beneath a directory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,13 +33,30 @@ pub enum Opened {
     Special,
 }
 
-/// Opens a path beneath a directory without ever blocking: neither a FIFO without a writer nor a
-/// device holds up the host.
-///
-/// # Errors
-///
-/// What the system says; a way out of the directory is "permission denied".
-pub fn open_beneath(dir: &Dir, path: &Path, how: OpenHow) -> io::Result<Opened> {
+/// What came of an attempt to open something, before it was looked at.
+pub(super) enum Tried {
+    Open(File),
+    /// A directory cannot be opened for writing.
+    IsDirectory,
+    Special,
+}
+
+impl Tried {
+    /// What was tried, with the errors that say what is there sorted out.
+    fn of(result: io::Result<File>, how: OpenHow) -> io::Result<Self> {
+        match result {
+            Ok(file) => Ok(Self::Open(file)),
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory && !how.create => {
+                Ok(Self::IsDirectory)
+            }
+            Err(error) if is_special(&error) => Ok(Self::Special),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Opens a name in a directory, without following a link and without ever blocking.
+pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Tried> {
     let mut options = OpenOptions::new();
     options.read(true).write(how.write);
     if how.exclusive {
@@ -47,34 +64,93 @@ pub fn open_beneath(dir: &Dir, path: &Path, how: OpenHow) -> io::Result<Opened> 
     } else {
         options.create(how.create);
     }
-    // Cut only after it has been seen to be a regular file.
-    options.follow(if how.nofollow { FollowSymlinks::No } else { FollowSymlinks::Yes });
+    options.follow(FollowSymlinks::No);
     #[cfg(unix)]
     {
         use cap_std::fs::OpenOptionsExt;
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(flags.bits().cast_signed());
     }
-    let file = match dir.open_with(path, &options) {
-        Ok(file) => file.into_std(),
-        // A directory cannot be opened for writing.
-        Err(error) if error.kind() == io::ErrorKind::IsADirectory && !how.create => {
-            return Ok(Opened::Directory(dir.open_dir(path)?.into_std_file()));
-        }
-        Err(error) if is_special(&error) => return Ok(Opened::Special),
-        Err(error) => return Err(error),
+    Tried::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
+}
+
+/// Opens a path beneath a directory in one step, if no mount point lies on the way. `None`: it is to
+/// be walked, as there is one, or the path leads out, or this system cannot do it in one step.
+#[cfg(target_os = "linux")]
+pub(super) fn open_at_once(
+    dir: impl std::os::fd::AsFd,
+    path: &Path,
+    how: OpenHow,
+) -> io::Result<Option<Tried>> {
+    use rustix::fs::{Mode, OFlags};
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags |= if how.write { OFlags::RDWR } else { OFlags::RDONLY };
+    let mut mode = Mode::empty();
+    if how.create || how.exclusive {
+        flags |= OFlags::CREATE;
+        mode = Mode::from_raw_mode(0o666);
+    }
+    flags.set(OFlags::EXCL, how.exclusive);
+    flags.set(OFlags::NOFOLLOW, how.nofollow);
+    match beneath(dir, path, flags, mode) {
+        Err(error) if is_for_the_walk(&error) => Ok(None),
+        result => Tried::of(result, how).map(Some),
+    }
+}
+
+/// Opens the directory at a path beneath another, for nothing but what is done by name in it. `None`:
+/// as for [`open_at_once`].
+#[cfg(target_os = "linux")]
+pub(super) fn directory_at_once(dir: &File, path: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags};
+    match beneath(dir, path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()) {
+        Err(error) if is_for_the_walk(&error) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn beneath(
+    dir: impl std::os::fd::AsFd,
+    path: &Path,
+    flags: rustix::fs::OFlags,
+    mode: rustix::fs::Mode,
+) -> io::Result<File> {
+    use rustix::fs::{OFlags, ResolveFlags, openat2};
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    Ok(openat2(dir, path, flags | OFlags::CLOEXEC, mode, resolve)?.into())
+}
+
+/// A mount point or a way out (EXDEV); a rename in between (EAGAIN); a kernel before 5.6 or a filter
+/// of system calls (ENOSYS, EPERM).
+#[cfg(target_os = "linux")]
+fn is_for_the_walk(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let walked = [Errno::XDEV, Errno::AGAIN, Errno::NOSYS, Errno::PERM];
+    Errno::from_io_error(error).is_some_and(|errno| walked.contains(&errno))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+pub(super) fn open_at_once<D>(_: D, _: &Path, _: OpenHow) -> io::Result<Option<Tried>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+pub(super) fn directory_at_once(_: &File, _: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// Sorts an open file by what it is; a regular one that is to be cut is not cut yet.
+pub(super) fn sort(file: File) -> io::Result<(Opened, Metadata)> {
+    let metadata = Metadata::from_file(&file)?;
+    let opened = match metadata.file_type() {
+        kind if kind.is_dir() => Opened::Directory(file),
+        kind if kind.is_file() => Opened::File(file),
+        _ => Opened::Special,
     };
-    let kind = file.metadata()?.file_type();
-    if kind.is_dir() {
-        return Ok(Opened::Directory(file));
-    }
-    if !kind.is_file() {
-        return Ok(Opened::Special);
-    }
-    if how.truncate {
-        file.set_len(0)?;
-    }
-    Ok(Opened::File(file))
+    Ok((opened, metadata))
 }
 
 /// A FIFO without a reader, or a socket: the system refuses to open them at all.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use super::Barred;
+
 /// Why a path argument was not opened, in words for whoever made the call.
 #[derive(Debug, PartialEq)]
 pub enum Refusal {
@@ -24,6 +26,8 @@ pub enum Refusal {
     NotAFile,
     /// It is not a directory.
     NotADirectory,
+    /// No call reaches it.
+    Barred(Barred),
     /// The system refused.
     System(io::ErrorKind),
 }
@@ -32,7 +36,9 @@ impl Refusal {
     pub(super) fn of(error: &io::Error) -> Self {
         use io::ErrorKind::{CrossesDevices, NotADirectory, NotFound, PermissionDenied};
         let kind = error.kind();
-        if kind == NotFound {
+        if let Some(barred) = Barred::of(error) {
+            Self::Barred(barred)
+        } else if kind == NotFound {
             Self::Missing
         } else if kind == NotADirectory {
             Self::NotADirectory
@@ -46,10 +52,31 @@ impl Refusal {
         }
     }
 
+    /// A word for records.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoRoots => "no-roots",
+            Self::NotAbsolute => "not-absolute",
+            Self::Malformed(_) => "malformed",
+            Self::Outside(_) => "outside",
+            Self::LeadsOut => "leads-out",
+            Self::Moved(_) => "root-moved",
+            Self::Missing => "no-entry",
+            Self::NotAFile => "not-a-file",
+            Self::NotADirectory => "not-a-directory",
+            Self::Barred(barred) => barred.word(),
+            Self::System(_) => "refused-by-the-system",
+        }
+    }
+
     /// Whether the path was refused, and not merely wrong.
     pub fn is_denial(&self) -> bool {
         match self {
-            Self::NoRoots | Self::Outside(_) | Self::LeadsOut | Self::Moved(_) => true,
+            Self::NoRoots
+            | Self::Outside(_)
+            | Self::LeadsOut
+            | Self::Moved(_)
+            | Self::Barred(_) => true,
             Self::NotAbsolute
             | Self::Malformed(_)
             | Self::Missing
@@ -76,6 +103,7 @@ impl fmt::Display for Refusal {
             Self::Missing => f.write_str("there is no such file or directory"),
             Self::NotAFile => f.write_str("it is not a regular file"),
             Self::NotADirectory => f.write_str("it is not a directory"),
+            Self::Barred(barred) => barred.fmt(f),
             Self::System(kind) => write!(f, "the system refused to open it: {kind}"),
         }
     }

@@ -16,7 +16,8 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn roots(folder: &tempfile::TempDir) -> Roots {
-    Roots::new(vec![Root::open(&folder.path().join("root")).unwrap()])
+    let own = OwnFiles::default();
+    Roots::new(vec![Root::open(&folder.path().join("root"), &own).unwrap()], own)
 }
 
 fn designate(roots: &Roots, path: &str) -> Result<Designated, Refusal> {
@@ -102,7 +103,8 @@ mod unix {
         let folder = folder();
         let at = folder.path();
         symlink("root", at.join("link")).unwrap();
-        let roots = Roots::new(vec![Root::open(&at.join("link")).unwrap()]);
+        let own = OwnFiles::default();
+        let roots = Roots::new(vec![Root::open(&at.join("link"), &own).unwrap()], own);
         for spelling in ["link/file", "root/file"] {
             designate(&roots, at.join(spelling).to_str().unwrap()).unwrap();
         }
@@ -206,31 +208,21 @@ fn a_client_narrows_and_never_widens() {
 }
 
 #[test]
-fn uris_of_roots() {
-    for (uri, path) in [
-        ("file:///a/b", Some("/a/b")),
-        ("file:///a%20b/%C3%A4", Some("/a b/\u{e4}")),
-        ("file://localhost/a", Some("/a")),
-        ("file:///a/%2e%2e/b", Some("/b")),
-        ("file://elsewhere/a", None),
-        ("vscode-remote://wsl/a", None),
-        ("http://a/b", None),
-        ("not a uri", None),
-    ] {
-        assert_eq!(path_of_uri(uri), path.map(PathBuf::from), "{uri}");
+fn a_client_does_not_get_the_whole_machine() {
+    let folder = folder();
+    let roots = roots(&folder);
+    let everything = ["file:///", "file:///.", "file:///a/..", "file:///%2e"];
+    for uri in everything {
+        assert!(Roots::default().narrowed_by_uris([uri]).is_empty(), "{uri}");
+        // It has not narrowed what the operator named.
+        assert_eq!(roots.narrowed_by_uris([uri]).iter().count(), 1, "{uri}");
     }
-}
-
-#[test]
-fn a_path_and_its_address_are_two_ways_to_say_the_same() {
-    for (path, uri) in [
-        ("/a/b", "file:///a/b"),
-        ("/with space/100%/a#b?c", "file:///with%20space/100%25/a%23b%3Fc"),
-        ("/\u{e4}/\u{4e2d}", "file:///%C3%A4/%E4%B8%AD"),
-    ] {
-        let path = Path::new(path);
-        assert_eq!(uri_of_path(path).as_deref(), Some(uri));
-        assert_eq!(path_of_uri(uri).as_deref(), Some(path));
+    assert!(Roots::default().narrowed_by(&["/".into()]).is_empty());
+    assert!(roots.narrowed_by_uris(["file:", "file://"]).is_empty());
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("root/everything");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        assert!(Roots::default().narrowed_by(&[link]).is_empty(), "by way of a link");
     }
-    assert_eq!(uri_of_path(Path::new("relative")), None);
 }

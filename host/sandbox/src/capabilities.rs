@@ -3,6 +3,7 @@
 pub mod actions;
 pub mod cache;
 pub mod catalog;
+pub mod changes;
 pub mod client;
 pub mod files;
 pub mod http;
@@ -60,7 +61,10 @@ impl Capability {
     /// their names; and the least that a grant says.
     fn about(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
-            Self::Files => ("files", &["wasi:filesystem/"], "access = \"read\""),
+            Self::Files => {
+                let imports = &["wasi:filesystem/", "portcullis:plugin/changes"];
+                ("files", imports, "access = \"read\"")
+            }
             Self::Http => ("http", &["wasi:http/"], "hosts = [\"HOST\"]"),
             Self::Process => {
                 ("process", &["portcullis:plugin/process"], "commands = [\"COMMAND\"]")
@@ -197,6 +201,15 @@ impl Grants {
         }
         (sum, unusable)
     }
+}
+
+/// A list of TOML: what is there, and one more.
+fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> String {
+    let mut all: Vec<String> = there.into_iter().map(|one| one.to_string()).collect();
+    if !all.iter().any(|one| one == more) {
+        all.push(more.to_owned());
+    }
+    format!("{all:?}")
 }
 
 /// A list that names at least one: an empty one in a grant is a mistake.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::capabilities::{Capability, Grants};
-use portcullis_audit::Trail;
+use portcullis_audit::{Recorded, Trail, Verdict};
 
 /// Something a plugin would like to do to the world.
 ///
@@ -28,12 +28,17 @@ pub trait Ask {
         self.is_within(wants)
     }
 
-    /// What is asked for, for the audit record: never arguments beyond paths and addresses, never
-    /// secrets.
+    /// Whether any grant could hold this ask.
+    fn is_grantable(&self) -> bool {
+        true
+    }
+
+    /// What is asked for, for the audit record: what is to be done to what, and never secrets.
     fn subject(&self) -> String;
 
-    /// The keys, beneath `[plugins.NAME.grants]`, that would allow it.
-    fn remedy(&self) -> String;
+    /// The keys of this capability's block beneath `[plugins.NAME.grants]` that would allow it beside all
+    /// that is granted now.
+    fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
 /// Proof that the gate let an ask through. Functions that touch the world take one by value.
@@ -58,8 +63,14 @@ pub struct Denied {
 
 #[derive(Debug, Clone)]
 enum Reason {
-    Ungranted(String),
+    /// With the block of the configuration that would allow it, and whether there is one already.
+    Ungranted {
+        block: String,
+        is_there: bool,
+    },
     Unwanted(Capability),
+    /// No grant can allow it; why, in a word or two.
+    Never(&'static str),
     Unrecorded(String),
 }
 
@@ -68,13 +79,20 @@ impl Denied {
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {
-            Reason::Ungranted(remedy) => format!(
-                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{remedy}"
+            Reason::Ungranted { block, is_there: false } => format!(
+                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{block}"
+            ),
+            Reason::Ungranted { block, is_there: true } => format!(
+                "`{plugin}` may not {subject}; to allow it, write this in the place of that block of \
+                 portcullis.toml:\n{block}"
             ),
             Reason::Unwanted(capability) => format!(
                 "`{plugin}` may not {subject}: its own manifest does not ask for this use of \
                  `{capability}`, so no grant can allow it"
             ),
+            Reason::Never(why) => {
+                format!("`{plugin}` may not {subject}, and no grant can allow it ({why})")
+            }
             Reason::Unrecorded(error) => {
                 format!("`{plugin}` may not {subject}: the audit could not record it ({error})")
             }
@@ -134,55 +152,131 @@ impl Gate {
         &self.policy.grants
     }
 
-    /// Lets the ask through or not, and records which.
+    /// Lets the ask through or not, and records which, before anything is done. Where more comes of it than
+    /// that it was done, [`Gate::came_of`] says so.
     ///
     /// # Errors
     ///
     /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
+        self.judge(&ask)?;
+        self.begin(&ask)?;
+        Ok(Permit(ask))
+    }
+
+    /// Records an ask that was judged, before it is carried out.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] where it cannot be recorded: it must not be carried out.
+    pub fn begin<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
+        self.record(ask, Verdict::Allowed, None)
+    }
+
+    /// Judges an ask that changes nothing, such as to open a file for reading. A refusal is recorded. What
+    /// is allowed is on record only with [`Gate::done`], which is called with the outcome before the plugin
+    /// has anything of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`], as [`Gate::pass`].
+    pub fn judge<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
         let Policy { grants, wants, .. } = &*self.policy;
-        let reason = if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
-            Some(Reason::Ungranted(self.remedy(&ask)))
+        let reason = if !ask.is_grantable() {
+            Reason::Never("malformed")
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
-            Some(Reason::Unwanted(A::CAPABILITY))
+            // Looked at first: where the plugin does not want it, no grant helps.
+            Reason::Unwanted(A::CAPABILITY)
+        } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
+            self.ungranted(ask)
         } else {
-            None
+            return Ok(());
         };
-        let recorded = self.trail.asked(A::CAPABILITY.as_str(), &ask.subject(), reason.is_none());
-        let reason = reason.or(recorded.err().map(|error| Reason::Unrecorded(error.to_string())));
-        match reason {
-            None => Ok(Permit(ask)),
-            Some(reason) => {
-                let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
+        Err(self.refuse(ask, None, reason))
+    }
+
+    /// Records an ask that was judged, together with what came of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] where it cannot be recorded: the plugin must not get what was asked for.
+    pub fn done<A: Ask>(&self, ask: &A, outcome: &str) -> Result<(), Denied> {
+        self.record(ask, Verdict::Allowed, Some(outcome))
+    }
+
+    /// Records what came of an ask that [`Gate::pass`] let through: a word or two.
+    pub fn came_of<A: Ask>(&self, ask: &A, verdict: Verdict, outcome: &str) {
+        let subject = ask.subject();
+        let recorded = self.trail.came_of(A::CAPABILITY.as_str(), &subject, verdict, outcome);
+        if let Err(error) = recorded {
+            let plugin = self.trail.plugin();
+            tracing::error!(
+                "the audit does not say what came of it: `{plugin}` would {subject}: {error}"
+            );
+        }
+    }
+
+    /// Records a refusal that no grant can change, such as of a path that leads out of its directory.
+    pub fn refuse_always<A: Ask>(&self, ask: &A, outcome: &'static str) -> Denied {
+        self.refuse(ask, Some(outcome), Reason::Never(outcome))
+    }
+
+    /// Records an ask for what nobody is granted.
+    pub fn refuse_to_all(&self, what: &str, subject: &str) {
+        let plugin = self.trail.plugin();
+        match self.trail.asked(what, subject, Verdict::Denied, None) {
+            Ok(Recorded::Counted) => {}
+            Ok(Recorded::Described | Recorded::First) => {
+                tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
+            }
+            Err(error) => {
+                tracing::error!("the audit does not say that `{plugin}` would {subject}: {error}");
+            }
+        }
+    }
+
+    fn record<A: Ask>(
+        &self,
+        ask: &A,
+        verdict: Verdict,
+        outcome: Option<&str>,
+    ) -> Result<(), Denied> {
+        let subject = ask.subject();
+        match self.trail.asked(A::CAPABILITY.as_str(), &subject, verdict, outcome) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let reason = Reason::Unrecorded(error.to_string());
+                let denied = Denied { plugin: self.trail.plugin(), subject, reason };
                 tracing::warn!("{}", denied.for_operator());
                 Err(denied)
             }
         }
     }
 
-    /// Records a refusal that only came to light while a permitted ask was carried out, such as a
-    /// granted host whose address turned out to be private.
-    pub fn refuse_late<A: Ask>(&self, ask: &A) -> Denied {
-        let reason = match self.trail.asked(A::CAPABILITY.as_str(), &ask.subject(), false) {
-            Ok(()) => Reason::Ungranted(self.remedy(ask)),
-            Err(error) => Reason::Unrecorded(error.to_string()),
+    /// Records a refusal, and tells the operator of it unless there were very many in this call.
+    fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
+        let subject = ask.subject();
+        let recorded = self.trail.asked(A::CAPABILITY.as_str(), &subject, Verdict::Denied, outcome);
+        let (reason, told) = match recorded {
+            Ok(recorded) => (reason, recorded),
+            Err(error) => (Reason::Unrecorded(error.to_string()), Recorded::Described),
         };
-        let denied = Denied { plugin: self.trail.plugin(), subject: ask.subject(), reason };
-        tracing::warn!("{}", denied.for_operator());
+        let denied = Denied { plugin: self.trail.plugin(), subject, reason };
+        match told {
+            Recorded::Described => tracing::warn!("{}", denied.for_operator()),
+            Recorded::First => tracing::warn!(
+                "{}; further refusals of this call are counted in the audit and not told here",
+                denied.for_operator()
+            ),
+            Recorded::Counted => {}
+        }
         denied
     }
 
-    /// Records an ask for what nobody is granted.
-    pub fn refuse_to_all(&self, what: &str, subject: &str) {
-        let plugin = self.trail.plugin();
-        tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
-        if let Err(error) = self.trail.asked(what, subject, false) {
-            tracing::error!("the audit does not say that `{plugin}` would {subject}: {error}");
-        }
-    }
-
-    fn remedy<A: Ask>(&self, ask: &A) -> String {
-        let plugin = self.trail.plugin();
-        format!("[plugins.{plugin}.grants.{}]\n{}", A::CAPABILITY, ask.remedy())
+    fn ungranted<A: Ask>(&self, ask: &A) -> Reason {
+        let (plugin, granted) = (self.trail.plugin(), A::grant(&self.policy.grants));
+        let keys = ask.remedy(granted);
+        let block = format!("[plugins.{plugin}.grants.{}]\n{keys}", A::CAPABILITY);
+        Reason::Ungranted { block, is_there: granted.is_some() }
     }
 }

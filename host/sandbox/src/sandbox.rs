@@ -32,7 +32,7 @@ use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_engine::code::{Aligned, CodeError, Codes, ComponentFile};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
-use portcullis_records::Records;
+use portcullis_records::{Records, SealKey};
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
 pub struct Sandbox {
@@ -49,13 +49,13 @@ pub struct Sandbox {
 
 impl Sandbox {
     /// A sandbox whose engine is made when the first guest runs, with room for guests of
-    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`.
-    pub fn new(memory_bytes: u64, cache: PathBuf, audit: Audit) -> Self {
+    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`, sealed with `key`.
+    pub fn new(memory_bytes: u64, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
             memory_bytes,
-            codes: Codes::new(cache.join("compiled")),
-            known: Records::new(cache.join("described")),
+            codes: Codes::new(cache.join("compiled"), key.clone()),
+            known: Records::sealed(cache.join("described"), key),
             audit,
             slots: Arc::new(Semaphore::new(CALLS as usize)),
             spares: Arc::new(Semaphore::new(SPARES as usize)),
@@ -66,6 +66,37 @@ impl Sandbox {
     /// Where calls are recorded.
     pub fn audit(&self) -> &Audit {
         &self.audit
+    }
+
+    /// What is known of a component from before: how it describes itself, or why it is refused within these
+    /// limits.
+    pub fn known(&self, digest: &str, limits: &Limits) -> Option<Result<Known, String>> {
+        let before = self.known.read(&known::key(digest)).ok().flatten();
+        if let Some(known) = before.and_then(|record| Known::from_bytes(&record.value)) {
+            return Some(Ok(known));
+        }
+        self.refusal(digest, limits).map(|why| {
+            Err(format!(
+                "{why}\nThis was found out before; `portcullis plugin approve` has the file tried again"
+            ))
+        })
+    }
+
+    fn refusal(&self, digest: &str, limits: &Limits) -> Option<String> {
+        let record = self.known.read(&known::refusal_key(digest, limits)).ok().flatten()?;
+        String::from_utf8(record.value).ok()
+    }
+
+    /// Forgets why a component was refused, so that it is tried again.
+    pub fn forget(&self, digest: &str, limits: &Limits) {
+        if let Err(error) = self.known.remove(&known::refusal_key(digest, limits)) {
+            tracing::warn!("why a component was refused is not forgotten: {error}");
+        }
+    }
+
+    fn keep(&self, key: &str, bytes: &[u8]) -> Result<(), String> {
+        let written = self.known.write(key, bytes, None, None, |_| true);
+        written.map(drop).map_err(|error| format!("{error:?}"))
     }
 
     fn engine(&self) -> Result<&Engine, Failure> {
@@ -151,6 +182,28 @@ pub enum Failure {
     Host(String),
 }
 
+impl Failure {
+    /// Whether it is the component's own fault, so that trying again would come to the same.
+    fn is_lasting(&self) -> bool {
+        match self {
+            Self::TimedOut(_) | Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
+            Self::Protocol(_) | Self::Host(_) => false,
+        }
+    }
+
+    /// Why a component cannot be a plugin, in words for the operator.
+    fn of_describing(self) -> String {
+        match self {
+            Self::Unusable(why) => format!("it is no component that can be run here: {why}"),
+            Self::Crashed(why) => format!("it failed while it described itself: {why}"),
+            Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
+            Self::Limit(hit) => format!("while it described itself, {hit}"),
+            Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
+            Self::Host(why) => why,
+        }
+    }
+}
+
 /// Some work for a plugin, and what it has for it.
 pub struct Job {
     /// What is to be done.
@@ -202,13 +255,36 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// Where it cannot be compiled, instantiated or described.
-    pub async fn know(&self) -> Result<Known, Failure> {
-        let key = known::key(&self.digest);
-        let before = self.sandbox.known.read(&key).ok().flatten();
-        if let Some(known) = before.and_then(|record| Known::from_bytes(&record.value)) {
-            return Ok(known);
+    /// In words for the operator, where it cannot be compiled, instantiated or described. If that is the
+    /// component's own fault, it is remembered, and the component is not tried again.
+    pub async fn know(&self) -> Result<Known, String> {
+        let limits = &self.terms.limits;
+        if let Some(known) = self.sandbox.known(&self.digest, limits) {
+            return known;
         }
+        let found = self.find_out().await;
+        let key = known::key(&self.digest);
+        match found {
+            Ok(known) => {
+                let kept = known.to_bytes().and_then(|bytes| self.sandbox.keep(&key, &bytes));
+                if let Err(error) = kept {
+                    tracing::warn!("what is known of `{}` is not kept: {error}", self.name);
+                }
+                Ok(known)
+            }
+            Err(failure) => {
+                let lasting = failure.is_lasting();
+                let why = failure.of_describing();
+                let key = known::refusal_key(&self.digest, limits);
+                if lasting && let Err(error) = self.sandbox.keep(&key, why.as_bytes()) {
+                    tracing::warn!("why `{}` is refused is not kept: {error}", self.name);
+                }
+                Err(why)
+            }
+        }
+    }
+
+    async fn find_out(&self) -> Result<Known, Failure> {
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
         let imports = known::imports(engine, &component);
@@ -222,10 +298,7 @@ impl Plugin {
         } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
-        let bytes = known.to_bytes().map_err(Failure::Host)?;
-        if let Err(error) = self.sandbox.known.write(&key, &bytes, None, None, |_| true) {
-            tracing::warn!("what is known of `{}` is not kept: {error:?}", self.name);
-        }
+        known.check_size().map_err(Failure::Unusable)?;
         Ok(known)
     }
 
@@ -233,7 +306,11 @@ impl Plugin {
         let engine = self.sandbox.engine()?;
         let component = match &self.code {
             Code::Bundled(code) => Codes::bundled(engine, code),
-            Code::Foreign(file) => self.sandbox.codes.foreign(engine, file).await,
+            Code::Foreign(file) => {
+                // Another process may have found out in the meantime that it cannot be run.
+                let refused = || self.sandbox.refusal(&self.digest, &self.terms.limits);
+                self.sandbox.codes.foreign(engine, file, &refused).await
+            }
         };
         component.map_err(|error| match error {
             CodeError::Refused(why) => Failure::Unusable(why),

@@ -2,14 +2,16 @@
 
 use std::io::ErrorKind;
 
+use portcullis_audit::Verdict;
 use portcullis_files::{Access, FileUse, Origin, Preopen};
-use portcullis_roots::{Intent, Kind, Refusal, Root, Roots};
+use portcullis_roots::{Intent, Kind, Reach, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::Failure;
 use crate::bindings::{PathAccess, PathArgument, PathKind};
+use crate::capabilities::Capability;
 use crate::capabilities::files::Scope;
-use crate::gate::Gate;
+use crate::gate::{Ask as _, Gate};
 use crate::plugins::{Loaded, Tool};
 
 /// Opens what the arguments name, and what the grant names beside them.
@@ -26,7 +28,7 @@ pub(super) fn designate(
         let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
         match opened {
             Ok(opened) => {
-                pass(gate, text, path.access)?;
+                pass(gate, text, path.access, &opened.reach)?;
                 designated.push(opened);
             }
             Err(refusal) => return Err(refuse(gate, argument, text, path.access, &refusal)),
@@ -39,9 +41,16 @@ pub(super) fn designate(
 
 /// The gate is asked for a designated path as for any file, so that a tool whose plugin may not
 /// write is refused before it runs.
-fn pass(gate: &Gate, text: &str, access: PathAccess) -> Result<(), Failure> {
+fn pass(gate: &Gate, text: &str, access: PathAccess, reach: &Reach) -> Result<(), Failure> {
     let access = access_of(access);
-    gate.pass(FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access })?;
+    let ask = FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access };
+    gate.judge(&ask)?;
+    let is_missing = matches!(reach, Reach::File { handle: None, .. });
+    match (is_missing, access) {
+        (true, _) => gate.done(&ask, "no-entry")?,
+        (false, Access::Read) => gate.done(&ask, "opened")?,
+        (false, Access::Write) => gate.begin(&ask)?,
+    }
     Ok(())
 }
 
@@ -77,25 +86,40 @@ fn refuse(
 ) -> Failure {
     let remedy = remedy(refusal);
     let message = format!("`{argument}`: {refusal}{remedy}: {}", portcullis_text::line(text, 300));
+    if let Err(error) = record(gate, text, access_of(access), refusal) {
+        tracing::error!("the audit could not record a refusal: {error}");
+    }
     if !refusal.is_denial() {
         return Failure::InvalidArguments(message);
     }
-    let ask = FileUse {
-        path: text.into(),
-        access: access_of(access),
-        origin: Origin::Beside,
-        opened_for: Access::Read,
-    };
-    // Recorded as refused; the roots, and not a grant, are what would have to change.
-    if let Err(error) = gate.trail().asked(
-        crate::capabilities::Capability::Files.as_str(),
-        &crate::gate::Ask::subject(&ask),
-        false,
-    ) {
-        tracing::error!("the audit could not record a refusal: {error}");
-    }
     tracing::warn!("{message}");
     Failure::Denied(message)
+}
+
+/// Records a path that was not opened: as refused, or as allowed and failed where nothing is wrong with it
+/// but what is there.
+fn record(gate: &Gate, text: &str, access: Access, refusal: &Refusal) -> std::io::Result<()> {
+    let origin = Origin::Argument;
+    let ask = FileUse { path: text.into(), access, origin, opened_for: access };
+    let verdict = match refusal {
+        Refusal::Missing | Refusal::NotAFile | Refusal::NotADirectory | Refusal::System(_) => {
+            // Where the grant does not allow it either, that is on record now.
+            if gate.judge(&ask).is_err() {
+                return Ok(());
+            }
+            Verdict::Allowed
+        }
+        // The roots, and not a grant, are what would have to change.
+        Refusal::NoRoots
+        | Refusal::NotAbsolute
+        | Refusal::Malformed(_)
+        | Refusal::Outside(_)
+        | Refusal::LeadsOut
+        | Refusal::Barred(_)
+        | Refusal::Moved(_) => Verdict::Denied,
+    };
+    let (files, subject) = (Capability::Files.as_str(), ask.subject());
+    gate.trail().asked(files, &subject, verdict, Some(refusal.word())).map(drop)
 }
 
 /// What would help, where it is not the path that is at fault.
@@ -110,6 +134,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
         | Refusal::LeadsOut
+        | Refusal::Barred(_)
         | Refusal::Missing
         | Refusal::NotAFile
         | Refusal::NotADirectory
@@ -163,18 +188,25 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Fa
     if grant.scope == Scope::Roots {
         for root in roots.iter() {
             let handle = root.dir().map_err(host)?.into_std_file();
-            let directory = root.path().to_owned();
-            preopens.push(Preopen::whole(directory, handle, Origin::Root, grant.access));
+            let (directory, guard) = (root.path().to_owned(), root.guard().clone());
+            preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
         }
     }
     for (directory, access) in grant.beside_the_roots().map_err(host)? {
-        let root = match Root::open(directory) {
+        let root = match Root::open(directory, roots.own()) {
             // What is only read need not be there yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
-            root => root.map_err(host)?,
+            Err(error) => {
+                let directory = directory.display();
+                return Err(Failure::Host(format!(
+                    "opening the granted folder {directory}: {error}"
+                )));
+            }
+            Ok(root) => root,
         };
         let handle = root.dir().map_err(host)?.into_std_file();
-        preopens.push(Preopen::whole(directory.to_owned(), handle, Origin::Directory, access));
+        let (directory, guard) = (directory.to_owned(), root.guard().clone());
+        preopens.push(Preopen::whole(directory, handle, guard, Origin::Directory, access));
     }
     Ok(preopens)
 }

@@ -7,7 +7,8 @@ use super::start::{Ready, faint, green};
 /// Approves a plugin; or shows the tools of another server that have changed since they were approved, and
 /// approves all.
 pub(super) async fn run(ready: &Ready, name: &str) -> Result<End, String> {
-    if let Some(digest) = crate::plugins::approve(name, &ready.config, &ready.folders)? {
+    let sandbox = ready.sandbox();
+    if let Some(digest) = crate::plugins::approve(name, &sandbox, &ready.config, &ready.folders)? {
         super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
         return Ok(End::Done);
     }
@@ -24,7 +25,7 @@ pub(super) async fn run(ready: &Ready, name: &str) -> Result<End, String> {
     let changed = upstreams.lock.changed(name, tools());
     for tool in listing.tools.iter().filter(|tool| changed.contains(&tool.name)) {
         let text = tool.definition.get("description").and_then(serde_json::Value::as_str);
-        let text = portcullis_text::line(text.unwrap_or_default(), 1000);
+        let text = portcullis_text::visible_line(text.unwrap_or_default(), 1000);
         super::print(&format!("{}\n    {}\n", green(&tool.name), faint(&text)))?;
     }
     upstreams

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use portcullis_audit::Verdict;
+use portcullis_roots::Root;
 use portcullis_upstream::{Outcome, Request};
 use portcullis_wrap::{Offered, Upstreams};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use super::End;
-use super::start::{Ready, faint, patiently};
+use super::relative::make_absolute;
+use super::start::{Ready, patiently};
+use super::{End, print};
 use crate::bindings::types::{Content, ContentBody, ResourceData};
 use crate::call::{Answer, Call, Failure, What};
 use crate::catalog::{Catalog, Tool};
@@ -36,14 +38,12 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
-        let arguments = self.arguments()?;
+        let mut arguments = self.arguments()?;
         if self.trail {
             ready.audit.keep();
         }
-        let plugins = ready.plugins().await;
-        plugins.warn();
         let upstreams = ready.upstreams()?;
-        let catalog = Catalog::new(plugins.into(), upstreams.offered().await);
+        let catalog = self.catalog(&ready, &upstreams).await;
         let (loaded, tool) = match catalog.tool(&self.tool) {
             Some(Tool::Own(loaded, tool)) => (loaded, tool),
             Some(Tool::Other(other, tool)) => {
@@ -53,10 +53,12 @@ impl Args {
             }
             None => {
                 let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
-                let tool = portcullis_text::line(&self.tool, 80);
+                let tool = portcullis_text::visible_line(&self.tool, 80);
                 return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
             }
         };
+        let first_root = ready.roots.iter().next().map(Root::path);
+        make_absolute(&mut arguments, &tool.definition.paths, first_root);
         let (notices, mut told) = unbounded_channel();
         let cancel = CancellationToken::new();
         let call = Call {
@@ -71,6 +73,7 @@ impl Args {
             },
             task: false,
             cancel: cancel.clone(),
+            decisions: Vec::new(),
         };
         let running = crate::call::call(loaded, call);
         tokio::pin!(running);
@@ -91,10 +94,29 @@ impl Args {
         self.with_trail(&ready, ended)
     }
 
+    /// What is bundled, where that has the tool: nothing has to be compiled, and no other server started, for
+    /// it. Otherwise everything.
+    async fn catalog(&self, ready: &Ready, upstreams: &Upstreams) -> Catalog {
+        let mut loader = ready.loader().await;
+        let bundled = loader.bundled();
+        let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock);
+        if bundled.tool(&self.tool).is_some() {
+            return bundled;
+        }
+        let loading = async {
+            while loader.next().await {}
+            loader.so_far()
+        };
+        let loading = patiently("loading the plugins: one that is new is compiled first", loading);
+        let (plugins, others) = tokio::join!(loading, upstreams.offered());
+        plugins.warn();
+        Catalog::new(plugins.into(), others, &upstreams.lock)
+    }
+
     fn with_trail(&self, ready: &Ready, ended: Result<End, String>) -> Result<End, String> {
         if self.trail {
             for line in ready.audit.kept() {
-                super::print(&format!("{line}\n"))?;
+                print::json_text(&line)?;
             }
         }
         ended
@@ -134,17 +156,22 @@ impl Args {
             Ok(Outcome::Error(_)) => ("protocol-error", 0),
             Err(_) => ("upstream-failed", 0),
         };
-        ongoing.end(Verdict::Allowed, ended, size);
+        ongoing.end(Verdict::Allowed, ended, size).map_err(|error| {
+            format!("the audit cannot be written, so the answer is not given: {error}")
+        })?;
         match outcome.map_err(|fault| fault.to_string())? {
             Outcome::Complete(result) => {
                 let failed = result["isError"] == true;
                 let blocks = result["content"].as_array().cloned().unwrap_or_default();
                 if self.json {
-                    super::print(&format!("{result:#}\n"))?;
+                    print::json(&result)?;
                 } else {
                     for block in &blocks {
-                        let text = block["text"].as_str().map(portcullis_text::plain);
-                        super::print(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
+                        let text = block["text"].as_str().map(str::to_owned);
+                        print::outside(&format!(
+                            "{}\n",
+                            text.unwrap_or_else(|| block.to_string())
+                        ))?;
                     }
                 }
                 Ok(if failed { End::Failed } else { End::Done })
@@ -153,7 +180,7 @@ impl Args {
                 Err("the tool asks its client, and a shell is none: call it from an MCP client"
                     .into())
             }
-            Outcome::Error(error) => Err(portcullis_text::line(&error.message, 500)),
+            Outcome::Error(error) => Err(portcullis_text::visible_line(&error.message, 500)),
         }
     }
 
@@ -190,10 +217,10 @@ impl Args {
             if let Some(structured) = structured {
                 whole["structuredContent"] = structured.map_err(|error| error.to_string())?;
             }
-            super::print(&format!("{whole:#}\n"))?;
+            print::json(&whole)?;
         } else {
             for content in &result.content {
-                super::print(&format!("{}\n", text(content)))?;
+                print::outside(&format!("{}\n", text(content)))?;
             }
         }
         Ok(if result.is_error { End::Failed } else { End::Done })
@@ -210,7 +237,7 @@ fn tell(notice: &Notice) {
         Notice::Log { data: Value::String(text), .. } => text.clone(),
         Notice::Log { data, .. } => data.to_string(),
     };
-    anstream::eprintln!("{}", faint(&portcullis_text::line(&line, 500)));
+    super::log::whisper(&portcullis_text::visible_line(&line, 500));
 }
 
 fn text(content: &Content) -> String {

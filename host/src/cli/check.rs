@@ -32,7 +32,8 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
     } else {
         findings.good.push(format!("roots: {}", ready.roots));
     }
-    findings.good.push(format!("audit: {}", ready.audit.path().display()));
+    findings.remarks.extend(super::safety::warnings(ready));
+    findings.good.push(format!("audit: {}", ready.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
     for command in ready.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());
@@ -61,12 +62,12 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
             None => format!("the upstream `{name}` does not answer"),
         }));
     }
-    findings.remarks.extend(catalog.remarks);
+    findings.remarks.extend(catalog.remarks.into_iter().map(|remark| remark.text));
     let faults = findings.faults.len();
     if json {
         let Findings { good, remarks, faults } = &findings;
         let whole = json!({"good": good, "remarks": remarks, "faults": faults});
-        super::print(&format!("{whole:#}\n"))?;
+        super::print::json(&whole)?;
     } else {
         let lines = (findings.good.iter().map(|line| format!("{} {line}\n", green("ok"))))
             .chain(findings.remarks.iter().map(|line| format!("-- {line}\n")))
@@ -105,8 +106,9 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
         }
     }
     for refused in &plugins.refused {
-        let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n   ");
-        findings.faults.push(format!("plugin `{}` is refused: {reason}", refused.name));
+        let reason = portcullis_text::visible(&refused.reason).replace('\n', "\n   ");
+        let name = portcullis_text::visible(&refused.name);
+        findings.faults.push(format!("plugin `{name}` is refused: {reason}"));
     }
     findings.remarks.extend(plugins.remarks.iter().cloned());
 }

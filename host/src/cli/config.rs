@@ -23,16 +23,18 @@ impl Args {
         match (self, text) {
             (Self::Path, Some(_)) => super::print(&format!("{}\n", path.display())),
             (Self::Path, None) => {
-                anstream::eprintln!("(there is no such file: the defaults in the binary count)");
+                super::log::say("(there is no such file: the defaults in the binary count)");
                 super::print(&format!("{}\n", path.display()))
             }
             (Self::Show, None) => super::print(DEFAULT),
             (Self::Show, Some(text)) => {
-                super::print(&format!(
-                    "# {}\n{text}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
+                let at = |error| format!("{}: {error}", path.display());
+                let shown = crate::config::shown(&text).map_err(at)?;
+                super::print::outside(&format!(
+                    "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
                     path.display()
                 ))?;
-                Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+                Config::parse(&text).map_err(at)?;
                 Ok(End::Done)
             }
         }

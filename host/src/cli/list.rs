@@ -16,7 +16,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
     if json {
         let tools: Vec<_> =
             catalog.tools().map(|(name, tool)| crate::mcp::shown(name, tool)).collect();
-        return super::print(&format!("{:#}\n", json!({ "tools": tools })));
+        return super::print::json(&json!({ "tools": tools }));
     }
     let mut text = String::new();
     for (name, tool) in catalog.tools() {
@@ -27,7 +27,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
         let description = description.unwrap_or_default();
         let plugin = faint(&format!("({})", tool.source()));
         let name = green(name);
-        let description = portcullis_text::line(description, 300);
+        let description = portcullis_text::visible_line(description, 300);
         writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
     }
     if text.is_empty() {
@@ -38,16 +38,20 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
 
 /// Lists every plugin, loaded or refused, and every other server.
 pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
-    let plugins = ready.plugins().await;
-    let others = ready.others().await?;
+    let (catalog, others) = ready.overview().await?;
+    let plugins = &catalog.plugins;
+    let told: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
     if json {
         let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
         let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
-        return super::print(&format!("{:#}\n", json!({ "plugins": all, "upstreams": others })));
+        let remarks: Vec<_> =
+            plugins.remarks.iter().map(String::as_str).chain(told.iter().copied()).collect();
+        let whole = json!({ "plugins": all, "upstreams": others, "remarks": remarks });
+        return super::print::json(&whole);
     }
     let mut text = String::new();
     for loaded in &plugins.loaded {
-        let version = portcullis_text::line(&loaded.manifest.version, 40);
+        let version = portcullis_text::visible_line(&loaded.manifest.version, 40);
         text += &format!(
             "{} {version} {}\n    tools: {}; {}\n",
             green(&loaded.plugin.name),
@@ -57,11 +61,15 @@ pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
         );
     }
     for refused in &plugins.refused {
-        let reason = portcullis_text::plain(&refused.reason).replace('\n', "\n    ");
-        text += &format!("{} {}\n    {reason}\n", red(&refused.name), faint("refused"));
+        let reason = portcullis_text::visible(&refused.reason).replace('\n', "\n    ");
+        text += &format!(
+            "{} {}\n    {reason}\n",
+            red(&portcullis_text::visible(&refused.name)),
+            faint("refused")
+        );
     }
-    for remark in &plugins.remarks {
-        text += &format!("{}\n", faint(&portcullis_text::line(remark, 400)));
+    for remark in plugins.remarks.iter().map(String::as_str).chain(told) {
+        text += &format!("{}\n", faint(&portcullis_text::visible_line(remark, 400)));
     }
     for other in &others {
         text += &format!("{}\n    tools: {}; {}\n", title(other), other.tools.len(), other.reach);
@@ -77,7 +85,7 @@ pub(super) fn title(other: &Summary) -> String {
             format!("{} {}", green(&other.name), faint(&format!("{}, MCP {}", is[0], is[1])))
         }
         Some(why) => {
-            let why = portcullis_text::line(why, 300);
+            let why = portcullis_text::visible_line(why, 300);
             format!("{} {}\n    {why}", red(&other.name), faint("unreachable"))
         }
     }

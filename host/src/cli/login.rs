@@ -71,9 +71,9 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), St
         .map_err(|error| format!("logging in at `{name}`: {error}"))?;
     let scopes = match authorized.scopes.as_slice() {
         [] => String::new(),
-        scopes => format!(", for {}", portcullis_text::line(&scopes.join(" "), 300)),
+        scopes => format!(", for {}", portcullis_text::visible_line(&scopes.join(" "), 300)),
     };
-    let issuer = portcullis_text::line(&authorized.issuer, 200);
+    let issuer = portcullis_text::visible_line(&authorized.issuer, 200);
     super::print(&format!("{} at {issuer}{scopes}\n", green("logged in")))?;
     if !authorized.renews {
         super::print("the token cannot be renewed: when it ends, log in again\n")?;

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
-use super::{End, serve, views};
+use super::{End, log, signals, views};
 use crate::transport;
 
 /// What `preview` takes.
@@ -58,9 +58,8 @@ impl Args {
         let (address, page) = bind(self.port).await.map_err(failed)?;
         let (sandbox, frame) = bind(0).await.map_err(failed)?;
         let over = CancellationToken::new();
-        let ending = over.clone();
-        serve::on_signals(move || ending.cancel())?;
-        anstream::eprint!("{}", format!("previewing at http://{address}/\n"));
+        signals::listen(over.clone())?;
+        log::say(&format!("previewing at http://{address}/"));
         let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
         let index = INDEX
             .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
@@ -72,13 +71,13 @@ impl Args {
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
             };
-            let served = transport::http::serve(host.clone(), listen(&page)?, settings);
+            let served = transport::http::serve(host.clone(), listen(&page)?, settings, || {});
             let framed = transport::http::serve_pages(&host, listen(&frame)?, sandbox_page());
             let ends = async {
                 tokio::select! {
                     () = over.cancelled() => {}
                     () = changed(&ready) => {
-                        anstream::eprint!("the plugins changed: loading them again\n");
+                        log::say("the plugins changed: loading them again");
                     }
                 }
                 host.shutdown.cancel();

@@ -2,11 +2,20 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
-use super::{End, views};
+use super::{End, log, safety, signals, views};
 use crate::mcp::Host;
 use crate::transport;
+
+/// After the end of stdin, or a signal: when the process ends, whatever is still going on.
+const STDIO_END: Duration = Duration::from_millis(4500);
+
+/// The same over HTTP, where answers have to be taken by their clients, too.
+const HTTP_END: Duration = Duration::from_secs(8);
 
 /// What `serve` takes.
 #[derive(clap::Args)]
@@ -36,19 +45,27 @@ impl Args {
         tokio::spawn(async move {
             loading.catalog().await;
         });
-        let ending = host.clone();
-        on_signals(move || end(&ending))?;
+        let stop = CancellationToken::new();
+        signals::listen(stop.clone())?;
         let Some(address) = self.http else {
-            let served = transport::stdio::serve(host.clone()).await;
+            let leave = || signals::leave_after(STDIO_END);
+            let served = transport::stdio::serve(host.clone(), stop, leave).await;
             host.upstreams.close().await;
             return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
         };
         let mut config = ready.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
+        let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
+        for (what, file) in typed {
+            if let Some(warning) = file.as_deref().and_then(|file| safety::readable(what, file)) {
+                tracing::warn!("{warning}");
+            }
+        }
         config.token_file = self.token_file.or(config.token_file);
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);
-        let settings = transport::http::settings(&config, &host)?;
+        let mut settings = transport::http::settings(&config, &host)?;
+        settings.stop = stop;
         let listener = tokio::net::TcpListener::bind(config.listen)
             .await
             .map_err(|error| format!("listening on {}: {error}", config.listen))?;
@@ -60,44 +77,10 @@ impl Args {
             );
         }
         let (scheme, path) = (config.scheme(), transport::http::PATH);
-        // In one piece, for programs that wait for it.
-        anstream::eprint!("{}", format!("serving MCP at {scheme}://{address}{path}\n"));
-        let served = transport::http::serve(host.clone(), listener, settings).await;
+        log::say(&format!("serving MCP at {scheme}://{address}{path}"));
+        let leave = || signals::leave_after(HTTP_END);
+        let served = transport::http::serve(host.clone(), listener, settings, leave).await;
         host.upstreams.close().await;
         served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
     }
-}
-
-/// Does something at the first signal to end.
-pub fn on_signals(end: impl FnOnce() + Send + 'static) -> Result<(), String> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error: std::io::Error| format!("listening to signals: {error}");
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            end();
-        });
-    }
-    #[cfg(not(unix))]
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            end();
-        }
-    });
-    Ok(())
-}
-
-#[expect(clippy::disallowed_methods, reason = "the last resort against what does not end")]
-fn end(host: &Host) {
-    host.shutdown.cancel();
-    std::thread::spawn(|| {
-        std::thread::sleep(std::time::Duration::from_secs(4));
-        std::process::exit(0);
-    });
 }

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-use portcullis_roots::{Root, Roots};
+use portcullis_roots::{NoRoot, Own, OwnFiles, Root, Roots};
 
 use super::{Command, Common, End, Plugin};
 use crate::catalog::Catalog;
 use crate::config::{self, Config, Folders};
 use crate::mcp::Host;
-use crate::plugins::Plugins;
+use crate::plugins::{Loader, Plugins};
 use crate::sandbox::Sandbox;
 use portcullis_audit::Audit;
-use portcullis_records::Records;
+use portcullis_records::{Records, SealKey};
 use portcullis_wrap::{Summary, Upstreams};
 
 /// Everything a command works with.
@@ -26,24 +26,32 @@ pub struct Ready {
     pub folders: Folders,
     /// The operator's roots.
     pub roots: Roots,
-    /// The file that calls are recorded in.
+    /// The folder that calls are recorded in.
     pub audit: Audit,
+    /// What is kept in the cache is sealed with it.
+    key: SealKey,
 }
 
 impl Ready {
     fn new(common: &Common) -> Result<Self, String> {
         let folders = Folders::of_user()?;
         let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let by_custom = folders.clone();
         let folders = config.host.over(folders);
-        let roots = roots(common, &config)?;
-        let audit = Audit::to_file(folders.audit.clone());
-        Ok(Self { config, source, folders, roots, audit })
+        let own = own_files(&by_custom, &folders, &config, source.as_deref());
+        let roots = roots(common, &config, own)?;
+        let audit = Audit::to_folder(folders.audit.clone());
+        for remark in portcullis_changes::recover(&folders.journals) {
+            tracing::warn!("{remark}");
+        }
+        let key = SealKey::at(folders.key.clone());
+        Ok(Self { config, source, folders, roots, audit, key })
     }
 
     /// What runs plugins.
     pub fn sandbox(&self) -> Arc<Sandbox> {
-        let cache = self.folders.cache.clone();
-        Arc::new(Sandbox::new(self.config.largest_memory(), cache, self.audit.clone()))
+        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
+        Arc::new(Sandbox::new(self.config.largest_memory(), cache, key, self.audit.clone()))
     }
 
     /// Loads every plugin.
@@ -56,12 +64,8 @@ impl Ready {
     pub fn host(&self) -> Result<Arc<Host>, String> {
         let (sandbox, config, folders) =
             (self.sandbox(), self.config.clone(), self.folders.clone());
-        let load = async move {
-            let plugins = Plugins::load(sandbox, &config, &folders).await;
-            plugins.warn();
-            Arc::new(plugins)
-        };
-        let dressed = Records::new(self.folders.cache.join("dressed"));
+        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
+        let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
         Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
     }
 
@@ -79,10 +83,27 @@ impl Ready {
         Ok(all)
     }
 
+    /// Everything that clients can see, and how other servers are.
+    pub async fn overview(&self) -> Result<(Catalog, Vec<Summary>), String> {
+        let upstreams = self.upstreams()?;
+        let asked = patiently("asking other servers", upstreams.offered());
+        let (plugins, others) = tokio::join!(self.plugins(), asked);
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
+        let summaries = upstreams.summaries().await;
+        upstreams.close().await;
+        Ok((catalog, summaries))
+    }
+
+    /// A loader of the plugins; what is bundled is loaded.
+    pub async fn loader(&self) -> Loader {
+        Loader::begin(self.sandbox(), &self.config, &self.folders).await
+    }
+
     /// Everything that clients can see.
     pub async fn catalog(&self) -> Result<Catalog, String> {
         let upstreams = self.upstreams()?;
-        let catalog = Catalog::new(self.plugins().await.into(), upstreams.offered().await);
+        let (plugins, others) = tokio::join!(self.plugins(), upstreams.offered());
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
         upstreams.close().await;
         Ok(catalog)
     }
@@ -92,6 +113,13 @@ impl Ready {
 pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
     super::log::begin(common.verbose, common.log_json);
     let ready = Ready::new(common)?;
+    // `check` and `audit` show them among what they found.
+    if !matches!(command, Command::Check { .. } | Command::Audit(_)) {
+        for warning in super::safety::warnings(&ready) {
+            tracing::warn!("{warning}");
+        }
+    }
+    let audit = ready.audit.clone();
     // One thread speaks with clients: a message that goes from thread to thread costs more than most
     // calls do. Guests that take longer, and blocking work, have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -99,6 +127,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let ended = runtime.block_on(async move {
+        super::signals::survive_file_limits()?;
         match command {
             Command::Serve(args) => args.run(ready).await,
             Command::Wrap(args) => args.run(ready).await,
@@ -117,27 +146,62 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
     });
     // A thread may be in the middle of a read that nobody waits for any more.
     runtime.shutdown_background();
+    if let Err(error) = audit.end() {
+        tracing::error!("the audit of this process could not be sealed: {error}");
+    }
     ended
 }
 
 /// Roots from `--root` and the configuration, and from clients that say it in the environment.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config) -> Result<Roots, String> {
+fn roots(common: &Common, config: &Config, own: OwnFiles) -> Result<Roots, String> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
         let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-        let root = Root::open(&path).map_err(|error| no_root(&path, &error))?;
+        let root = Root::open(&path, &own).map_err(|error| no_root(&path, &error))?;
+        if root.is_everything() {
+            tracing::warn!(
+                "the root {} is the whole machine: plugins may be granted every file on it, but for \
+                 those of portcullis itself and of the kernel; name a folder instead",
+                path.display()
+            );
+        }
         roots.push(root);
     }
     // Only where the operator named none: it must not widen what was named.
     if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
-        match Root::open(&path) {
+        match Root::open(&path, &own) {
+            Ok(root) if root.is_everything() => {
+                tracing::warn!("CLAUDE_PROJECT_DIR {}: {}", path.display(), NoRoot::Everything);
+            }
             Ok(root) => roots.push(root),
             Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}", no_root(&path, &error)),
         }
     }
-    Ok(Roots::new(roots))
+    Ok(Roots::new(roots, own))
+}
+
+/// What belongs to the host: no call reaches it, whatever the roots are.
+#[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
+fn own_files(
+    by_custom: &Folders,
+    folders: &Folders,
+    config: &Config,
+    source: Option<&Path>,
+) -> OwnFiles {
+    let mut own: Vec<Own> = by_custom.own().into_iter().map(Own::folder).collect();
+    let plugins = config.host.plugin_dirs.iter().flatten().cloned();
+    own.extend(plugins.map(|folder| Own::folder(folder).public()));
+    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
+    own.extend(kept.map(|folder| Own::folder(folder.clone())));
+    own.push(Own::series(folders.lock.clone()));
+    own.extend(source.map(|file| Own::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| Own::file(file).secret()));
+    own.extend(std::env::current_exe().map(Own::file));
+    // What a path of the working directory means would change with it.
+    let absolute = own.into_iter().filter_map(Own::absolute);
+    OwnFiles::new(absolute)
 }
 
 fn no_root(path: &Path, error: &std::io::Error) -> String {
@@ -150,7 +214,8 @@ pub async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
         Ok(done) => done,
         Err(_) => {
-            anstream::eprintln!("{}", faint(&format!("{what} …")));
+            let what = portcullis_text::visible_line(what, 200);
+            super::log::whisper(&format!("{what} …"));
             work.await
         }
     }

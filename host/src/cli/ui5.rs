@@ -16,6 +16,6 @@ pub(super) fn run(args: Args, given: Option<&Path>) -> Result<End, String> {
     let settings = config.plugins.get(PLUGIN).map(|plugin| &plugin.settings);
     let setting = |key: &str| settings?.get(key).filter(|value| !value.is_empty()).cloned();
     let data_dir = setting("data-dir").map(|path| portcullis_confine::at_home(path.as_ref()));
-    let mut say = |what: &str| anstream::eprintln!("{}", portcullis_text::line(what, 200));
+    let mut say = |what: &str| super::log::say(&portcullis_text::line(what, 200));
     super::print(&args.run(Defaults { cdn: setting("cdn-url"), data_dir }, &mut say)?)
 }

@@ -10,15 +10,19 @@ use crate::plugins::Loaded;
 const MAX_SUBJECT: usize = 4000;
 
 /// The answer that needs no question: what the operator allowed is agreed to; what cannot be asked, or
-/// cannot be shown whole, is not.
-pub fn beforehand(consent: &Consent, caller: &Caller, loaded: &Loaded) -> Option<Value> {
+/// cannot be shown whole, is not. With it comes the word for the record.
+pub fn beforehand(
+    consent: &Consent,
+    caller: &Caller,
+    loaded: &Loaded,
+) -> Option<(Value, &'static str)> {
     let Consent { kind, subject, .. } = consent;
     let grant = &loaded.plugin.terms.policy.grants.client;
     let name = &loaded.plugin.name;
     let short = portcullis_text::line(subject, 200);
     if grant.as_ref().is_some_and(|grant| grant.agrees(kind, subject)) {
         tracing::info!("the operator agreed beforehand that `{name}` may: {kind} {short}");
-        return Some(json!({ "action": "accept" }));
+        return Some((json!({ "action": "accept" }), "agreed-beforehand"));
     }
     let asked = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
     (!asked).then(|| {
@@ -27,7 +31,7 @@ pub fn beforehand(consent: &Consent, caller: &Caller, loaded: &Loaded) -> Option
              without a question, add to portcullis.toml:\n\
              [plugins.{name}.grants.client]\nagreed.{kind} = [\"{short}\"]"
         );
-        json!({ "action": "decline" })
+        (json!({ "action": "decline" }), "could-not-be-asked")
     })
 }
 

@@ -96,6 +96,7 @@ impl Host {
             context,
             task: false,
             cancel,
+            decisions: Vec::new(),
         };
         let said = tokio::time::timeout(SOON, crate::call::call(loaded, call)).await;
         let why = match said {

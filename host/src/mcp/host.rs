@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _, Shared};
 use parking_lot::Mutex;
 use portcullis_raw::Raw;
 use portcullis_records::Records;
@@ -14,25 +13,42 @@ use portcullis_wrap::{Source, Upstreams, Wrap};
 use rmcp::model::Tool as McpTool;
 use rmcp::task_manager::TaskManager;
 use serde_json::Value;
-use tokio::sync::{OnceCell, broadcast};
+use tokio::sync::{OnceCell, broadcast, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::session::Session;
 use super::{input, jobs};
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
-use crate::plugins::Plugins;
-use crate::sandbox::{Around, Feature, News};
+use crate::plugins::{Loaded, Loader, Plugins};
+use crate::sandbox::{Around, Feature, News, Origin};
 
 /// Log records that may wait for a slow client before it misses some.
 const LOGS: usize = 256;
 
-/// How long a client's introduction waits for the plugins.
+/// Interval at which a host that is about to end checks whether calls are in flight.
+const IDLE_STEP: Duration = Duration::from_millis(50);
+
+/// How long introductions and lists wait for plugins that are not loaded yet, counted from when loading began.
+/// Plugins that are known from before take less; those that have to be compiled first may take a minute.
 const SOON: Duration = Duration::from_millis(500);
+
+/// Makes a loader of plugins.
+type Begin = Box<dyn FnOnce() -> BoxFuture<Loader> + Send>;
+
+type BoxFuture<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// What all sessions share.
 pub struct Host {
-    plugins: Shared<BoxFuture<'static, Arc<Plugins>>>,
+    /// What is loaded so far; `None`: not even what is bundled.
+    plugins: watch::Sender<Option<Arc<Plugins>>>,
+    /// Taken when loading begins.
+    begin: Mutex<Option<Begin>>,
+    /// Until when lists wait for plugins.
+    soon: Mutex<Option<Instant>>,
+    /// What is bundled, by the names that it always has: calls of it wait for nothing else.
+    bundled: OnceCell<Arc<Catalog>>,
     /// Other MCP servers.
     pub upstreams: Arc<Upstreams>,
     pub(super) shown: Mutex<Option<Arc<Shown>>>,
@@ -76,14 +92,18 @@ pub(super) struct Tools {
 
 impl Host {
     /// A host that loads its plugins, and starts other servers, when they are first needed.
-    pub fn new(
+    pub fn new<F: Future<Output = Loader> + Send + 'static>(
         roots: Roots,
         upstreams: Upstreams,
         dressed: Records,
-        load: impl Future<Output = Arc<Plugins>> + Send + 'static,
+        load: impl FnOnce() -> F + Send + 'static,
     ) -> Arc<Self> {
+        let begin: Begin = Box::new(move || Box::pin(load()));
         Arc::new(Self {
-            plugins: load.boxed().shared(),
+            plugins: watch::channel(None).0,
+            begin: Mutex::new(Some(begin)),
+            soon: Mutex::default(),
+            bundled: OnceCell::new(),
             upstreams: Arc::new(upstreams),
             shown: Mutex::new(None),
             showing: tokio::sync::Mutex::new(false),
@@ -106,9 +126,63 @@ impl Host {
         self.shown().await.catalog.clone()
     }
 
+    /// The catalog for a thing of this name: what is bundled, where that has it; otherwise everything, and
+    /// where plugins are still being compiled and nothing loaded has it, all of them.
+    pub(super) async fn catalog_with(
+        self: &Arc<Self>,
+        has: impl Fn(&Catalog) -> bool,
+    ) -> Arc<Catalog> {
+        let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
+        if let Some(shown) = known.filter(|shown| self.is_new(shown)) {
+            return shown.catalog.clone();
+        }
+        let bundled = self.bundled().await;
+        if has(&bundled) {
+            return bundled;
+        }
+        let catalog = self.catalog().await;
+        if has(&catalog) || catalog.plugins.complete {
+            return catalog;
+        }
+        self.loaded(|plugins| plugins.complete).await;
+        self.catalog().await
+    }
+
+    /// What is bundled. It is loaded at once.
+    async fn bundled(self: &Arc<Self>) -> Arc<Catalog> {
+        let make = || async {
+            let plugins = self.loaded(|_| true).await;
+            let is_bundled = |one: &&Arc<Loaded>| one.plugin.origin == Origin::Bundled;
+            let loaded = plugins.loaded.iter().filter(is_bundled).cloned().collect();
+            let bundled = Plugins { loaded, ..Plugins::default() };
+            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock))
+        };
+        self.bundled.get_or_init(make).await.clone()
+    }
+
+    /// What is bundled, if it has been needed before.
+    pub(super) fn bundled_now(&self) -> Option<&Arc<Catalog>> {
+        self.bundled.get()
+    }
+
+    /// Waits until as many plugins are loaded as that. Loading begins with the first that waits.
+    async fn loaded(self: &Arc<Self>, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
+        if let Some(begin) = self.begin.lock().take() {
+            *self.soon.lock() = Some(Instant::now() + SOON);
+            tokio::spawn(load(Arc::downgrade(self), begin));
+        }
+        let mut plugins = self.plugins.subscribe();
+        let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|one| enough(one)));
+        let found = found.await.expect("the sender lives as long as this host").clone();
+        found.expect("it was waited for")
+    }
+
+    fn is_new(&self, shown: &Shown) -> bool {
+        shown.age.load(Ordering::Acquire) == self.around.tools_changed()
+    }
+
     pub(super) async fn shown(self: &Arc<Self>) -> Arc<Shown> {
-        let is_new =
-            |shown: &&Arc<Shown>| shown.age.load(Ordering::Acquire) == self.around.tools_changed();
+        let is_new = |shown: &&Arc<Shown>| self.is_new(shown);
         if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
             return shown.clone();
         }
@@ -126,12 +200,37 @@ impl Host {
                 }
             });
         }
-        let plugins = self.plugins.clone().await;
-        let catalog = Arc::new(Catalog::new(plugins, self.upstreams.offered().await));
+        let (plugins, others) = tokio::join!(self.plugins_for_lists(), self.upstreams.offered());
+        // Held until it is shown: plugins that are loaded in the meantime are told of behind it.
+        let mut place = self.shown.lock();
+        let plugins = self.plugins.borrow().clone().unwrap_or(plugins);
+        let catalog = Arc::new(Catalog::new(plugins, others, &self.upstreams.lock));
         let age = self.around.tools_changed().into();
         let shown = Arc::new(Shown { catalog, tools: OnceCell::new(), age });
-        *self.shown.lock() = Some(shown.clone());
+        *place = Some(shown.clone());
         shown
+    }
+
+    /// The plugins for a list: all, or those that are there soon. Where there is none at all yet, the list
+    /// waits for the first.
+    async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
+        self.loaded(|_| true).await;
+        let until = self.soon.lock().unwrap_or_else(Instant::now);
+        match tokio::time::timeout_at(until, self.loaded(|all| all.complete)).await {
+            Ok(all) => all,
+            Err(_) => self.loaded(|some| some.complete || !some.loaded.is_empty()).await,
+        }
+    }
+
+    /// More plugins are loaded than before.
+    fn more_plugins(&self, plugins: Plugins) {
+        self.plugins.send_replace(Some(Arc::new(plugins)));
+        let was_shown = self.shown.lock().take().is_some();
+        if was_shown {
+            for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+                self.around.tell(News::List(list));
+            }
+        }
     }
 
     /// What clients see, with the tools, which plugins can from now on see, too.
@@ -168,6 +267,14 @@ impl Host {
         }
     }
 
+    /// Waits until no call is in flight, and what was answered last had time to be written.
+    pub async fn idle(&self) {
+        while self.calls.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(IDLE_STEP).await;
+        }
+        tokio::time::sleep(IDLE_STEP).await;
+    }
+
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
     /// which a later session will know.
     pub(super) async fn plugins_soon(self: &Arc<Self>) {
@@ -180,6 +287,9 @@ impl Host {
     pub(super) fn offers(&self, feature: Feature) -> bool {
         let Some(shown) = self.shown.lock().clone() else { return true };
         let catalog = &shown.catalog;
+        if !catalog.plugins.complete {
+            return true;
+        }
         let other =
             |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
         match feature {
@@ -189,4 +299,34 @@ impl Host {
             Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),
         }
     }
+}
+
+/// Loads plugins, and passes on which are there: what is bundled at once, and then all that is known from
+/// before; each that has to be compiled when it is ready.
+async fn load(host: Weak<Host>, begin: Begin) {
+    let mut loader = begin().await;
+    let tell = |loader: &Loader| match host.upgrade() {
+        Some(host) if !host.shutdown.is_cancelled() => {
+            host.more_plugins(loader.so_far());
+            true
+        }
+        _ => false,
+    };
+    if !tell(&loader) {
+        return;
+    }
+    let mut is_told = true;
+    loop {
+        let is_compiling = loader.is_compiling();
+        if is_compiling && !is_told && !tell(&loader) {
+            return;
+        }
+        if !loader.next().await {
+            break;
+        }
+        is_told = false;
+    }
+    let all = loader.so_far();
+    all.warn();
+    let _gone = tell(&loader);
 }

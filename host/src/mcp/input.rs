@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::consent;
 use super::session::Caller;
 use crate::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
-use crate::call::Failure;
+use crate::call::{Decision, Failure, question};
 use crate::plugins::Loaded;
 use portcullis_records::digest;
 use portcullis_wrap::{ANSWER_TIME, NoAnswer, ROUNDS};
@@ -48,6 +48,10 @@ pub struct Exchange {
     asked: BTreeMap<String, Kind>,
     /// Every earlier answer, as the client gave it.
     answered: BTreeMap<String, (Kind, Value)>,
+    /// What the questions for consent are about, by their keys.
+    deeds: BTreeMap<String, String>,
+    /// What was decided of them, and is not on record yet.
+    decided: Vec<Decision>,
     /// The plugin's own state, in base64.
     state: Option<String>,
     /// Answers that came with a first request, before anything was asked.
@@ -165,6 +169,8 @@ impl Default for Exchange {
             rounds: 0,
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
+            deeds: BTreeMap::new(),
+            decided: Vec::new(),
             state: None,
             offered: InputResponses::new(),
         }
@@ -194,11 +200,14 @@ impl Exchange {
         }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
-            if let Ask::Consent(consent) = &ask
-                && let Some(value) = consent::beforehand(consent, caller, loaded)
-            {
-                self.answered.insert(key, (Kind::Consent, value));
-                continue;
+            if let Ask::Consent(consent) = &ask {
+                let question = question(&ask);
+                if let Some((value, outcome)) = consent::beforehand(consent, caller, loaded) {
+                    self.decided.push(Decision { question, outcome: outcome.into() });
+                    self.answered.insert(key, (Kind::Consent, value));
+                    continue;
+                }
+                self.deeds.insert(key.clone(), question);
             }
             let (kind, feature, request) = request(&ask, &loaded.plugin.name)?;
             if !caller.supports(feature) {
@@ -265,6 +274,15 @@ impl Exchange {
     pub fn take(&mut self, responses: InputResponses) {
         for (key, value) in responses {
             if let Some(kind) = self.asked.remove(&key) {
+                if let Some(question) = self.deeds.remove(&key) {
+                    let outcome = match value["action"].as_str() {
+                        Some("accept") => "accepted",
+                        Some("decline") => "declined",
+                        Some("cancel") => "cancelled",
+                        _ => "unanswered",
+                    };
+                    self.decided.push(Decision { question, outcome: outcome.into() });
+                }
                 self.answered.insert(key, (kind, value));
             }
         }
@@ -274,6 +292,19 @@ impl Exchange {
     pub fn roots(&self) -> Option<Vec<String>> {
         let (_, value) = self.answered.get(ROOTS)?;
         Some(roots(value).into_iter().map(|root| root.uri).collect())
+    }
+
+    /// What users decided and is not on record yet: the next call of the plugin records it.
+    pub fn decided(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.decided)
+    }
+
+    /// As [`Self::decided`], where nobody answers any more.
+    pub fn unanswered(&mut self) -> Vec<Decision> {
+        let open = std::mem::take(&mut self.deeds).into_values();
+        let open = open.map(|question| Decision { question, outcome: "unanswered".into() });
+        self.decided.extend(open);
+        self.decided()
     }
 
     /// The answers for the plugin. One that is not of its form counts as not given.

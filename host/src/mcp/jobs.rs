@@ -52,6 +52,7 @@ async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
         context,
         task: true,
         cancel: host.shutdown.child_token(),
+        decisions: Vec::new(),
     };
     if let Err(failure) = crate::call::call(loaded, call).await {
         tracing::warn!("a job of `{plugin}`: {failure}");

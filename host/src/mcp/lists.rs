@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use portcullis_upstream::{Listing, Object};
-use portcullis_wrap::views;
+use portcullis_upstream::Object;
 use rmcp::RoleServer;
 use rmcp::model::{
     CacheScope, ErrorData, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, MetaObject,
+    ListToolsResult, MetaObject, PaginatedRequestParams,
 };
 use rmcp::service::RequestContext;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::input::{Binding, Seal};
 use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::Page;
 use crate::bindings::types::CacheScope as Scope;
 use crate::call::{Answer, What};
-use crate::catalog::{Catalog, PromptOf};
+use crate::catalog::PromptOf;
 use crate::plugins::Loaded;
 use crate::sandbox::Feature;
 
@@ -30,26 +29,39 @@ const PAGE: usize = 200;
 /// Plugins' pages that make up one of ours, at most: some may be empty.
 const ROUNDS: usize = 32;
 
-/// Where a page ended: first come the manifests' resources, then each plugin's own pages.
-#[derive(Default)]
+/// Where a page ended: first come the manifests' resources, then each plugin's own pages. A client gets it
+/// sealed as a cursor, and no other cursor is accepted.
+#[derive(Default, Serialize, Deserialize)]
 struct Place {
     source: usize,
     cursor: Option<String>,
 }
 
 impl Place {
-    fn read(cursor: Option<String>) -> Result<Self, ErrorData> {
-        let Some(text) = cursor else { return Ok(Self::default()) };
-        let parse = || {
-            let bytes = URL_SAFE_NO_PAD.decode(&text).ok()?;
-            let (source, cursor): (usize, Option<String>) = serde_json::from_slice(&bytes).ok()?;
-            Some(Self { source, cursor })
-        };
-        parse().ok_or_else(|| ErrorData::invalid_params("this is no cursor of this server", None))
+    fn read(cursor: Option<String>, seal: &Seal, binding: &Binding<'_>) -> Result<Self, ErrorData> {
+        let Some(cursor) = cursor else { return Ok(Self::default()) };
+        seal.unseal(binding, &cursor).map_err(|_| unknown_cursor())
     }
 
-    fn write(&self) -> String {
-        URL_SAFE_NO_PAD.encode(json!([self.source, self.cursor]).to_string())
+    fn write(&self, seal: &Seal, binding: &Binding<'_>) -> Result<String, ErrorData> {
+        seal.seal(binding, self).map_err(internal)
+    }
+}
+
+fn unknown_cursor() -> ErrorData {
+    let why = "this is no cursor of this server, or an old one: begin with the first page";
+    ErrorData::invalid_params(why, None)
+}
+
+/// Of a list that has one page: whether that one is wanted.
+///
+/// # Errors
+///
+/// There is a cursor, and this server gave out none.
+pub(super) fn is_first_page(params: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match params.and_then(|params| params.cursor.as_ref()) {
+        None => Ok(()),
+        Some(_) => Err(unknown_cursor()),
     }
 }
 
@@ -61,7 +73,15 @@ impl Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let catalog = self.host.catalog().await;
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
-        let mut place = Place::read(cursor)?;
+        let caller = super::session::Caller::of(cx);
+        let binding = Binding {
+            plugin: "",
+            name: "resources/list",
+            principal: caller.principal.as_deref(),
+            arguments: no_arguments(),
+        };
+        let seal = &self.host.seal;
+        let mut place = Place::read(cursor, seal, &binding)?;
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
         if place.source == 0 {
@@ -77,7 +97,16 @@ impl Server {
             }
             rounds += 1;
             let page = self.page(loaded, place.cursor.take(), cx).await;
-            found.extend(page.resources.iter().map(convert::resource));
+            let (own, foreign): (Vec<_>, Vec<_>) =
+                page.resources.iter().partition(|one| catalog.may_list(loaded, &one.uri));
+            for one in foreign {
+                tracing::warn!(
+                    "`{}` lists {}, which belongs to another: it is hidden",
+                    loaded.plugin.name,
+                    portcullis_text::line(&one.uri, 200)
+                );
+            }
+            found.extend(own.into_iter().map(convert::resource));
             place.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
@@ -93,9 +122,11 @@ impl Server {
             }
         }
         let last = place.source > lists.len();
-        let next = (!last).then(|| place.write());
+        let next = (!last).then(|| place.write(seal, &binding)).transpose()?;
         if last {
-            found.extend(others(&catalog, |listing| &listing.resources));
+            found.extend(
+                catalog.of_others("uri", |other| &other.listing.resources).map(Value::from),
+            );
         }
         if catalog.others.is_empty() {
             let resources = serde_json::from_value(found.into()).map_err(|error| {
@@ -149,7 +180,8 @@ impl Server {
             result.resource_templates =
                 serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
         } else {
-            all.extend(others(&catalog, |listing| &listing.templates));
+            let others = catalog.of_others("uriTemplate", |other| &other.listing.templates);
+            all.extend(others.map(Value::from));
             result.meta = Some(self.whole("resourceTemplates", all, None, cx));
         }
         Ok(result)
@@ -203,19 +235,6 @@ impl Server {
         }
         self.host.raw.wrap(whole)
     }
-}
-
-/// What other servers list, in their order.
-fn others(catalog: &Catalog, which: impl Fn(&Listing) -> &Vec<Object>) -> Vec<Value> {
-    let mut all = Vec::new();
-    for other in &catalog.others {
-        all.extend(which(&other.listing).iter().map(|object| {
-            let mut object = object.clone();
-            views::rewrite_resource(&other.source.name, &mut object);
-            Value::from(object)
-        }));
-    }
-    all
 }
 
 /// A definition by the name that clients know it by.

@@ -199,6 +199,7 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
             context: Context::default(),
             task: false,
             cancel: CancellationToken::new(),
+            decisions: Vec::new(),
         };
         if let Ok(Answer::Version(version)) = crate::call::call(loaded, call).await {
             return version;

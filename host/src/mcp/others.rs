@@ -117,7 +117,9 @@ impl Server {
             Answer::Fault(_) => ("upstream-failed", 0),
             Answer::Given(_) => ("cancelled", 0),
         };
-        ongoing.end(Verdict::Allowed, outcome, size);
+        ongoing.end(Verdict::Allowed, outcome, size).map_err(|error| {
+            internal(format!("the audit cannot be written, so no answer is given: {error}"))
+        })?;
         self.told(answer, &binding)
     }
 

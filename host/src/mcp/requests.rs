@@ -19,10 +19,11 @@ use serde_json::Value;
 
 use super::others::{Passed, Passing};
 use super::serve::{Asked, Refused, Served};
+use super::session::Caller;
 use super::{Server, convert};
 use crate::bindings::Subject;
 use crate::call::{Answer, Failure, What};
-use crate::catalog::{PromptOf, Tool};
+use crate::catalog::{Catalog, PromptOf, Tool};
 use crate::plugins::{Loaded, Tool as OwnTool};
 use crate::sandbox::Feature;
 
@@ -35,12 +36,19 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.tool(&params.name).is_some()).await;
         match catalog.tool(&params.name) {
             Some(Tool::Own(loaded, tool)) => self.own_tool(loaded, tool, params, cx).await,
             Some(Tool::Other(other, tool)) => self.other_tool(other, tool, params, cx).await,
             None => {
                 let name = portcullis_text::line(&params.name, 80);
+                let mut plugins = catalog.plugins.loaded.iter();
+                if let Some((loaded, tool)) =
+                    plugins.find_map(|loaded| Some((loaded, loaded.withheld(&params.name)?)))
+                {
+                    let arguments = Value::Object(params.arguments.unwrap_or_default());
+                    crate::call::attempted(loaded, tool, &arguments, Caller::of(cx).principal);
+                }
                 let held = catalog.others.iter().find(|other| other.holds(&params.name));
                 let why = match held {
                     Some(other) => format!(
@@ -113,7 +121,7 @@ impl Server {
         match self.serve(asked, cx).await {
             Ok(Served::Answer(Answer::Tool(result))) => {
                 if let Some(structured) = result.structured.as_ref().filter(|_| !result.is_error) {
-                    let principal = super::session::Caller::of(cx).principal;
+                    let principal = Caller::of(cx).principal;
                     let structured = || structured.clone();
                     self.host.around.keep_result(principal, &params.name, structured);
                 }
@@ -135,7 +143,7 @@ impl Server {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
         let (loaded, prompt) = match catalog.prompt(&params.name) {
             Some(PromptOf::Own(loaded, prompt)) => (loaded, prompt),
             Some(PromptOf::Other(other, prompt)) => {
@@ -143,6 +151,13 @@ impl Server {
             }
             None => {
                 let name = portcullis_text::line(&params.name, 80);
+                let mut plugins = catalog.plugins.loaded.iter();
+                if let Some((loaded, tool)) =
+                    plugins.find_map(|loaded| Some((loaded, loaded.withheld(&params.name)?)))
+                {
+                    let arguments = Value::Object(params.arguments.unwrap_or_default());
+                    crate::call::attempted(loaded, tool, &arguments, Caller::of(cx).principal);
+                }
                 return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
             }
         };
@@ -219,8 +234,10 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
+        let sent = own.as_deref().unwrap_or(&params.uri);
+        let passing = self.pass(passed, cx).await.map_err(|error| as_not_found(error, sent))?;
         let mut result = ReadResourceResult::new(Vec::new());
-        result.meta = Some(self.pass(passed, cx).await?.meta()?);
+        result.meta = Some(passing.meta()?);
         Ok(result.into())
     }
 
@@ -258,7 +275,7 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.host.catalog_with(|all| all.owns(&params.uri)).await;
         let mut refused = None;
         for loaded in catalog.resource(&params.uri) {
             let asked = Asked {
@@ -281,6 +298,13 @@ impl Server {
                 Err(Refused::Failed(Failure::Protocol(error))) if error.code == NOT_FOUND => {}
                 // The state of another plugin that may have this resource.
                 Err(Refused::State(why)) => refused = Some(Refused::State(why)),
+                // A plugin that was asked because it may have anything, and has not.
+                Err(Refused::Failed(failure))
+                    if !matches!(failure, Failure::Cancelled)
+                        && !catalog.answers_for(loaded, &params.uri) =>
+                {
+                    tracing::info!("`{}` does not read it: {failure}", loaded.plugin.name);
+                }
                 Err(other) => return Err(refusal(other)),
             }
         }
@@ -289,10 +313,7 @@ impl Server {
         }
         Err(match refused {
             Some(refused) => refusal(refused),
-            None => {
-                let data = serde_json::json!({ "uri": params.uri });
-                ErrorData::resource_not_found("there is no such resource", Some(data))
-            }
+            None => not_found(&params.uri),
         })
     }
 
@@ -301,7 +322,15 @@ impl Server {
         params: CompleteRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let has = |all: &Catalog| match &params.r#ref {
+            Reference::Prompt(named) => all.prompt(&named.name).is_some(),
+            Reference::Resource(template) => {
+                all.template(&template.uri).is_some()
+                    || all.other_of_template(&template.uri).is_some()
+            }
+            _ => true,
+        };
+        let catalog = self.host.catalog_with(has).await;
         let (loaded, subject) = match &params.r#ref {
             Reference::Prompt(named) => match catalog.prompt(&named.name) {
                 Some(PromptOf::Own(loaded, prompt)) => {
@@ -350,6 +379,23 @@ impl Server {
             }
         }
     }
+}
+
+/// There is no such resource. rmcp sends the code of the client's revision: -32002 up to 2025-11-25, and
+/// -32602 from 2026-07-28 on.
+fn not_found(uri: &str) -> ErrorData {
+    let data = serde_json::json!({ "uri": uri });
+    ErrorData::resource_not_found("there is no such resource", Some(data))
+}
+
+/// An error of another server: where it says in the way of 2026-07-28 that there is no such resource, the same
+/// for a client of any revision.
+fn as_not_found(mut error: ErrorData, uri: &str) -> ErrorData {
+    let about = error.data.as_ref().and_then(|data| data["uri"].as_str());
+    if error.code == ErrorCode::INVALID_PARAMS && about == Some(uri) {
+        error.code = ErrorCode(NOT_FOUND);
+    }
+    error
 }
 
 fn nothing() -> ErrorData {
@@ -409,5 +455,25 @@ pub fn protocol_error(failure: &Failure) -> ErrorData {
         | Failure::BrokenPromise(_)
         | Failure::Host(_)
         | Failure::Cancelled => ErrorData::internal_error(message, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_resource_of_another_server_has_one_code() {
+        let error = |code, data| ErrorData::new(ErrorCode(code), "m", data);
+        let about = |uri: &str| Some(serde_json::json!({ "uri": uri }));
+        for (sent, expected) in [
+            (error(-32602, about("a://b")), NOT_FOUND),
+            (error(NOT_FOUND, None), NOT_FOUND),
+            (error(-32602, about("a://c")), -32602),
+            (error(-32602, None), -32602),
+            (error(-32603, about("a://b")), -32603),
+        ] {
+            assert_eq!(as_not_found(sent.clone(), "a://b").code.0, expected, "{sent:?}");
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
-use rmcp::model::{CreateTaskResult, InputRequiredResult, InputResponses, JsonObject};
+use rmcp::model::{
+    CreateTaskResult, InputRequests, InputRequiredResult, InputResponses, JsonObject,
+};
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +70,7 @@ impl Server {
         exchange: &Exchange,
     ) -> Option<Roots> {
         if !wanted {
-            return Some(Roots::default());
+            return Some(self.host.roots.none());
         }
         Box::pin(self.session.roots(&self.host.roots, caller, cx, exchange)).await
     }
@@ -116,6 +118,7 @@ impl Server {
                 context,
                 task: false,
                 cancel: CancellationToken::new(),
+                decisions: exchange.decided(),
             };
             match session::run(loaded, call, least, &self.host.shutdown, &caller, cx).await? {
                 Answer::NeedInput(need) => {
@@ -124,7 +127,7 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    Box::pin(exchange.ask_peer(asks, cx)).await?;
+                    ask_now(&mut exchange, asks, (loaded, &asked.what), &caller, cx).await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
@@ -143,4 +146,20 @@ impl Server {
             }
         }
     }
+}
+
+/// Asks a client of the era with `initialize`. Where it does not answer, that is on record.
+async fn ask_now(
+    exchange: &mut Exchange,
+    asks: InputRequests,
+    (loaded, what): (&Loaded, &What),
+    caller: &Caller,
+    cx: &RequestContext<RoleServer>,
+) -> Result<(), Failure> {
+    let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
+    if answered.is_err() {
+        let (request, open) = (exchange.request.clone(), exchange.unanswered());
+        crate::call::decided(loaded, what, request, caller.principal.clone(), &open);
+    }
+    answered
 }

@@ -3,12 +3,12 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_front::Principal;
-use portcullis_roots::{Roots, path_of_uri};
+use portcullis_roots::Roots;
 use portcullis_wrap::{LEVELS, rank};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -33,6 +33,8 @@ const ROOTS_TIME: Duration = Duration::from_secs(3);
 pub struct Session {
     /// What a client of the era with `initialize` is subscribed to.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
+    /// Whether the client has introduced itself.
+    pub begun: AtomicBool,
     /// Fires when the session is over.
     pub over: Over,
     /// Unlike any other session's.
@@ -85,10 +87,7 @@ impl Session {
         };
         // A client that names none, or does not answer, has not narrowed anything.
         let roots = match client.filter(|client| !client.is_empty()) {
-            Some(client) => {
-                let paths: Vec<_> = client.iter().filter_map(|uri| path_of_uri(uri)).collect();
-                operator.narrowed_by(&paths)
-            }
+            Some(client) => operator.narrowed_by_uris(client.iter().map(String::as_str)),
             None => operator.clone(),
         };
         *self.roots.lock() = Some(roots.clone());

@@ -88,7 +88,7 @@ impl Work {
         }
     }
 
-    async fn round(&self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
+    async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
         let (mut context, _) = self.caller.context(&server.session, &self.exchange);
         let (notices, mut told) = unbounded_channel();
         context.background = true;
@@ -102,6 +102,7 @@ impl Work {
             context,
             task: true,
             cancel: cancel.clone(),
+            decisions: self.exchange.decided(),
         };
         let running = crate::call::call(&self.loaded, call);
         tokio::pin!(running);

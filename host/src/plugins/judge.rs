@@ -32,8 +32,16 @@ pub(super) fn judge(
     let missing = missing(imports, &policy);
     let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
     let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
-    let Some(manifest) = manifest.filter(|_| lacked.is_empty()) else {
-        return Err(lacking(name, &lacked));
+    // What is not wanted is not allowed, whatever is granted.
+    let is_wanted = |capability: Capability| {
+        plain
+            || manifest.as_ref().is_none_or(|manifest| {
+                manifest.wants.iter().any(|want| want.capability == capability.as_str())
+            })
+    };
+    let why = (!lacked.is_empty()).then(|| lacking(name, &lacked, is_wanted));
+    let Some(manifest) = manifest.filter(|_| why.is_none()) else {
+        return Err(why.unwrap_or_default());
     };
     if !plain {
         let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
@@ -63,10 +71,14 @@ pub(super) fn judge(
     Ok((policy, manifest, remarks))
 }
 
-fn lacking(name: &str, missing: &[&Missing]) -> String {
+fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> bool) -> String {
     let lines: Vec<_> = missing
         .iter()
         .map(|missing| match missing {
+            Missing::Grant(capability) if !is_wanted(*capability) => format!(
+                "it imports the capability `{capability}`, which its own manifest does not want: no grant \
+                 can allow it, and only its author can mend it"
+            ),
             Missing::Grant(capability) => format!(
                 "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
                 capability.remedy(name)
@@ -134,12 +146,12 @@ fn is_tool_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Takes away the tools whose actions are not granted.
+/// Takes away the tools whose actions are not granted, and answers which those are.
 ///
 /// # Errors
 ///
 /// Where the plugin does not even want an action that a tool of it needs.
-pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(), String> {
+pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec<Tool>, String> {
     let Policy { grants, wants, .. } = policy;
     for tool in tools.iter() {
         let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
@@ -150,12 +162,14 @@ pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<(),
             ));
         }
     }
-    tools.retain(|tool| {
-        tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
-    });
-    Ok(())
+    let is_withheld = |tool: &mut Tool| {
+        !tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    };
+    Ok(tools.extract_if(.., is_withheld).collect())
 }
 
 fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
-    actions.is_some_and(|granted| ActionAsk(action.to_owned()).is_within(granted))
+    actions.is_some_and(|granted| {
+        ActionAsk::of(action, "", &serde_json::Value::Null).is_within(granted)
+    })
 }

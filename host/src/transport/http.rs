@@ -9,6 +9,7 @@ use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 
+use super::DRAIN;
 use crate::mcp::{Host, Server};
 
 /// Where the protocol is served.
@@ -59,13 +60,30 @@ pub async fn serve_pages(
     portcullis_front::serve(listener, settings, || Nothing, host.shutdown.clone()).await
 }
 
-/// Serves sessions, and pages beside them, on a listener until the host shuts down.
+/// Serves sessions, and pages beside them, on a listener until the host shuts down. Where `settings.stop` is
+/// cancelled, nothing new is taken, `leave` is called, and the host shuts down once no call is in flight, or
+/// after three seconds.
 ///
 /// # Errors
 ///
 /// Where the settings make no sense: a host or an origin that is none.
-pub async fn serve(host: Arc<Host>, listener: TcpListener, settings: Settings) -> io::Result<()> {
+pub async fn serve(
+    host: Arc<Host>,
+    listener: TcpListener,
+    settings: Settings,
+    leave: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
     let shutdown = host.shutdown.clone();
+    let (stop, ending) = (settings.stop.clone(), host.clone());
+    let end = async move {
+        stop.cancelled().await;
+        leave();
+        // Timed out or not, that is the end.
+        let _drained = tokio::time::timeout(DRAIN, ending.idle()).await;
+        ending.shutdown.cancel();
+    };
+    let until = shutdown.clone();
+    tokio::spawn(async move { until.run_until_cancelled(end).await });
     let server = move || Server::new(host.clone());
     portcullis_front::serve(listener, settings, server, shutdown).await
 }

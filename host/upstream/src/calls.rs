@@ -10,7 +10,6 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 use crate::fault::Trouble;
 use crate::message::{self, Message, Object, RpcError};
-use crate::scan::Scan;
 use crate::text::{self, Valve};
 
 /// Most requests that wait for one upstream.
@@ -202,17 +201,24 @@ impl Calls {
         if bytes.is_empty() {
             return Vec::new();
         }
+        if let Err((id, excess)) = message::check(bytes) {
+            self.warn(&format!("a message was not read: {excess}"));
+            let id = match origin {
+                Origin::Request(id) => Some(id),
+                Origin::Shared => id,
+            };
+            let trouble = Trouble::TooManyValues(excess.to_string().into());
+            return id.map(|id| self.finish(id, Done::Trouble(trouble))).unwrap_or_default();
+        }
         let messages = match message::read(bytes) {
             Ok(messages) => messages,
             Err(error) => {
                 let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
                 self.warn(&format!("{error}: {begin}"));
-                let mut scan = Scan::default();
-                scan.feed(bytes);
                 let because = format!("its answer is {error}");
                 let id = match origin {
                     Origin::Request(id) => Some(id),
-                    Origin::Shared => scan.id(),
+                    Origin::Shared => message::id_of(&portcullis_json_bounds::scan(bytes)),
                 };
                 let end = |id| self.finish(id, Done::Trouble(Trouble::protocol(because)));
                 return id.map(end).unwrap_or_default();

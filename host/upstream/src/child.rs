@@ -50,7 +50,7 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropped, it is killed, with all of its process group.
+/// A running child. Dropped, it is killed, with all that it started.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
@@ -74,6 +74,7 @@ impl Child {
         launcher: Option<&Path>,
         upstream: &Arc<str>,
     ) -> Result<(Self, Pipes), Trouble> {
+        let is_kept = cfg!(target_os = "linux") && launcher.is_some();
         let mut process = match launcher {
             Some(launcher) => {
                 let mut process = tokio::process::Command::new(launcher);
@@ -91,7 +92,8 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            // A keeper that is killed could not end whom the server left behind.
+            .kill_on_drop(!is_kept);
         if let Some(cwd) = &command.cwd {
             process.current_dir(cwd);
         }
@@ -111,7 +113,7 @@ impl Child {
         let said = Said::default();
         let stderr = process.stderr.take().expect("piped above");
         tokio::spawn(listen(stderr, said.clone(), upstream.clone()));
-        let group = Group(process.id());
+        let group = Group { id: process.id(), is_kept };
         Ok((Self { process, group, said }, pipes))
     }
 
@@ -139,6 +141,10 @@ impl Child {
             return;
         }
         self.group.ask_to_end();
+        if self.ended_within(PATIENCE).await.is_some() {
+            return;
+        }
+        self.group.end_all();
         if self.ended_within(PATIENCE).await.is_some() {
             return;
         }
@@ -211,14 +217,22 @@ async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
 }
 
 /// A process group, which ends with this value.
-struct Group(Option<u32>);
+struct Group {
+    /// `None` once it has ended.
+    id: Option<u32>,
+    /// Whether its first process is a keeper: see [`launch`].
+    is_kept: bool,
+}
 
 impl Group {
     #[cfg(unix)]
+    fn id(&self) -> Option<rustix::process::Pid> {
+        rustix::process::Pid::from_raw(self.id?.cast_signed())
+    }
+
+    #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(group) = self.0
-            && let Some(group) = rustix::process::Pid::from_raw(group.cast_signed())
-        {
+        if let Some(group) = self.id() {
             // There may be nobody left in it.
             let _gone = rustix::process::kill_process_group(group, signal);
         }
@@ -229,16 +243,28 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
+    /// Has the keeper end everything, or ends the group where there is no keeper.
+    fn end_all(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.is_kept {
+            if let Some(keeper) = self.id() {
+                let _gone = rustix::process::kill_process(keeper, launch::END_ALL);
+            }
+            return;
+        }
+        self.kill();
+    }
+
     fn kill(&mut self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
         // Its number may soon be that of another.
-        self.0 = None;
+        self.id = None;
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
+        self.end_all();
     }
 }

@@ -282,7 +282,7 @@ fn address(text: &str) -> Result<Url, String> {
     // The text itself is not repeated: a password may be in it.
     let url = Url::parse(text).map_err(|error| format!("`url` is no URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("`url`: {} is neither http nor https", url.scheme()));
+        return Err("`url` is neither http nor https".into());
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("`url`: a user and password belong into `headers`, as `Authorization`".into());

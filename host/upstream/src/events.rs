@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::scan::Scan;
+use portcullis_json_bounds::Scan;
 
 /// Longest id of an event that is kept, in bytes.
 const ID_BYTES: usize = 1024;
@@ -64,7 +64,7 @@ impl Events {
                 bytes = &bytes[1..];
                 continue;
             }
-            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = memchr::memchr2(b'\n', b'\r', bytes);
             self.keep(&bytes[..end.unwrap_or(bytes.len())]);
             let Some(end) = end else { break };
             self.after_return = bytes[end] == b'\r';
@@ -138,7 +138,7 @@ impl Events {
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         if let Some(scan) = self.skipped.take() {
-            return Some(Event::TooLong(scan.id()));
+            return Some(Event::TooLong(crate::message::id_of(&scan.finish())));
         }
         let kind = if kind.is_empty() { "message".to_owned() } else { kind };
         (!data.is_empty()).then_some(Event::Whole { kind, data })

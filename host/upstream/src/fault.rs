@@ -34,6 +34,8 @@ pub enum Trouble {
     TimedOut(Duration),
     /// It sent more than the so many bytes that its definition allows.
     TooLarge(usize),
+    /// It sent a message that would take too much memory, or is nested too deep: which, and how much.
+    TooManyValues(Box<str>),
     /// The connection ended while the request was on its way.
     Lost(Box<str>),
     /// It said what is no MCP.
@@ -77,6 +79,9 @@ impl fmt::Display for Trouble {
                 "its answer has more than {most} bytes; ask it for less, or raise its \
                  `answer-bytes`"
             ),
+            Self::TooManyValues(what) => {
+                write!(f, "its answer was not read: {what}; ask it for less")
+            }
             Self::Lost(because) => write!(
                 f,
                 "the connection was lost before it answered: {because}; whether it did what was \

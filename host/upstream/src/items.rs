@@ -21,6 +21,9 @@ const WIRE_NAME: usize = 1024;
 const SCHEMA_BYTES: usize = 64 * 1024;
 const SCHEMA_DEPTH: usize = 64;
 
+/// Deepest definition. Of a deeper one, parts may be missing: see [`crate::prune`].
+const DEPTH: usize = 100;
+
 /// A tool of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
@@ -102,6 +105,10 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Prompt
 pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) -> Vec<Object> {
     let mut resources = Vec::new();
     for value in raw {
+        if depth(&value) > DEPTH {
+            warnings.push(format!("a resource is left out: it is deeper than {DEPTH} levels"));
+            continue;
+        }
         let Value::Object(mut resource) = value else {
             warnings.push("a resource is left out: it is no object".to_owned());
             continue;
@@ -134,6 +141,9 @@ fn named<T>(
     for value in raw {
         let original = name_of(&value).unwrap_or_default();
         let made = (|| {
+            if depth(&value) > DEPTH {
+                return Err(format!("it is deeper than {DEPTH} levels"));
+            }
             let Value::Object(definition) = value else { return Err("it is no object".to_owned()) };
             if original.is_empty() || original.len() > WIRE_NAME {
                 return Err(format!("its name is empty, or longer than {WIRE_NAME} bytes"));

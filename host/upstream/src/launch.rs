@@ -1,30 +1,59 @@
-//! Starting a program so that it ends when this process does, however this process ends.
+//! Starting a program so that it ends when this process does, with all that it started, however this
+//! process ends.
 //!
-//! Linux only kills a child together with its parent when the child itself asks for it, after it was
-//! forked and before it became the program. Without unsafe code that is a program's work: this
-//! one's own, started once more with [`SUBCOMMAND`], which asks and then becomes what is wanted.
+//! Between the host and the program is a keeper: this program itself, started once more with
+//! [`SUBCOMMAND`]. On Linux the keeper adopts every process that the program leaves behind (it is their
+//! subreaper), also one that made itself a session of its own with `setsid`. When the program ends, when
+//! the host asks for it, or when the host is gone, the keeper ends all of them. Should the keeper itself be
+//! killed, the system kills the program with it.
+//!
+//! Elsewhere the keeper becomes the program, and nothing is tied to the host.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The first argument by which a program knows that it is to become an upstream: see [`main`].
 pub const SUBCOMMAND: &str = "become-upstream";
 
-/// The child's side: ties this process to its parent, and becomes the program that the further
-/// arguments name. Comes back only where that fails, with why.
+/// The signal that tells a keeper to end everything at once.
+#[cfg(target_os = "linux")]
+pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR1;
+
+/// What stands before the parent's number where the process is to become the program.
+const ITSELF: &str = "=";
+
+/// The child's side: keeps, or becomes, the program that the further arguments name. Comes back only
+/// where that fails, with why.
 pub fn main() -> String {
     let mut arguments = std::env::args_os().skip(2);
-    let parent = arguments.next().and_then(|parent| parent.to_str()?.parse::<i32>().ok());
-    let (Some(parent), Some(program)) = (parent, arguments.next()) else {
+    let first = arguments.next().and_then(|first| first.into_string().ok()).unwrap_or_default();
+    let (itself, parent) = match first.strip_prefix(ITSELF) {
+        Some(parent) => (true, parent.parse::<i32>()),
+        None => (cfg!(not(target_os = "linux")), first.parse::<i32>()),
+    };
+    let (Ok(parent), Some(program)) = (parent, arguments.next()) else {
         return format!("{SUBCOMMAND} is for {} itself", env!("CARGO_PKG_NAME"));
     };
+    let arguments: Vec<OsString> = arguments.collect();
+    #[cfg(target_os = "linux")]
+    if !itself {
+        return keeper::keep(parent, program, arguments);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _always = itself;
+    become_program(parent, program, arguments)
+}
+
+/// Ties this process to its parent, and becomes the program.
+fn become_program(parent: i32, program: OsString, arguments: Vec<OsString>) -> String {
     #[cfg(target_os = "linux")]
     {
-        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        use rustix::process::{Signal, set_parent_process_death_signal};
         if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
             return format!("asking to end with the host: {error}");
         }
         // It may have ended before it was asked for.
-        if getppid().is_none_or(|now| now.as_raw_nonzero().get() != parent) {
+        if !is_parent(parent) {
             return "the host has ended".to_owned();
         }
     }
@@ -40,4 +69,176 @@ pub fn main() -> String {
         Err(error) => error,
     };
     format!("{}: {error}", PathBuf::from(program).display())
+}
+
+/// Whether a process is still the parent of this one.
+#[cfg(target_os = "linux")]
+fn is_parent(process: i32) -> bool {
+    rustix::process::getppid().is_some_and(|now| now.as_raw_nonzero().get() == process)
+}
+
+#[cfg(target_os = "linux")]
+mod keeper {
+    use std::ffi::OsString;
+    use std::fs;
+    use std::process::Command;
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{self, Pid, Signal, WaitOptions, WaitStatus};
+    use tokio::signal::unix::{SignalKind, signal};
+
+    use super::{ITSELF, SUBCOMMAND, is_parent};
+
+    /// How often a system without descriptors of processes is asked whether the host is still there.
+    const LOOK: Duration = Duration::from_millis(500);
+
+    /// How long it may take until everything has ended that was killed.
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// Why everything is to end.
+    enum Reason {
+        /// The program has.
+        Ended(WaitStatus),
+        /// The host asked for it, or is gone.
+        Told,
+    }
+
+    /// Starts the program, waits for a reason to end, and ends everything. Comes back only where the
+    /// program cannot be started.
+    pub(super) fn keep(host: i32, program: OsString, arguments: Vec<OsString>) -> String {
+        let (reasons, reason) = channel();
+        if let Err(error) = process::set_child_subreaper(Some(process::getpid())) {
+            return format!("becoming the keeper of what the server starts: {error}");
+        }
+        if let Err(error) = listen(reasons.clone()) {
+            return format!("listening to signals: {error}");
+        }
+        watch(host, reasons.clone());
+        let me = process::getpid().as_raw_nonzero();
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(SUBCOMMAND).arg(format!("{ITSELF}{me}")).arg(program).args(arguments);
+        let child = match command.spawn() {
+            Ok(child) => child.id(),
+            Err(error) => return format!("starting this program once more: {error}"),
+        };
+        // The pipes are the program's: held open here, nobody would notice that it closed one.
+        if let Err(error) = let_go_of_pipes() {
+            return format!("closing what is the server's: {error}");
+        }
+        std::thread::spawn(move || reap(child, &reasons));
+        let ended = reason.recv().unwrap_or(Reason::Told);
+        end_all();
+        leave(&ended)
+    }
+
+    /// Has no signal end this process but `SIGKILL`: those to the process group are for the program.
+    fn listen(reasons: Sender<Reason>) -> std::io::Result<()> {
+        let (done, result) = channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+            runtime.block_on(async {
+                let mut told = signal(SignalKind::user_defined1())?;
+                // What is listened to once ends this process no more, also when nobody listens.
+                for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()]
+                {
+                    let _outlived = signal(kind)?;
+                }
+                let _waits = done.send(());
+                told.recv().await;
+                let _ending = reasons.send(Reason::Told);
+                std::io::Result::Ok(())
+            })
+        });
+        result.recv().map_err(|_| std::io::Error::other("there is no way to"))
+    }
+
+    /// Waits for the end of the host.
+    fn watch(host: i32, reasons: Sender<Reason>) {
+        std::thread::spawn(move || {
+            let descriptor = Pid::from_raw(host)
+                .and_then(|host| process::pidfd_open(host, process::PidfdFlags::empty()).ok());
+            // It may have ended before it was watched, and its number may be that of another by now.
+            if let Some(descriptor) = &descriptor
+                && is_parent(host)
+            {
+                use rustix::event::{PollFd, PollFlags, poll};
+                while poll(&mut [PollFd::new(descriptor, PollFlags::IN)], None).is_err() {}
+            }
+            while is_parent(host) {
+                std::thread::sleep(LOOK);
+            }
+            let _ending = reasons.send(Reason::Told);
+        });
+    }
+
+    fn let_go_of_pipes() -> std::io::Result<()> {
+        let nothing = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&nothing)?;
+        rustix::stdio::dup2_stdout(&nothing)?;
+        rustix::stdio::dup2_stderr(&nothing)?;
+        Ok(())
+    }
+
+    /// Collects everyone who has ended, and says when the program has.
+    fn reap(program: u32, reasons: &Sender<Reason>) {
+        loop {
+            match process::wait(WaitOptions::empty()) {
+                Ok(Some((ended, status))) => {
+                    if ended.as_raw_nonzero().get().cast_unsigned() == program {
+                        let _ending = reasons.send(Reason::Ended(status));
+                    }
+                }
+                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Kills every process beneath this one. Whoever loses a parent by that becomes a child of this
+    /// process, and is found in the next round.
+    fn end_all() {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let children = children();
+            if children.is_empty() {
+                return;
+            }
+            for child in children {
+                // It may have ended by itself.
+                let _gone = process::kill_process(child, Signal::KILL);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The processes whose parent this one is.
+    fn children() -> Vec<Pid> {
+        let me = process::getpid().as_raw_nonzero().get();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let children = processes.filter_map(|entry| {
+            let process: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // Its name, in brackets, may have anything in it. The state follows, and the parent.
+            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?;
+            (parent.parse() == Ok(me)).then(|| Pid::from_raw(process)).flatten()
+        });
+        children.collect()
+    }
+
+    /// Ends this process as the program ended.
+    fn leave(reason: &Reason) -> ! {
+        let Reason::Ended(status) = reason else { std::process::exit(0) };
+        if let Some(signal) = status.terminating_signal() {
+            let none = process::Rlimit { current: Some(0), maximum: Some(0) };
+            let _no_core = process::setrlimit(process::Resource::Core, none);
+            if let Some(named) = Signal::from_named_raw(signal) {
+                let _ends = process::kill_process(process::getpid(), named);
+                // Those that are listened to end nobody.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::process::exit(128 + signal);
+        }
+        std::process::exit(status.exit_status().unwrap_or(1))
+    }
 }

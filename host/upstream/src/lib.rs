@@ -12,10 +12,11 @@
 //! neither stall another upstream nor outlive its last handle. What its tools do is not for this crate
 //! to judge, and neither is where its URL leads.
 //!
-//! What does not end with the host in every case: without [`Client::launcher`], or elsewhere than on
-//! Linux, a child of a host that is killed only notices that its stdin has ended; and what a child
-//! has started itself only notices that on Linux too. Elsewhere than on Unix, there are no process
-//! groups: of a child's own children, those stay that do not end with their stdin.
+//! On Linux, with [`Client::launcher`], a child ends with the host however the host ends, and with the
+//! child everything that it started, also what left its process group or session. Without a launcher, or
+//! on another system, the child of a host that is killed only notices that its stdin has ended, and a
+//! process that left the group stays. Elsewhere than on Unix there are no process groups: a child's own
+//! children stay unless they end with their stdin.
 
 mod calls;
 mod child;
@@ -34,8 +35,8 @@ mod lines;
 mod listing;
 mod message;
 mod names;
+mod prune;
 mod refresh;
-mod scan;
 mod text;
 mod upstream;
 mod wanted;

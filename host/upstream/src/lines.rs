@@ -2,9 +2,8 @@
 
 use std::io;
 
+use portcullis_json_bounds::Scan;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-use crate::scan::Scan;
 
 /// A buffer that grew beyond this is given back when its line has been read.
 const KEPT_BYTES: usize = 1024 * 1024;
@@ -44,7 +43,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let chunk = self.input.fill_buf().await?;
             let ended = chunk.is_empty();
-            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let end = memchr::memchr(b'\n', chunk);
             let part = &chunk[..end.unwrap_or(chunk.len())];
             if let Some(scan) = &mut skipped {
                 scan.feed(part);
@@ -64,7 +63,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             if ended || end.is_some() {
                 return Ok(Some(match skipped {
-                    Some(scan) => Line::TooLong(scan.id()),
+                    Some(scan) => Line::TooLong(crate::message::id_of(&scan.finish())),
                     None => Line::Text(&self.line),
                 }));
             }

@@ -1,7 +1,13 @@
 //! JSON-RPC as MCP uses it, without types for what is inside: nothing is lost that nobody here knows.
 
+use portcullis_json_bounds::{Excess, Outline, scan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::prune::pruned;
+
+/// A message of so many bytes has no more values than any message may have.
+const SURELY_SMALL: usize = 16 * 1024;
 
 /// A JSON object as it was sent, in its order.
 pub type Object = Map<String, Value>;
@@ -56,19 +62,53 @@ pub(crate) enum Message {
     Complaint(RpcError),
 }
 
+/// The number of the request that a message is the answer to, as far as its outline shows.
+pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
+    outline.id().and_then(|id| id.parse().ok())
+}
+
+/// Whether a message may be parsed.
+///
+/// # Errors
+///
+/// What it has too much of, and the number of the request that it is the answer to.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
+    // A message of so few bytes has few values, and the parser knows a depth of its own.
+    if bytes.len() <= SURELY_SMALL {
+        return Ok(());
+    }
+    let outline = scan(bytes);
+    outline.check().map_err(|excess| (id_of(&outline), excess))
+}
+
 /// Reads one message, or a batch of them (which 2025-03-26 allows).
 ///
 /// # Errors
 ///
 /// What is wrong with it.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, String> {
-    match serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))? {
+    match value(bytes).map_err(|error| format!("no JSON: {error}"))? {
         Value::Object(object) => Ok(vec![one(object)?]),
         Value::Array(batch) => batch.into_iter().map(|value| one(object(value))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             Err("JSON, but no message".to_owned())
         }
     }
+}
+
+/// What an answer to a list holds: each member of it is looked at alone.
+const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
+
+/// The JSON. Of a list, what is too deep to be read is left out; whatever else is too deep is refused.
+fn value(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes).or_else(|error| {
+        if !error.to_string().contains("recursion limit") {
+            return Err(error);
+        }
+        let value: Value = serde_json::from_slice(&pruned(bytes))?;
+        let is_list = LISTS.iter().any(|list| value["result"][*list].is_array());
+        if is_list { Ok(value) } else { Err(error) }
+    })
 }
 
 /// An object, or an empty one in the place of what is none.
@@ -174,5 +214,32 @@ mod tests {
             assert!(read(text.as_bytes()).is_err(), "{text}");
         }
         assert!(read("[".repeat(100_000).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_not_read_and_its_request_is_known() {
+        let many = "{},".repeat(200_000);
+        let text = format!(r#"{{"result":[{many}0],"id":9}}"#);
+        assert!(matches!(check(text.as_bytes()), Err((Some(9), Excess::Units { .. }))));
+        let deep = format!(r#"{{"id":9,"result":{}"#, "[".repeat(100_000));
+        assert!(matches!(check(deep.as_bytes()), Err((Some(9), Excess::Depth))));
+        assert!(check(format!(r#"{{"id":9,"result":"{many}"}}"#).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn of_a_list_what_is_too_deep_is_left_out_and_nothing_else_is_changed() {
+        let (open, close) = ("{\"not\":".repeat(300), "}".repeat(300));
+        let deep = format!("{open}1{close}");
+        let list = format!(
+            r#"{{"id":1,"result":{{"tools":[{{"name":"a"}},{{"name":"b","inputSchema":{deep}}}]}}}}"#
+        );
+        let mut messages = read(list.as_bytes()).unwrap();
+        let Some(Message::Answer { answer: Ok(result), .. }) = messages.pop() else {
+            panic!("an answer")
+        };
+        assert_eq!(result["tools"][0], json!({"name": "a"}));
+        assert_eq!(result["tools"][1]["name"], "b");
+        let answer = format!(r#"{{"id":1,"result":{{"content":[],"structuredContent":{deep}}}}}"#);
+        assert!(read(answer.as_bytes()).is_err(), "an answer is whole or nothing");
     }
 }

@@ -125,6 +125,67 @@ async fn a_child_ends_with_a_host_that_is_killed() {
     .await;
 }
 
+/// Somebody who made a session of their own, and left their number in this file.
+async fn who_left(file: &std::path::Path) -> u32 {
+    loop {
+        match std::fs::read_to_string(file) {
+            Ok(text) => return text.trim().parse().unwrap(),
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_makes_a_session_of_their_own_ends_with_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("who");
+    within(async {
+        for end in ["close", "drop", "die", "kill"] {
+            let upstream = held_with(&[&format!("session={}", file.display())]);
+            upstream.listing().await.unwrap();
+            let left = who_left(&file).await;
+            let keeper = process(&upstream);
+            assert!(is_running(left), "{end}");
+            match end {
+                "close" => upstream.close().await,
+                "drop" => drop(upstream),
+                "die" => drop(call(&upstream, "die", json!({})).outcome().await.unwrap_err()),
+                _ => {
+                    let server = grandchild(keeper).to_string();
+                    let kill = std::process::Command::new("kill").args(["-9", &server]).status();
+                    assert!(kill.unwrap().success());
+                }
+            }
+            gone(left).await;
+            gone(keeper).await;
+            std::fs::remove_file(&file).unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_makes_a_session_of_their_own_ends_with_a_host_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("who");
+    within(async {
+        let program = stand_in::program();
+        let mut host = std::process::Command::new(&program)
+            .arg("hold")
+            .arg(&program)
+            .args(["stdio", "stubborn", &format!("session={}", file.display())])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let left = who_left(&file).await;
+        assert!(is_running(left));
+        host.kill().unwrap();
+        host.wait().unwrap();
+        gone(left).await;
+    })
+    .await;
+}
+
 #[test]
 fn a_child_stays_when_the_thread_that_wanted_it_ends() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -154,9 +215,16 @@ fn a_child_stays_when_the_thread_that_wanted_it_ends() {
 
 /// A child that ends with this process, however that ends.
 fn held() -> Upstream {
+    held_with(&[])
+}
+
+/// The same, with these options.
+fn held_with(options: &[&str]) -> Upstream {
     use portcullis_upstream::Client;
     let program = stand_in::program();
-    let definition = serde_json::from_value(json!({"command": program, "args": ["stdio"]}));
+    let mut args = vec!["stdio"];
+    args.extend(options);
+    let definition = serde_json::from_value(json!({"command": program, "args": args}));
     let client = Client { launcher: Some(program), ..Client::new("test", "1") };
     Upstream::new("held", definition.unwrap(), client).unwrap()
 }

@@ -13,14 +13,18 @@ pub struct Folders {
     pub plugins: PathBuf,
     /// What plugins keep.
     pub store: PathBuf,
-    /// The audit's file.
+    /// The audit's folder.
     pub audit: PathBuf,
+    /// Journals of changes to files that have begun.
+    pub journals: PathBuf,
     /// What was approved.
     pub lock: PathBuf,
     /// Logins at other servers.
     pub logins: PathBuf,
     /// What may be deleted at any time.
     pub cache: PathBuf,
+    /// The key that what is kept in the cache is sealed with. It never lies in the cache itself.
+    pub key: PathBuf,
 }
 
 impl Folders {
@@ -38,11 +42,31 @@ impl Folders {
             config: base.config_dir().join("portcullis").join("portcullis.toml"),
             plugins: base.data_dir().join("portcullis").join("plugins"),
             store: base.data_dir().join("portcullis").join("store"),
-            audit: state.join("portcullis").join("audit.jsonl"),
+            audit: state.join("portcullis").join("audit"),
+            journals: state.join("portcullis").join("journals"),
             lock: state.join("portcullis").join("portcullis.lock"),
             logins: base.data_dir().join("portcullis").join("logins"),
             cache: base.cache_dir().join("portcullis"),
+            key: state.join("portcullis").join("cache.key"),
         })
+    }
+
+    /// The folders that hold all of this, where they are as this user's system has it.
+    pub fn own(&self) -> Vec<PathBuf> {
+        let all = [
+            &self.config,
+            &self.plugins,
+            &self.store,
+            &self.audit,
+            &self.lock,
+            &self.logins,
+            &self.key,
+        ];
+        let mut folders: Vec<_> = all.iter().filter_map(|path| path.parent()).collect();
+        folders.push(&self.cache);
+        folders.sort_unstable();
+        folders.dedup();
+        folders.into_iter().map(Path::to_owned).collect()
     }
 }
 
@@ -119,6 +143,18 @@ mod tests {
             "a = \"${PORTCULLIS_TEST_NONE:-b}\"\nc = \"${origin PORTCULLIS_TEST_NONE:-d.example}\"";
         assert_eq!(filled(text).unwrap(), "a = \"b\"\nc = \"d.example\"");
         assert_eq!(filled("nothing").unwrap(), "nothing");
+    }
+
+    #[test]
+    fn all_that_is_the_hosts_lies_in_folders_of_its_own() {
+        let folders = Folders::of_user().unwrap();
+        let own = folders.own();
+        assert!(own.iter().all(|folder| folder.ends_with("portcullis")), "{own:?}");
+        let Folders { config, plugins, store, audit, lock, logins, cache, key } = &folders;
+        for path in [config, plugins, store, audit, lock, logins, cache, key] {
+            assert!(own.iter().any(|folder| path.starts_with(folder)), "{}", path.display());
+        }
+        assert!(!key.starts_with(cache), "who can write the cache cannot read the key");
     }
 
     #[test]

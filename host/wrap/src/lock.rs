@@ -1,11 +1,11 @@
 //! What the operator has approved: plugins by their digest, and how the tools of other servers described
-//! themselves (`portcullis.lock`).
+//! themselves; and in which order names and URIs were first claimed (`portcullis.lock`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 
-use portcullis_records::{create_private_folder, lock, replace};
+use portcullis_records::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,24 @@ struct Approved {
     /// The digest of each tool, by upstream and by its name there.
     #[serde(default)]
     upstreams: BTreeMap<String, BTreeMap<String, String>>,
+    /// Who claimed what, the first claim first. What is bundled is not among them: it comes before all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<Claim>,
+}
+
+/// Most claims of one source that are kept. A source with more comes after others for the rest.
+const CLAIMS: usize = 2000;
+
+/// That a source has a name or a space of URIs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Of what: `source` for the source itself, `tool`, `prompt` or `uri`.
+    pub kind: String,
+    /// The name, or the text that the URIs begin with.
+    pub what: String,
+    /// Who: `plugins.NAME` or `upstreams.NAME`.
+    pub by: String,
 }
 
 /// The file, read with each question: another process may have written it since.
@@ -97,6 +115,33 @@ impl Lock {
         })
     }
 
+    /// The place of each of these claims in the order in which all claims were first made. New claims are
+    /// put at the end, in the order given, and kept; where the file cannot be read or written, they come
+    /// last for this once.
+    pub fn order(&self, claims: &[Claim]) -> HashMap<Claim, usize> {
+        let known = match self.read() {
+            Ok(approved) => approved.claims,
+            Err(error) => {
+                tracing::error!("{}: {error}: who claimed what is not known", self.path.display());
+                return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
+            }
+        };
+        let all = with_new(known.clone(), claims);
+        if all.len() == known.len() {
+            return all.into_iter().zip(0..).collect();
+        }
+        let kept = self.update(|approved| {
+            // Where another process was faster, its claims come first.
+            approved.claims = with_new(std::mem::take(&mut approved.claims), claims);
+            approved.claims.clone()
+        });
+        let all = kept.unwrap_or_else(|error| {
+            tracing::warn!("{}: {error}: who claimed what is not kept", self.path.display());
+            all
+        });
+        all.into_iter().zip(0..).collect()
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
     fn read(&self) -> io::Result<Approved> {
         match std::fs::read_to_string(&self.path) {
@@ -115,9 +160,26 @@ impl Lock {
         let mut approved = self.read()?;
         let changed = change(&mut approved);
         let text = toml::to_string(&approved).map_err(io::Error::other)?;
-        replace(&self.path, text.as_bytes())?;
+        replace_durably(&self.path, text.as_bytes())?;
         Ok(changed)
     }
+}
+
+/// These claims, and behind them those that are new, as far as there is room for them.
+fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
+    let there: BTreeSet<_> = known.iter().cloned().collect();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for claim in &known {
+        *numbers.entry(claim.by.clone()).or_default() += 1;
+    }
+    for claim in claims.iter().filter(|claim| !there.contains(claim)) {
+        let number = numbers.entry(claim.by.clone()).or_default();
+        if *number < CLAIMS {
+            *number += 1;
+            known.push(claim.clone());
+        }
+    }
+    known
 }
 
 /// Of these tools, the names of those that say something else than what is known of them, and those
@@ -182,6 +244,26 @@ mod tests {
         assert_eq!(all.changed("two", [("b", "other")].into_iter()), ["b"]);
         assert_eq!(all.changed("three", [("c", "other")].into_iter()), ["c"]);
         assert!(one.changed("one", [("a", "4")].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn claims_keep_their_order_whoever_asks_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::at(folder.path().join("portcullis.lock"));
+        let claim =
+            |what: &str, by: &str| Claim { kind: "tool".into(), what: what.into(), by: by.into() };
+        let (late, early) = (claim("x", "plugins.a"), claim("x", "plugins.b"));
+        lock.order(std::slice::from_ref(&early));
+        lock.approve_plugin("a", "1").unwrap();
+        let order = lock.order(&[late.clone(), early.clone()]);
+        assert!(order[&early] < order[&late], "{order:?}");
+        let order = lock.order(&[claim("y", "plugins.a"), late.clone()]);
+        assert!(order[&late] < order[&claim("y", "plugins.a")], "{order:?}");
+        assert_eq!(lock.plugin("a").unwrap().as_deref(), Some("1"));
+
+        let many: Vec<_> = (0..CLAIMS + 10).map(|n| claim(&n.to_string(), "plugins.m")).collect();
+        let order = lock.order(&many);
+        assert!(order.contains_key(&many[CLAIMS - 1]) && !order.contains_key(&many[CLAIMS]));
     }
 
     #[test]

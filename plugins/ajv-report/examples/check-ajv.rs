@@ -1,8 +1,9 @@
-//! Compares the reports with lists Ajv has written: `cargo run -p ajv-report --example check-ajv -- DIR`.
+//! Compares this crate's errors with lists that Ajv wrote: `cargo run -p ajv-report --example
+//! check-ajv -- DIR`.
 //!
-//! `DIR` holds `ajv-VERSION.jsonl` (or `.jsonl.xz`), a line for each instance with the members
-//! `manifest` and `errors`, and the schemas as `schemas/VERSION.json`. What these refer to is in
-//! `schemas/adaptive-card-1.5.0.json` and, if it is needed, `schemas/draft-07.json`.
+//! `DIR` holds `ajv-VERSION.jsonl` (or `.jsonl.xz`), one line for each instance with the members
+//! `manifest` and `errors`, and the schemas as `schemas/VERSION.json`. The documents they refer to
+//! are `schemas/adaptive-card-1.5.0.json` and, if needed, `schemas/draft-07.json`.
 
 use ajv_report::{Dialect, ErrorObject, Schema};
 use serde_json::{Value, json};

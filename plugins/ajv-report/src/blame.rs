@@ -1,27 +1,27 @@
-//! Which of the errors are root causes: of several alternatives, those of the one that was meant.
+//! Finds the root causes among errors: of several alternatives, those of the intended one.
 
 use crate::documents::{Documents, Place};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashMap, ptr, rc::Rc};
 
-/// What may be a cause among what is found next.
+/// Which of the next errors are root causes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Blame {
-    /// Nothing: it belongs to an alternative that was not meant.
+    /// None: the errors belong to an alternative that was not intended.
     Nothing,
-    /// All that is found.
+    /// All.
     All,
-    /// The value at this place, by its type or because it is none of those allowed.
+    /// Only errors about the value at this path: a wrong type or a value that is not allowed.
     Value(Rc<str>),
 }
 
 impl Blame {
-    /// Whether this error is a cause.
+    /// Whether this error is a root cause.
     pub fn holds(&self, keyword: &str, instance_path: &str) -> bool {
         match self {
             Self::Nothing => false,
-            // What `then` and `else` complain about says it better.
+            // The errors of `then` and `else` say more.
             Self::All => keyword != "if",
             Self::Value(path) => {
                 matches!(keyword, "type" | "enum" | "const") && instance_path == &**path
@@ -30,46 +30,46 @@ impl Blame {
     }
 }
 
-/// How well an alternative fits; the greatest fits best.
+/// How well an alternative fits; the greatest value fits best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
-    /// The value has a type that it takes.
+    /// The alternative allows the type of the value.
     type_fits: bool,
-    /// Neither the value nor a member of it is other than a `const` or `enum` asks.
+    /// Neither the value nor one of its members contradicts a `const` or `enum`.
     agrees: bool,
-    /// A member is what a `const` or `enum` asks.
+    /// A member matches a `const` or `enum`.
     is_named: bool,
-    /// How far inside the outermost error lies.
+    /// Depth of the outermost error in the instance.
     depth: usize,
     errors: Reverse<usize>,
 }
 
-/// Compares alternatives. What it remembers is of one error and those within it.
+/// Compares alternatives. Caches results for one error and the errors nested in it.
 #[derive(Default)]
 pub struct Judge(HashMap<*const (), Fit>);
 
 /// The alternatives of an `anyOf` or `oneOf` of which none holds.
 pub struct Alternatives<'s, 'e, 'v> {
-    /// What each complains about.
+    /// The errors of each alternative.
     pub errors: &'e [Vec<ValidationError<'v>>],
-    /// Where in the instance, in the words of `errors`.
+    /// Path in the instance, in the notation of `errors`.
     pub path: &'e str,
-    /// The schema that lists them.
+    /// The schema with the alternatives.
     pub place: Place<'s>,
-    /// The keyword that does.
+    /// The keyword of the alternatives.
     pub keyword: &'static str,
-    /// What is judged.
+    /// The value being validated.
     pub instance: &'e Value,
 }
 
 impl Judge {
-    /// Forgets all errors.
+    /// Clears the cache.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// What to blame in each alternative, given what may be blamed at all. `prefix` is where the
-    /// paths start.
+    /// Decides what is a root cause in each alternative, within the given limits. `prefix` is the
+    /// start of all paths.
     pub fn assign<'s>(
         &mut self,
         documents: &Documents<'s>,
@@ -94,7 +94,7 @@ impl Judge {
             }
         }
         let Some(best) = best else { return Vec::new() };
-        // Where no alternative agrees with the value, it is that value which decides, and all count.
+        // If no alternative agrees with the value, the value is wrong and all alternatives count.
         let at = if !fits[best].type_fits {
             Some(alternatives.path)
         } else if !fits[best].agrees {
@@ -116,7 +116,7 @@ impl Judge {
         (0..count).map(|index| if index == best { Blame::All } else { Blame::Nothing }).collect()
     }
 
-    /// How well an alternative with these errors fits, as far as they say.
+    /// How well an alternative fits, judged by its errors.
     fn fit(&mut self, errors: &[ValidationError<'_>], path: &str) -> Fit {
         let mut fit = Fit {
             type_fits: true,
@@ -163,7 +163,7 @@ impl Judge {
     }
 }
 
-/// The alternatives of which none holds, if that is what the error is about.
+/// The alternatives of which none holds, if the error is about alternatives.
 pub fn within<'e, 'v>(error: &'e ValidationError<'v>) -> Option<&'e [Vec<ValidationError<'v>>]> {
     if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
         Some(context)
@@ -185,7 +185,7 @@ fn is_at_or_in(at: &str, path: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.rfind('/').is_some_and(|slash| slash == 0))
 }
 
-/// The first place whose value is none of those allowed.
+/// The first path whose value is not one of the allowed values.
 fn disputed<'e>(errors: &'e [ValidationError<'_>], path: &str) -> Option<&'e str> {
     errors.iter().find_map(|error| {
         let at = error.instance_path().as_str();
@@ -203,7 +203,7 @@ fn disputes_at(error: &ValidationError<'_>, at: &str) -> bool {
     within(error).is_some_and(|all| all.iter().flatten().any(|error| disputes_at(error, at)))
 }
 
-/// Whether a member of the instance is what a `const` or `enum` of the alternative asks.
+/// Whether a member of the instance matches a `const` or `enum` of the alternative.
 fn is_named<'s>(documents: &Documents<'s>, all: &Alternatives<'s, '_, '_>, index: usize) -> bool {
     let alternative = all.place.schema.get(all.keyword).and_then(|schemas| schemas.get(index));
     alternative.is_some_and(|schema| names(documents, all.place.part(schema), all.instance, 8))

@@ -1,39 +1,39 @@
-//! Where a `$ref` leads: within the schema, or into a document the caller has. Nothing is fetched.
+//! Resolves `$ref` within the schema or into documents of the caller. Nothing is fetched.
 
 use crate::{Dialect, Unjudged};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, ptr};
 
-/// How the caller hands over the documents a schema refers to.
+/// Finds a document by its URI.
 type Lookup<'s> = Box<dyn Fn(&str) -> Option<&'s Value> + 's>;
 
-/// The schema and the documents it has referred to so far.
+/// The schema and the documents referred to so far.
 pub struct Documents<'s> {
-    /// The class of Ajv all of them are read with, whatever they say themselves.
+    /// The class of Ajv that reads all documents, whatever their `$schema`.
     pub dialect: Dialect,
     lookup: Lookup<'s>,
     known: RefCell<Vec<(String, &'s Value)>>,
     holding_references: RefCell<HashMap<*const Value, bool>>,
 }
 
-/// A schema within one of the [`Documents`].
+/// A schema inside one of the [`Documents`].
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'s> {
-    /// Which document its own references start from.
+    /// Index of the document, from which relative references start.
     document: usize,
     /// The schema itself.
     pub schema: &'s Value,
 }
 
 impl<'s> Place<'s> {
-    /// A part of the schema at this place.
+    /// A part of this schema.
     pub fn part(self, schema: &'s Value) -> Self {
         Self { schema, ..self }
     }
 }
 
 impl<'s> Documents<'s> {
-    /// Starts with the schema alone.
+    /// Starts with the schema and no other document.
     pub fn new(
         dialect: Dialect,
         schema: &'s Value,
@@ -49,27 +49,26 @@ impl<'s> Documents<'s> {
         }
     }
 
-    /// The schema as a whole.
+    /// The whole schema.
     pub fn root(&self) -> Place<'s> {
         Place { document: 0, schema: self.known.borrow()[0].1 }
     }
 
-    /// Whether Ajv compiles the schema apart instead of putting it in place of a `$ref` to it.
+    /// Whether Ajv compiles the schema separately instead of inlining it at a `$ref`.
     pub fn holds_reference(&self, at: Place<'s>) -> bool {
         let mut known = self.holding_references.borrow_mut();
         *known.entry(ptr::from_ref(at.schema)).or_insert_with(|| holds_reference(at.schema))
     }
 
-    /// Whether this is one of the documents as a whole.
+    /// Whether the schema is a whole document.
     pub fn is_document(&self, schema: &Value) -> bool {
         self.known.borrow().iter().any(|(_, known)| ptr::eq(*known, schema))
     }
 
-    /// Where the reference of this schema leads. From one that does nothing but refer on, as Ajv
-    /// does, to where that one leads.
+    /// Resolves a reference of this schema. Like Ajv, skips schemas that consist of a `$ref` alone.
     pub fn follow(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, Unjudged> {
         let mut target = self.step(from, reference)?;
-        // A chain longer than this refers to itself.
+        // A longer chain refers to itself.
         for _ in 0..64 {
             let Some(next) =
                 target.schema.as_object().and_then(|schema| self.only_reference(schema))
@@ -109,7 +108,7 @@ impl<'s> Documents<'s> {
         Ok(known.len() - 1)
     }
 
-    /// The reference of a schema that says nothing else. Words about it do not count.
+    /// The reference of a schema with no other keyword. Annotations do not count.
     fn only_reference<'v>(&self, schema: &'v Map<String, Value>) -> Option<&'v str> {
         let reference = schema.get("$ref")?.as_str()?;
         let alone =
@@ -118,7 +117,7 @@ impl<'s> Documents<'s> {
     }
 }
 
-/// Ajv looks for these names at any depth, also where they are names of members.
+/// Ajv looks for these names at any depth, including names of members.
 fn holds_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {

@@ -1,8 +1,8 @@
-//! The part of a schema that an instance can reach, as one schema for the `jsonschema` crate.
+//! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
 //!
-//! Building a validator costs far more than using it once, and a manifest touches little of its
-//! schema. Left out is only what is certain never to be asked: a schema for members, names or
-//! items that the instance does not have. Everything else is kept, so no verdict can change.
+//! Building a validator costs far more than one validation, and a manifest uses little of its
+//! schema. The excerpt drops only schemas for members, names or items that the instance does not
+//! have. Everything else is kept, so the verdict cannot change.
 
 use crate::{
     Unjudged,
@@ -18,22 +18,22 @@ use std::{
     ptr,
 };
 
-/// Stands for any member name: nothing that is looked at here depends on which.
+/// Stands for any member name, where the name does not matter.
 static ANY_NAME: Value = Value::String(String::new());
 
-/// An excerpt and what it needs to be compiled.
+/// An excerpt and what is needed to compile it.
 pub struct Excerpt {
-    /// Self-contained: all references lead to its own definitions.
+    /// Self-contained schema: all references lead to its own definitions.
     pub schema: Value,
-    /// As what it is to be compiled: draft-07 unless it needs more. The crate first compiles the
-    /// meta-schema, and that of 2020-12 takes it several times as long.
+    /// The draft to compile with: draft-07 unless the schema needs a newer one. The crate first
+    /// compiles the meta-schema, and that of 2020-12 takes several times as long.
     pub draft: Draft,
-    /// Its regular expressions need an engine with look-around.
+    /// Whether the regular expressions need an engine with look-around.
     pub looks_around: bool,
 }
 
 impl Excerpt {
-    /// The excerpt of the schema at this place for this instance.
+    /// The excerpt of the schema at `place` for this instance.
     pub fn new<'s>(
         documents: &Documents<'s>,
         at: Place<'s>,
@@ -52,12 +52,12 @@ impl Excerpt {
     }
 }
 
-/// Which schemas are asked about the instance.
+/// The schemas that apply to the instance.
 struct Reach<'s, 'd> {
     documents: &'d Documents<'s>,
     seen: HashSet<(*const Value, *const Value)>,
     asked: HashSet<*const Value>,
-    /// Where references lead to, numbered in the order met.
+    /// Targets of references, numbered in order of discovery.
     targets: Vec<Place<'s>>,
     numbers: HashMap<*const Value, usize>,
     draft: Draft,
@@ -154,7 +154,7 @@ impl<'s> Reach<'s, '_> {
         }
     }
 
-    /// What is asked about the instance, starting from this place.
+    /// Copies the schemas that apply, starting at `at`.
     fn copy(&self, at: Place<'s>) -> Result<Excerpt, Unjudged> {
         let mut patterns = Patterns::default();
         let mut schema = self.copy_schema(at, &mut patterns)?;
@@ -170,8 +170,8 @@ impl<'s> Reach<'s, '_> {
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
         if !self.asked.contains(&ptr::from_ref(at.schema)) {
-            // Never asked, so the answer does not matter. `false` would mean something of its own
-            // to `additionalProperties` and `items`: that there be none.
+            // Never applied, so the value does not matter. `false` would have a meaning to
+            // `additionalProperties` and `items`: that there be none.
             return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
         }
         let keywords = match at.schema {
@@ -235,8 +235,8 @@ impl<'s> Reach<'s, '_> {
             Shape::Reference => {
                 let target = self.target(at, value)?;
                 let number = self.numbers.get(&ptr::from_ref(target.schema));
-                // Asked schemas have had their references followed; what follows is a draft-07
-                // reference in a group that is not about the instance: there is none.
+                // References of applied schemas have been resolved. What remains is a draft-07
+                // reference in a group that does not apply to the instance, which does not exist.
                 let number = number.expect("a reference that is asked has been followed");
                 json!(format!("#/definitions/{number}"))
             }
@@ -245,8 +245,8 @@ impl<'s> Reach<'s, '_> {
     }
 }
 
-/// Draft-07 ignores what stands beside a `$ref`, but Ajv does not: there it becomes one more schema
-/// in `allOf`. Trails know of it.
+/// Draft-07 ignores keywords beside a `$ref`, but Ajv does not: move the reference to one more
+/// schema in `allOf`. `trail` takes account of this.
 fn keep_beside_reference(schema: &mut Map<String, Value>) {
     if schema.len() > 1
         && let Some(reference) = schema.shift_remove("$ref")
@@ -291,7 +291,7 @@ fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
     value.as_object().into_iter().flatten()
 }
 
-/// The members or items of the instance.
+/// The values of all members or items of the instance.
 fn children(instance: &Value) -> impl Iterator<Item = &Value> + Clone {
     elements(instance).chain(members(instance).map(|(_, member)| member))
 }

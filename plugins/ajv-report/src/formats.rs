@@ -1,13 +1,13 @@
-//! The formats of ajv-formats, as it understands them.
+//! The string formats of ajv-formats, with its interpretation.
 
 use crate::Unjudged;
 use jsonschema::ValidationOptions;
 
-/// Whether values are checked against the format. Ajv ignores what it does not know.
+/// Whether the format is checked. Ajv ignores unknown formats.
 pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
     match format {
         "uri" | "uri-reference" | "uri-template" | "uuid" => Ok(true),
-        // The `jsonschema` crate's own checks; they may differ from ajv-formats in odd cases.
+        // The checks of the `jsonschema` crate; they may differ from ajv-formats in rare cases.
         "date"
         | "date-time"
         | "email"
@@ -34,7 +34,7 @@ pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
     }
 }
 
-/// Has the validator check the formats as ajv-formats does.
+/// Registers the formats of ajv-formats with the validator.
 pub fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
     options
         .with_format("uri", is_uri)
@@ -72,12 +72,12 @@ fn after_scheme(text: &str) -> Option<&str> {
     (starts && goes_on).then_some(rest)
 }
 
-/// What comes before query and fragment.
+/// The part before query and fragment.
 fn hierarchy(text: &str) -> &str {
     text.split(['?', '#']).next().unwrap_or(text)
 }
 
-/// A URI without its scheme.
+/// Whether the text is a URI without its scheme.
 fn is_reference(text: &str, dress: Dress) -> bool {
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (path, query) = before.split_once('?').unwrap_or((before, ""));
@@ -88,7 +88,7 @@ fn is_reference(text: &str, dress: Dress) -> bool {
 
 fn is_hierarchy(path: &str, dress: Dress) -> bool {
     let is_path = |path| consists_of(path, |byte| in_path(byte, dress) || byte == b'/');
-    // One slash before an authority is enough for ajv-formats.
+    // ajv-formats accepts one slash before an authority.
     let has_authority =
         [path.strip_prefix("//"), path.strip_prefix('/')].into_iter().flatten().any(|rest| {
             let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -133,7 +133,7 @@ fn is_ip_literal(literal: &str) -> bool {
     }
 }
 
-/// How many 16-bit groups these are, the last two of which may be an IPv4 address.
+/// Counts the 16-bit groups; an IPv4 address at the end counts as two.
 fn groups(text: &str, may_end_in_ipv4: bool) -> Option<usize> {
     if text.is_empty() {
         return Some(0);
@@ -174,7 +174,7 @@ fn in_path(byte: u8, dress: Dress) -> bool {
     in_name(byte, dress) || byte == b':' || byte == b'@'
 }
 
-/// Whether all bytes are allowed or part of a `%` escape.
+/// Whether each byte is allowed or part of a `%` escape.
 fn consists_of(text: &str, allowed: impl Fn(u8) -> bool) -> bool {
     let mut rest = text.as_bytes();
     loop {

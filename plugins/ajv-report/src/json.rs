@@ -1,10 +1,10 @@
-//! Reads JSON as JavaScript does: Ajv's lists follow the order in which it keeps members.
+//! Parses JSON like JavaScript, since Ajv reports members in JavaScript's order.
 
 use serde_json::{Map, Number, Value};
 
-/// What `JSON.parse` makes of the text.
+/// The result of `JSON.parse`.
 ///
-/// Members whose names are array indices come first, in their own order; numbers are doubles.
+/// Members whose names are array indices come first, in numeric order; numbers are doubles.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::from_str(text)?;
     adapt(&mut value);
@@ -35,13 +35,13 @@ fn indices_first(members: Map<String, Value>) -> Map<String, Value> {
     members.into_iter().collect()
 }
 
-/// The number, if the name is one an array index could have.
+/// The array index that the name denotes, if any.
 fn index(name: &str) -> Option<u32> {
     let index: u32 = name.parse().ok()?;
     (index < u32::MAX && index.to_string() == name).then_some(index)
 }
 
-/// Whole numbers without a fraction, as JavaScript writes them.
+/// Writes whole numbers without a fraction, like JavaScript.
 fn from_double(double: f64) -> Number {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if double.fract() == 0.0 && double.abs() < EXACT {

@@ -1,8 +1,8 @@
-//! The keywords Ajv knows: in which order it applies them, and what stands beneath each.
+//! The JSON Schema keywords that Ajv knows: their order and the kind of their values.
 
 use serde_json::{Map, Value};
 
-/// Which of Ajv's two classes a schema is compiled with.
+/// Ajv's two classes, for two drafts of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `Ajv`: draft-07.
@@ -11,10 +11,10 @@ pub enum Dialect {
     Draft202012,
 }
 
-/// What the value of a keyword is made of.
+/// The kind of a keyword's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// No schema: the keyword is complete by itself.
+    /// Not a schema.
     Plain,
     /// One schema for the same instance.
     Same,
@@ -30,37 +30,37 @@ pub enum Shape {
     Patterns,
     /// One schema for the names of the members.
     MemberNames,
-    /// For each name what is asked when such a member is there: a schema, or a list of names.
+    /// For each name, a schema or a list of names that applies if the member exists.
     Dependents,
     /// Another schema, by reference.
     Reference,
 }
 
-/// The type a keyword is about; the others do not look at instances of another type.
+/// The type of instance that a keyword applies to; it ignores other types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// About every type.
+    /// Every type.
     Any,
-    /// About numbers.
+    /// Numbers.
     Number,
-    /// About strings.
+    /// Strings.
     String,
-    /// About arrays.
+    /// Arrays.
     Array,
-    /// About objects.
+    /// Objects.
     Object,
 }
 
 /// A keyword of a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyword {
-    /// As it is written.
+    /// The name in the schema.
     pub name: &'static str,
-    /// What it is about.
+    /// The type of instance it applies to.
     pub group: Group,
-    /// What stands beneath it.
+    /// The kind of its value.
     pub shape: Shape,
-    /// Draft-07 does not have it.
+    /// Whether draft-07 lacks the keyword.
     pub newer: bool,
 }
 
@@ -72,7 +72,7 @@ const fn new(name: &'static str, group: Group, shape: Shape) -> Keyword {
     Keyword { name, group, shape, newer: true }
 }
 
-/// In the order in which Ajv 8.20 applies them: group by group, whatever order the schema has.
+/// In the order in which Ajv 8.20 applies them: by group, whatever the order in the schema.
 const KEYWORDS: &[Keyword] = &[
     old("$ref", Group::Any, Shape::Reference),
     old("type", Group::Any, Shape::Plain),
@@ -118,19 +118,19 @@ const KEYWORDS: &[Keyword] = &[
 ];
 
 impl Dialect {
-    /// The keyword of that name and its place in Ajv's order; none: Ajv ignores it.
+    /// The keyword and its place in Ajv's order; `None` if Ajv ignores the name.
     pub fn keyword(self, name: &str) -> Option<(usize, &'static Keyword)> {
         let (place, keyword) = KEYWORDS.iter().enumerate().find(|(_, known)| known.name == name)?;
         let known = match self {
-            // `additionalItems` went out of use with 2020-12.
+            // 2020-12 removed `additionalItems`.
             Self::Draft202012 => name != "additionalItems",
             Self::Draft07 => !keyword.newer,
         };
         known.then_some((place, keyword))
     }
 
-    /// Where in the order Ajv reports a wrong type: first, unless the schema says more about
-    /// instances of that one type; then where that would be checked.
+    /// Ajv's place for a wrong type: first, unless the schema has other keywords for the one type;
+    /// then with those keywords.
     pub fn place_of_type(self, schema: &Map<String, Value>) -> usize {
         let only = match schema.get("type") {
             Some(Value::String(name)) => name.as_str(),
@@ -146,7 +146,7 @@ impl Dialect {
         };
         let says_more = schema.keys().any(|name| {
             self.keyword(name).is_some_and(|(_, keyword)| keyword.group == group)
-                // `format` is about numbers too.
+                // `format` also applies to numbers.
                 || (group == Group::Number && name == "format")
         });
         let first = KEYWORDS.iter().position(|keyword| keyword.group == group);

@@ -1,7 +1,8 @@
-//! Judges JSON by a JSON Schema and says what is wrong exactly as Ajv 8 does.
+//! Validates JSON against a JSON Schema and reports errors exactly like Ajv 8.
 //!
-//! The verdict is the `jsonschema` crate's. The list is Ajv's, with `allErrors`: the same errors in
-//! the same order with the same words, so that whoever knows the one knows the other.
+//! The verdict is that of the `jsonschema` crate. The list of errors is that of Ajv with
+//! `allErrors`: the same errors, in the same order, with the same messages, so that users of Ajv
+//! recognise them.
 
 mod blame;
 mod documents;
@@ -23,28 +24,28 @@ use std::{error::Error, fmt};
 /// One error, with the members of Ajv's `ErrorObject`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorObject {
-    /// Which keyword complains.
+    /// The violated keyword.
     pub keyword: &'static str,
-    /// About which part of the instance: a JSON Pointer.
+    /// JSON Pointer to the value in the instance.
     pub instance_path: String,
-    /// From where in the schema: a JSON Pointer in a URI fragment.
+    /// JSON Pointer in a URI fragment to the keyword in the schema.
     pub schema_path: String,
-    /// More about it, for programs.
+    /// Details, for programs.
     pub params: Value,
-    /// The member whose name is meant, where it is about a name.
+    /// The name of the member, for errors about a member's name.
     pub property_name: Option<String>,
-    /// More about it, for people.
+    /// Message, for people.
     pub message: String,
 }
 
-/// A schema, ready to judge.
+/// A schema to validate with.
 pub struct Schema<'s> {
     documents: documents::Documents<'s>,
 }
 
 impl<'s> Schema<'s> {
-    /// A schema, and how it gets at the documents it refers to, by their URI without fragment.
-    /// Nothing is fetched: what `lookup` does not have is an error where it is needed.
+    /// Takes a schema, and a function that finds other documents by their URI without fragment.
+    /// Nothing is fetched: a missing document is an error where it is needed.
     pub fn new(
         dialect: Dialect,
         schema: &'s Value,
@@ -53,38 +54,37 @@ impl<'s> Schema<'s> {
         Self { documents: documents::Documents::new(dialect, schema, lookup) }
     }
 
-    /// What is wrong with the instance; nothing when it is valid.
+    /// The errors of the instance; none if it is valid.
     pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
         self.verdict(instance).map(|verdict| verdict.errors)
     }
 
-    /// What is wrong with the instance, and which of it are root causes.
+    /// The errors of the instance, and which of them are root causes.
     pub fn verdict(&self, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
         report::verdict(&self.documents, instance)
     }
 }
 
-/// What is wrong with an instance.
+/// The result of a validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict<'s> {
-    /// Ajv's list; empty when the instance is valid.
+    /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
-    /// Which of them are root causes, in the same order: of several alternatives, only what the one
-    /// that fits best complains about, and nothing that says no more than that something within is
-    /// wrong.
+    /// The errors that are root causes, in the same order. Of several alternatives only the one
+    /// that fits best counts; errors that only repeat that a nested value is wrong do not count.
     pub causes: Vec<Cause<'s>>,
 }
 
-/// One of the errors that are root causes.
+/// A root cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cause<'s> {
-    /// Its index among the errors.
+    /// Index in the list of errors.
     pub error: usize,
-    /// The schema that holds the keyword that complains.
+    /// The schema with the violated keyword.
     pub schema: Option<&'s Value>,
 }
 
-/// Why there is no verdict.
+/// The reason why an instance cannot be validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unjudged(String);
 

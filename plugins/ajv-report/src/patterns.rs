@@ -1,14 +1,14 @@
-//! JavaScript regular expressions, as the `jsonschema` crate can use them.
+//! Translates JavaScript regular expressions for the `jsonschema` crate.
 
-/// The patterns of one excerpt.
+/// Translates the patterns of one excerpt.
 #[derive(Default)]
 pub struct Patterns {
-    /// One of them looks around or refers back, which takes an engine that backtracks.
+    /// Whether a pattern has look-around or a backreference, which needs a backtracking engine.
     pub look_around: bool,
 }
 
 impl Patterns {
-    /// Adapts one and notes what it needs.
+    /// Translates one pattern and notes what it needs.
     pub fn adapt(&mut self, pattern: &str) -> String {
         let adapted = adapt(pattern);
         self.look_around |= looks_around(&adapted);
@@ -16,7 +16,7 @@ impl Patterns {
     }
 }
 
-/// The same expression for Rust, where the two languages differ and the crate does not see to it.
+/// Translates the constructs that differ between the languages and that the crate does not handle.
 pub fn adapt(pattern: &str) -> String {
     let mut adapted = String::with_capacity(pattern.len());
     let mut rest = without_idle_look_ahead(pattern);
@@ -32,7 +32,7 @@ pub fn adapt(pattern: &str) -> String {
             _ => {}
         }
         match character {
-            // JavaScript knows more ends of a line.
+            // JavaScript has more line terminators.
             '.' if !in_class => adapted.push_str(r"[^\n\r\u{2028}\u{2029}]"),
             _ => adapted.push_str(&rest[..length]),
         }
@@ -41,8 +41,8 @@ pub fn adapt(pattern: &str) -> String {
     adapted
 }
 
-/// Leaves out `(?!\.)` before `\/`: what is a slash is no dot. The manifest schemas have one such
-/// pattern, and without it they need no engine that backtracks.
+/// Drops `(?!\.)` before `\/`, where it has no effect: a slash is no dot. The manifest schemas have
+/// one such pattern, which without it needs no backtracking engine.
 fn without_idle_look_ahead(pattern: &str) -> String {
     pattern.replace(r"(?!\.)\/", r"\/")
 }

@@ -1,4 +1,4 @@
-//! From what the `jsonschema` crate found to Ajv's list.
+//! Converts the errors of the `jsonschema` crate into Ajv's list.
 
 use crate::{
     Cause, ErrorObject, Unjudged, Verdict,
@@ -15,18 +15,18 @@ use std::{collections::HashSet, mem};
 
 mod parts;
 
-/// How often a pattern that needs it may be tried anew on one string.
+/// Limit of backtracking steps of one pattern on one string.
 const BACKTRACK_LIMIT: usize = 100_000;
 
-/// An error and its place in the list.
+/// An error and its position in the list.
 pub struct Entry<'s> {
     order: Vec<usize>,
     error: ErrorObject,
-    /// The schema that complains, if this is a root cause.
+    /// The schema with the violated keyword, if the error is a root cause.
     cause: Option<Option<&'s Value>>,
 }
 
-/// Ajv's list for one schema and one instance, and which of it are root causes.
+/// Ajv's list for one schema and one instance, and its root causes.
 pub fn verdict<'s>(documents: &Documents<'s>, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
     let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
     let mut entries = entries(documents, start)?;
@@ -82,17 +82,17 @@ struct Report<'s, 'i, 'd> {
     tracker: Tracker<'s, 'd>,
     start: Start<'s, 'i>,
     entries: Vec<Entry<'s>>,
-    /// The places in the list that are taken: what the crate says more than once, Ajv says once.
+    /// Positions in use: Ajv reports an error once that the crate reports several times.
     said: HashSet<Vec<usize>>,
-    /// Which of what is found now are causes.
+    /// Which of the current errors are root causes.
     blame: Blame,
-    /// How many causes there are so far.
+    /// Number of root causes so far.
     causes: usize,
     judge: Judge,
 }
 
 impl<'s, 'i> Report<'s, 'i, '_> {
-    /// Adds what Ajv says where the crate says this.
+    /// Adds Ajv's errors for an error of the crate.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "the enum is not ours, and most of it needs nothing more"
@@ -109,7 +109,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
                 let mut holding = context.iter().enumerate().filter_map(held);
                 if let (Some(first), Some(second)) = (holding.next(), holding.next()) {
                     passing = Some([first, second]);
-                    // Ajv looks no further once two schemas hold.
+                    // Ajv stops at the second schema that holds.
                     let blame = mem::replace(&mut self.blame, Blame::Nothing);
                     for nested in context[..second].iter().flatten() {
                         self.add(nested, name)?;
@@ -134,8 +134,8 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
-    /// Adds what each alternative says, and that none holds. That is a cause only if nothing in
-    /// them is.
+    /// Adds the errors of each alternative, and that none holds. The latter is a root cause only if
+    /// no alternative contains one.
     fn add_alternatives(
         &mut self,
         error: &ValidationError<'_>,
@@ -166,7 +166,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         Ok(())
     }
 
-    /// Adds what the keyword itself has to say.
+    /// Adds the error of the keyword itself.
     fn add_here(
         &mut self,
         error: &ValidationError<'_>,
@@ -236,7 +236,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             }
             "uniqueItems" => {
                 let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
-                // Ajv does not see all that is the same: then it has nothing to say.
+                // Ajv does not detect all duplicates; then it reports no error.
                 if let Some(pair) = wording::duplicates(items, schema) {
                     self.say(base, &[LAST], keyword, wording::of_duplicates(pair));
                 }
@@ -249,7 +249,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         Ok(())
     }
 
-    /// Adds what is said of the name of a member, and that it is not valid.
+    /// Adds the errors about the name of a member, and that the name is not valid.
     fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
         let (before, blame) = (self.causes, self.blame.clone());
         self.add(error, Some(name))?;
@@ -296,7 +296,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     }
 }
 
-/// What all that a keyword says has in common.
+/// What all errors of one keyword share.
 struct Base<'s, 'a> {
     order: &'a [usize],
     schema_path: &'a str,

@@ -1,7 +1,7 @@
-//! The way from the whole schema to the keyword that complained, as Ajv goes it.
+//! Follows the path from the root schema to the violated keyword, like Ajv.
 //!
-//! The `jsonschema` crate says by which keywords it came to an error. Followed through the schema,
-//! they give what Ajv says otherwise: its `schemaPath`, and the place in its order.
+//! The `jsonschema` crate reports the path of keywords to an error. Followed through the schema,
+//! the path yields what Ajv reports differently: the `schemaPath` and the position in the list.
 
 use crate::{
     Unjudged,
@@ -16,77 +16,77 @@ use std::{
     ptr,
 };
 
-/// Where a trail starts.
+/// The start of a trail.
 #[derive(Clone, Copy)]
 pub struct Start<'s, 'i> {
     /// The schema.
     pub place: Place<'s>,
-    /// Its path in Ajv's words.
+    /// The path of the schema, in Ajv's notation.
     pub schema_path: &'i str,
-    /// What is judged.
+    /// The value being validated.
     pub instance: &'i Value,
-    /// Where that stands in the whole.
+    /// Path of that value in the whole instance.
     pub instance_path: &'i str,
 }
 
-/// Where an error was found.
+/// The location of an error.
 #[derive(Clone, Copy)]
 pub struct Site<'e> {
-    /// By which keywords, through references.
+    /// Path of keywords, through references.
     pub evaluation_path: &'e str,
-    /// In which part of the instance.
+    /// Path in the instance.
     pub instance_path: &'e str,
-    /// In the name of which of its members, if in one.
+    /// The name of the member, for errors about a member's name.
     pub name: Option<&'e Value>,
 }
 
-/// How Ajv comes to an error.
+/// The path by which Ajv reaches an error.
 pub struct Trail<'s, 'i> {
-    /// What comes first in Ajv's list compares less.
+    /// Sort key: earlier errors in Ajv's list compare less.
     pub order: Vec<usize>,
-    /// Of the schema that holds the keyword, not of the keyword.
+    /// Path of the schema that holds the keyword, without the keyword.
     pub schema_path: String,
     /// The schema that holds the keyword.
     pub place: Place<'s>,
-    /// What the keyword complains about.
+    /// The value that violates the keyword.
     pub instance: &'i Value,
-    /// Where that stands in the whole.
+    /// Path of that value in the whole instance.
     pub instance_path: String,
-    /// The keyword; none when the schema is `false`.
+    /// The keyword; `None` if the schema is `false`.
     pub keyword: Option<&'static str>,
-    /// The member whose name is judged. Ajv forgets it in schemas it compiles apart.
+    /// The member whose name is validated. Ajv drops it in schemas that it compiles separately.
     pub property_name: Option<&'i str>,
-    /// The `then` and `else` it went through.
+    /// Each `then` and `else` on the path.
     pub conditions: Vec<Condition<'i>>,
 }
 
 /// A `then` or `else` that did not hold.
 pub struct Condition<'i> {
-    /// The place of the `if` in Ajv's list.
+    /// Sort key of the `if`.
     pub order: Vec<usize>,
-    /// Of the schema that holds the `if`.
+    /// Path of the schema that holds the `if`.
     pub schema_path: String,
-    /// What was judged.
+    /// Path of the value.
     pub instance_path: String,
-    /// Which of the two.
+    /// `then` or `else`.
     pub keyword: &'static str,
-    /// The member whose name is judged.
+    /// The member whose name is validated.
     pub property_name: Option<&'i str>,
 }
 
-/// Follows trails. Remembers where members stand, so that many errors do not take forever.
+/// Follows trails. Caches the positions of members, so that many errors stay fast.
 pub struct Tracker<'s, 'd> {
     documents: &'d Documents<'s>,
     positions: RefCell<HashMap<*const Map<String, Value>, Positions>>,
 }
 
-/// The place of each member among the others, by name.
+/// The position of each member among the others, by name.
 type Positions = HashMap<String, usize>;
 
-/// Behind everything beneath the same keyword.
+/// Sort key behind everything else of the same keyword.
 pub const LAST: usize = usize::MAX;
 
-/// A trail so far, and what is left of the path.
+/// A trail so far, and the rest of the path.
 struct Walk<'s, 'i> {
     trail: Trail<'s, 'i>,
     keywords: VecDeque<String>,
@@ -94,12 +94,12 @@ struct Walk<'s, 'i> {
 }
 
 impl<'s, 'd> Tracker<'s, 'd> {
-    /// Starts with no memories.
+    /// Starts with an empty cache.
     pub fn new(documents: &'d Documents<'s>) -> Self {
         Self { documents, positions: RefCell::default() }
     }
 
-    /// Follows a trail to where the error was found.
+    /// Follows a trail to the location of an error.
     pub fn follow<'i>(
         &self,
         start: Start<'s, 'i>,
@@ -127,7 +127,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         Ok(walk.trail)
     }
 
-    /// Takes one keyword. True: it is the one that complains. None: there is no such keyword.
+    /// Follows one keyword. `Some(true)`: it is the violated one. `None`: there is no such keyword.
     fn step<'i>(
         &self,
         walk: &mut Walk<'s, 'i>,
@@ -140,13 +140,13 @@ impl<'s, 'd> Tracker<'s, 'd> {
         }
         let (place, keyword) = self.documents.dialect.keyword(token)?;
         let value = schema.get(token)?;
-        // No name is judged where none is allowed.
+        // A schema `false` allows no name, and reports none.
         let no_name = keyword.shape == Shape::MemberNames && name.is_none();
         let complains = no_name || complains_itself(keyword.name, keyword.shape, value, schema);
         if walk.keywords.is_empty() && complains {
             walk.trail.order.push(match keyword.name {
                 "type" => self.documents.dialect.place_of_type(schema),
-                // Ajv speaks of `contains` whichever limit is broken.
+                // Ajv reports `contains` for both limits.
                 "minContains" | "maxContains" => self.documents.dialect.keyword("contains")?.0 + 1,
                 _ => place + 1,
             });
@@ -186,7 +186,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
                 let step = walk.enter_part()?;
                 let index = self.position(instance, &step)?;
                 if let Value::Array(schemas) = value {
-                    // The crate names the index in both of its paths.
+                    // The crate has the index in both paths.
                     walk.index()?;
                     walk.enter(&[rank, index], &[keyword, &step], schemas.get(index)?);
                 } else {
@@ -217,7 +217,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
             }
             Shape::Dependents => {
                 let member = walk.keywords.pop_front()?;
-                // Ajv asks for the lists of names first.
+                // Ajv checks the lists of names first.
                 let position = self.position(value, &member)?;
                 walk.enter(&[rank, 1, position], &[keyword, &member], value.get(&member)?);
             }
@@ -247,8 +247,8 @@ impl<'s, 'd> Tracker<'s, 'd> {
         walk.enter(&[rank, 0], &[keyword], value);
     }
 
-    /// Ajv starts a new path where it compiles a schema apart, and names the reference where it
-    /// puts the schema in its place.
+    /// Ajv starts a new path at a schema that it compiles separately, and keeps the path with the
+    /// reference for a schema that it inlines.
     fn refer(&self, walk: &mut Walk<'s, '_>, rank: usize, reference: &str) -> Result<(), Unjudged> {
         let target = self.documents.follow(walk.trail.place, reference)?;
         if self.documents.holds_reference(target) {
@@ -262,7 +262,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         Ok(())
     }
 
-    /// The index of an item, or the place of a member among the others.
+    /// The index of an item, or the position of a member among the others.
     pub fn position(&self, parent: &Value, key: &str) -> Option<usize> {
         let members = match parent {
             Value::Object(members) => members,
@@ -290,7 +290,7 @@ impl<'s> Walk<'s, '_> {
         self.trail.place = self.trail.place.part(schema);
     }
 
-    /// Goes to the part of the instance that the error is in.
+    /// Enters the part of the instance with the error.
     fn enter_part(&mut self) -> Option<String> {
         let step = self.steps.pop_front()?;
         self.trail.instance = match self.trail.instance.as_array() {
@@ -302,7 +302,7 @@ impl<'s> Walk<'s, '_> {
         Some(step)
     }
 
-    /// Skips what is no part of `allOf`, but was put there by the excerpt.
+    /// Skips a step that is not part of the schema's own `allOf` but was added by the excerpt.
     fn steps_aside(&mut self, schema: &Map<String, Value>) -> bool {
         let own = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
         let index = self.keywords.front().and_then(|index| index.parse::<usize>().ok());
@@ -318,12 +318,12 @@ impl<'s> Walk<'s, '_> {
     }
 }
 
-/// Whether the keyword complains where it stands, or a schema beneath it.
+/// Whether the keyword itself is violated, rather than a schema inside it.
 fn complains_itself(name: &str, shape: Shape, value: &Value, schema: &Map<String, Value>) -> bool {
     let limited = || schema.contains_key("prefixItems");
     match (shape, name) {
         (Shape::Children, _) => true,
-        // Without a beginning that is allowed, each item is refused by itself.
+        // Without `prefixItems`, each item is refused separately.
         (Shape::Positions, "items") => value == &Value::Bool(false) && limited(),
         (Shape::Same | Shape::MemberNames, _) => name == "not",
         (Shape::Positions | Shape::Names | Shape::Patterns | Shape::Reference, _) => false,
@@ -339,12 +339,12 @@ fn tokens(pointer: &str) -> VecDeque<String> {
     pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// A key in a JSON Pointer.
+/// Escapes a key for a JSON Pointer.
 pub fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// A key in a `schemaPath`: escaped for a JSON Pointer, then for a URI.
+/// Escapes a key for a `schemaPath`: for a JSON Pointer, then for a URI.
 fn as_fragment(key: &str) -> String {
     let mut fragment = String::with_capacity(key.len());
     for byte in escaped(key).bytes() {

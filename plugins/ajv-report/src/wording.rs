@@ -1,8 +1,8 @@
-//! What Ajv says about each keyword: its parameters and its message.
+//! Ajv's parameters and message for each keyword.
 
 use serde_json::{Map, Value, json};
 
-/// What a keyword says.
+/// The texts of an error.
 pub struct Words {
     /// The `params` of the error.
     pub params: Value,
@@ -14,8 +14,8 @@ fn words(params: Value, message: impl Into<String>) -> Words {
     Words { params, message: message.into() }
 }
 
-/// About a keyword that needs nothing but its own value to be explained. None for the others, which
-/// have functions of their own below.
+/// For a keyword whose value alone explains the error. `None` for others, which have functions
+/// below.
 pub fn of_keyword(keyword: &str, value: &Value) -> Option<Words> {
     let shown = display(value);
     Some(match keyword {
@@ -43,27 +43,27 @@ pub fn of_keyword(keyword: &str, value: &Value) -> Option<Words> {
     })
 }
 
-/// About a schema that is `false`.
+/// For a schema that is `false`.
 pub fn of_false_schema() -> Words {
     words(json!({}), "boolean schema is false")
 }
 
-/// About `oneOf`, with the first two schemas that hold, if two do.
+/// For `oneOf`, with the first two schemas that hold, if two do.
 pub fn of_one_of(passing: Option<[usize; 2]>) -> Words {
     words(json!({"passingSchemas": passing}), "must match exactly one schema in oneOf")
 }
 
-/// About `if`, with the keyword that did not hold.
+/// For `if`, with the branch that does not hold.
 pub fn of_condition(failing: &str) -> Words {
     words(json!({"failingKeyword": failing}), format!("must match \"{failing}\" schema"))
 }
 
-/// About a member that is missing.
+/// For a missing member.
 pub fn of_required(property: &str) -> Words {
     words(json!({"missingProperty": property}), format!("must have required property '{property}'"))
 }
 
-/// About a member that another asks for.
+/// For a member that another member requires.
 pub fn of_dependency(property: &str, missing: &str, all: &[&str]) -> Words {
     let deps = all.join(", ");
     let property_ies = if all.len() == 1 { "property" } else { "properties" };
@@ -77,33 +77,33 @@ pub fn of_dependency(property: &str, missing: &str, all: &[&str]) -> Words {
     words(params, message)
 }
 
-/// About a member too many.
+/// For an additional member.
 pub fn of_additional(property: &str) -> Words {
     words(json!({"additionalProperty": property}), "must NOT have additional properties")
 }
 
-/// About a member that no schema has looked at.
+/// For a member that no schema has evaluated.
 pub fn of_unevaluated(property: &str) -> Words {
     words(json!({"unevaluatedProperty": property}), "must NOT have unevaluated properties")
 }
 
-/// About a name that is not allowed.
+/// For a name that is not allowed.
 pub fn of_name(property: &str) -> Words {
     words(json!({"propertyName": property}), "property name must be valid")
 }
 
-/// About items behind the last one allowed.
+/// For items behind the last allowed one.
 pub fn of_surplus_items(limit: usize) -> Words {
     limited("more", &json!(limit), "items")
 }
 
-/// About two items that are the same.
+/// For two equal items.
 pub fn of_duplicates((i, j): (usize, usize)) -> Words {
     let message = format!("must NOT have duplicate items (items ## {j} and {i} are identical)");
     words(json!({"i": i, "j": j}), message)
 }
 
-/// About items that `contains` counts.
+/// For the number of items that match `contains`.
 pub fn of_contains(at_least: &Value, at_most: Option<&Value>) -> Words {
     let least = display(at_least);
     match at_most {
@@ -121,7 +121,7 @@ pub fn of_contains(at_least: &Value, at_most: Option<&Value>) -> Words {
     }
 }
 
-/// The two duplicates Ajv names: it looks from the end, in one of two ways.
+/// The two duplicates that Ajv names: it searches from the end, in one of two ways.
 pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize, usize)> {
     let scalar_types = scalar_item_types(schema);
     if scalar_types.is_empty() {
@@ -131,7 +131,7 @@ pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize
     }
     let alike = |value: &Value| {
         let text = display(value);
-        // Ajv takes scalars for member names, and tells only strings apart from the rest.
+        // Ajv uses scalars as member names, and distinguishes only strings from other types.
         if scalar_types.len() > 1 && value.is_string() { text + "_" } else { text }
     };
     let mut seen = std::collections::HashMap::new();
@@ -141,7 +141,7 @@ pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize
         .find_map(|i| seen.insert(alike(&items[i]), i).map(|j| (i, j)))
 }
 
-/// The types the schema allows items to have, if all are scalar.
+/// The types that the schema allows for items, if all are scalar.
 fn scalar_item_types(schema: &Map<String, Value>) -> Vec<&str> {
     let types: Vec<&str> = match schema.get("items").and_then(|items| items.get("type")) {
         Some(Value::String(name)) => vec![name],
@@ -162,7 +162,7 @@ fn is(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Equal as JavaScript sees it: numbers by value, members in any order.
+/// Equality as in JavaScript: numbers by value, members in any order.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
@@ -190,7 +190,7 @@ fn limited(than: &str, limit: &Value, what: &str) -> Words {
     words(json!({"limit": limit}), message)
 }
 
-/// A value in the middle of a text, as JavaScript puts it there.
+/// A value inserted into a text, like JavaScript does.
 fn display(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

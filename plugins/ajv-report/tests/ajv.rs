@@ -1,6 +1,6 @@
-//! Every case in `cases.jsonl`: a schema, an instance, and the list Ajv itself made of them.
+//! Runs every case in `cases.jsonl`: a schema, an instance, and the list that Ajv wrote.
 //!
-//! To add one, add a line with an empty list and let `record.mjs` fill it in.
+//! To add a case, add a line with an empty list and let `record.mjs` fill it in.
 
 use ajv_report::{Dialect, ErrorObject, Schema};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-// Writes into every line of cases.jsonl what Ajv itself says:
+// Writes the errors that Ajv reports into every line of cases.jsonl:
 //   npm install --no-save ajv@8.20.0 ajv-formats@3.0.1 && node record.mjs cases.jsonl
 import {readFileSync, writeFileSync} from "node:fs";
 import Ajv from "ajv";

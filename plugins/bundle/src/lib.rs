@@ -1,10 +1,10 @@
-//! The bundled plugins as WebAssembly components, handed to the host's build.
+//! The bundled plugins as WebAssembly components, embedded in the host.
 
-/// A plugin that comes with the binary.
+/// A plugin that is part of the host's binary.
 pub struct Bundled {
-    /// The operator's name for it.
+    /// The operator's name for the plugin.
     pub name: &'static str,
-    /// The component.
+    /// The bytes of the component.
     pub component: &'static [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Questions to the user, the client and its model.
+//! Questions to the user, to the client and to the client's model: forms, consent, sampling, roots.
 
 use crate::{
     bindings::portcullis::plugin::types::{
@@ -16,14 +16,13 @@ use std::marker::PhantomData;
 
 pub use crate::bindings::portcullis::plugin::types::Root;
 
-/// A question, or several in one round: a tuple of up to six, or a `Vec`.
-///
-/// To be put with [`Request::ask`].
+/// A question, or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
+/// [`Request::ask`].
 pub trait Ask {
-    /// What it is answered with.
+    /// The type of the answer.
     type Answer;
 
-    /// The answer of an earlier round. Without one, the question joins those to be asked.
+    /// The answer from an earlier round. Without an answer, the question is added to `missing`.
     fn answer(
         self,
         request: &Request<'_>,
@@ -31,29 +30,29 @@ pub trait Ask {
     ) -> Result<Option<Self::Answer>, Failure>;
 }
 
-/// A struct a form can be filled into: flat, of strings, numbers, booleans and choices.
+/// A struct that a form can fill: flat, with strings, numbers, booleans and choices.
 pub trait FormFields: DeserializeOwned + JsonSchema {}
 
 impl<T: DeserializeOwned + JsonSchema> FormFields for T {}
 
 /// Asks the user to fill in a form, made from the fields of `T` and their doc comments.
 ///
-/// When the user declines, the call fails and the model is told; see [`Form::or_declined`].
+/// When the user declines, the call fails and the model reads why; see [`Form::or_declined`].
 pub fn form<T: FormFields>(key: impl Into<String>, message: impl Into<String>) -> Form<T> {
     Form { key: key.into(), message: message.into(), fields: PhantomData }
 }
 
-/// Asks the user to visit a page: to sign in, to consent, to pay.
+/// Asks the user to visit a page: to sign in, to agree to terms, to pay.
 pub fn visit(key: impl Into<String>, message: impl Into<String>, url: impl Into<String>) -> Visit {
     Visit { key: key.into(), message: message.into(), url: url.into() }
 }
 
-/// Has the host ask the user to agree to something that should not happen unasked: `deed` in words that
-/// follow "wants to", such as "run a console command", and the `subject` that it is done to. `kind` is
-/// a short name, by which the operator may agree beforehand. The words around these are the host's.
+/// Asks the user to agree to an action before the plugin performs it. `deed` follows the words
+/// "wants to", such as "run a console command"; `subject` is what the action is applied to. `kind`
+/// is a short name by which the operator may agree beforehand. The host writes the rest of the
+/// question.
 ///
-/// Where the user does not agree, or cannot be asked, the call fails and the model is told. To be put
-/// before anything is done.
+/// Where the user does not agree, or cannot be asked, the call fails and the model reads why.
 pub fn consent(
     kind: impl Into<String>,
     deed: impl Into<String>,
@@ -67,8 +66,8 @@ pub fn consent(
     })
 }
 
-/// Asks the client's model. `params` are those of `sampling/createMessage`; the answer is its
-/// result.
+/// Asks the client's model. `params` are those of `sampling/createMessage`; the answer is the
+/// result of that request.
 pub fn sample(key: impl Into<String>, params: Value) -> Sample {
     Sample { key: key.into(), params }
 }
@@ -78,7 +77,7 @@ pub fn roots(key: impl Into<String>) -> Roots {
     Roots { key: key.into() }
 }
 
-/// Asks the client anything else, by method and parameters. A host refuses what it does not know.
+/// Asks the client with any other method and parameters. A host refuses methods it does not know.
 pub fn other(key: impl Into<String>, method: &str, params: Value) -> Other {
     Other { key: key.into(), request: json!({ "method": method, "params": params }) }
 }
@@ -104,13 +103,13 @@ pub struct Visit {
 pub struct Consent(AskedConsent);
 
 impl Consent {
-    /// Says what would be lost or overwritten by it.
+    /// States what the action would lose or overwrite.
     pub fn overwriting(mut self, what: impl Into<String>) -> Self {
         self.0.overwrites = Some(what.into());
         self
     }
 
-    /// One question for each kind and subject: agreement to one is none to another.
+    /// One question for each kind and subject: agreement to one subject does not cover another.
     pub(crate) fn key(&self) -> String {
         format!("consent {} {}", self.0.kind, self.0.subject)
     }
@@ -137,7 +136,7 @@ pub struct Other {
 }
 
 impl<T> Form<T> {
-    /// The answer may be no: the call goes on with [`Answered`] instead of failing.
+    /// Lets the user decline: the call goes on with [`Answered`] instead of failing.
     pub fn or_declined(self) -> FormOrDeclined<T> {
         FormOrDeclined(self)
     }
@@ -147,19 +146,19 @@ impl<T> Form<T> {
 #[derive(Clone, Debug)]
 pub struct FormOrDeclined<T>(Form<T>);
 
-/// What became of a form.
+/// The outcome of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered<T> {
-    /// Filled in.
+    /// The user filled in the form.
     Accepted(T),
-    /// The user said no.
+    /// The user refused.
     Declined,
-    /// The user said nothing.
+    /// The user dismissed the form without an answer.
     Cancelled,
 }
 
 impl<T> Answered<T> {
-    /// The form, if it was filled in.
+    /// The content of the form, if the user filled it in.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(form) => Some(form),
@@ -168,8 +167,8 @@ impl<T> Answered<T> {
     }
 }
 
-/// The answer of an earlier round, as `take` reads it; it takes none of another kind. Without an answer,
-/// the question joins those to be asked.
+/// The answer from an earlier round, parsed by `take`, which fails for an answer of another kind.
+/// Without an answer, the question is added to `missing`.
 fn earlier<T>(
     request: &Request<'_>,
     missing: &mut Vec<(String, Asked)>,
@@ -226,7 +225,7 @@ impl<T: FormFields> Ask for Form<T> {
 }
 
 impl Ask for Visit {
-    /// That the user agreed to visit, not that they are done there.
+    /// The answer states that the user agreed to visit the page, not that the user finished there.
     type Answer = ();
 
     fn answer(
@@ -357,7 +356,8 @@ macro_rules! ask_tuple {
             ) -> Result<Option<Self::Answer>, Failure> {
                 #[expect(non_snake_case, reason = "each question keeps the name of its type")]
                 let ($($question,)+) = self;
-                // All of them first, so that everything missing is asked in one round.
+                // Every question is evaluated first, so that all missing answers are asked for in
+                // one round.
                 let answers = ($($question.answer(request, missing)?,)+);
                 #[expect(non_snake_case, reason = "each answer keeps the name of its question")]
                 let ($(Some($question),)+) = answers else { return Ok(None) };

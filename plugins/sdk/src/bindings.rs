@@ -1,7 +1,7 @@
-//! Rust for what `wit/` says; generated, and shown to authors only through the other modules.
+//! Rust bindings generated from `wit/`; plugin authors see them only through the other modules.
 //!
-//! Each interface that a plugin may export is a world of its own, so that a plugin exports those
-//! whose features it has and no others.
+//! Each interface that a plugin may export is a world of its own, so that a plugin exports the
+//! interfaces of its features and no others.
 #![expect(missing_docs, reason = "the words are in `wit/`, where not every field needs any")]
 
 wit_bindgen::generate!({

@@ -1,4 +1,4 @@
-//! Derived data that is worth keeping, but may be gone at any time.
+//! A cache for derived data, which the host may drop at any time.
 
 #[cfg(target_family = "wasm")]
 use crate::bindings::portcullis::plugin::cache as host;
@@ -6,20 +6,20 @@ use crate::bindings::portcullis::plugin::cache as host;
 use crate::rehearsal::cache as host;
 use std::time::Duration;
 
-/// What is kept under that key, if it still is.
+/// The cached value of the key, if it is still there.
 pub fn get(key: &str) -> Option<Vec<u8>> {
     host::get(key)
 }
 
-/// Keeps a value for that time, or with `None` for as long as there is room.
+/// Stores a value for the given time; `None` keeps the value as long as there is room.
 pub fn set(key: &str, value: impl AsRef<[u8]>, ttl: impl Into<Option<Duration>>) {
     host::set(key, value.as_ref(), milliseconds(ttl.into()));
 }
 
-/// What is kept under that key; otherwise makes it and keeps it.
+/// The cached value of the key; if there is none, makes a value and stores it.
 ///
-/// Calls that want the same key at the same time wait for the first to make it. One that fails
-/// keeps nothing, and the next may try.
+/// Concurrent calls for one key wait for the first to make the value. A failure stores nothing, and
+/// the next call may try again.
 ///
 /// ```no_run
 /// # use portcullis_plugin::prelude::*;
@@ -40,8 +40,8 @@ pub fn get_or_make<E>(
         return Ok(value);
     }
     let _claim = host::Claim::take(key);
-    // Made since we looked, or by the one we waited for. If that one failed we make it without a
-    // claim: better twice than never.
+    // Another call made the value since the first look. If that call failed, make the value without
+    // a claim: twice is better than never.
     if let Some(value) = get(key) {
         return Ok(value);
     }
@@ -50,21 +50,21 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
-/// Waits until nobody else holds this key, and holds it until the claim is dropped: in one call at a time,
-/// whatever instance it is in. A key that is never set makes this a lock; `None`: the value of the key was
-/// set meanwhile, or no cache is granted.
+/// Waits until no other call holds the key, in any instance of the plugin, and holds the key until
+/// the claim is dropped. Used with a key that is never set, this is a lock. `None`: another call
+/// set the value meanwhile, or no cache is granted.
 pub fn claim(key: &str) -> Option<Claim> {
     host::Claim::take(key).map(|held| Claim { held })
 }
 
-/// A key that nobody else holds. See [`claim`].
+/// Exclusive hold of a key. See [`claim`].
 #[must_use = "it ends when it is dropped"]
 pub struct Claim {
     #[expect(dead_code, reason = "it is held")]
     held: host::Claim,
 }
 
-/// 0 means for ever, so the shortest time is 1.
+/// 0 means without end, so the shortest time is 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {
     ttl.map_or(0, |ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1))
 }

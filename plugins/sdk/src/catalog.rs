@@ -1,4 +1,4 @@
-//! The tools of every plugin and of every other server behind this host.
+//! The catalog: the tools of all plugins and other servers behind this host.
 //!
 //! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and it is granted.
 
@@ -10,18 +10,18 @@ use crate::rehearsal::catalog as host;
 use crate::tool::Hints;
 use serde_json::Value;
 
-/// All tools, in an order that does not change.
+/// All tools, in a stable order.
 pub fn tools() -> Vec<Entry> {
     host::tools().into_iter().map(Into::into).collect()
 }
 
-/// The tool that clients know by that name.
+/// The tool with that name.
 pub fn tool(name: &str) -> Option<Entry> {
     host::tool(name).map(Into::into)
 }
 
-/// The structured answer of the tool's last successful call, if the host still has it and `"results"` is
-/// granted.
+/// The structured content of the tool's last successful call, if the host still has it and
+/// `"results"` is granted.
 pub fn last_result(name: &str) -> Option<Value> {
     serde_json::from_str(&host::last_result(name)?).ok()
 }
@@ -29,28 +29,29 @@ pub fn last_result(name: &str) -> Option<Value> {
 /// A tool as clients see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// As clients know it.
+    /// The name clients use.
     pub name: String,
-    /// The plugin or other server it comes from, by the operator's name for it.
+    /// The operator's name for the plugin or other server that the tool comes from.
     pub source: String,
-    /// Whether it is of this plugin itself.
+    /// Whether this plugin is the source of the tool.
     pub of_this_plugin: bool,
     /// The name people see.
     pub title: Option<String>,
-    /// What it does, in its source's words.
+    /// The description by the source.
     pub description: Option<String>,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
-    /// JSON Schema of its structured answer.
+    /// JSON Schema of the structured content of the result.
     pub output_schema: Option<Value>,
-    /// What its source says of it, for nobody to rely on.
+    /// Hints by the source; not to be relied on.
     pub hints: Hints,
-    /// The view that its source brings for it.
+    /// URI of the view that the source provides for the tool.
     pub view: Option<String>,
 }
 
 impl Entry {
-    /// A tool of which nothing more is known: for a [`Rehearsal`](crate::rehearsal::Rehearsal).
+    /// A tool with nothing but a name, a source and a schema: for a
+    /// [`Rehearsal`](crate::rehearsal::Rehearsal).
     pub fn new(
         name: impl Into<String>,
         source: impl Into<String>,
@@ -78,7 +79,8 @@ impl From<wit::Entry> for Entry {
             of_this_plugin: entry.of_this_plugin,
             title: entry.title,
             description: entry.description,
-            // The host made both from JSON; a schema that allows everything stands for what is none.
+            // The host wrote both as JSON. A schema that does not parse becomes one that allows
+            // everything.
             input_schema: serde_json::from_str(&entry.input_schema).unwrap_or(Value::Bool(true)),
             output_schema: entry
                 .output_schema

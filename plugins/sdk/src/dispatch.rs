@@ -1,4 +1,4 @@
-//! From a call as the host makes it to the tool, and back.
+//! Dispatch of the host's calls to the plugin's tools, prompts and resources.
 
 use crate::{
     bindings::{
@@ -99,12 +99,12 @@ impl<P: Plugin> HasJobs for P {
     }
 }
 
-/// Where the contract has room for an error alone.
+/// The error for calls in which the contract allows no questions.
 fn plain(failure: Failure) -> Error {
     failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
 }
 
-/// What a failure asks, if it does.
+/// The questions of a failure, or its error.
 fn asked(request: &Request<'_>, failure: Failure) -> Result<Need, Error> {
     match failure.into_error() {
         Err(asks) => Ok(Need { asks, state: request.state() }),
@@ -112,7 +112,7 @@ fn asked(request: &Request<'_>, failure: Failure) -> Result<Need, Error> {
     }
 }
 
-/// Gets this prompt, and says it in the words of the contract.
+/// Gets this prompt and converts the result to the types of the contract.
 pub fn get<P: Prompt>(
     request: &Request<'_>,
     arguments: Vec<(String, String)>,
@@ -125,12 +125,12 @@ pub fn get<P: Prompt>(
     }
 }
 
-/// The prompt with these arguments.
+/// Parses the arguments of the prompt.
 pub fn prompt<P: Prompt>(arguments: &str) -> Result<P, Failure> {
     read(arguments).map_err(Failure::Protocol)
 }
 
-/// Calls the tool of that name.
+/// Calls the tool with that name.
 pub fn find_and_call<P: Plugin>(
     request: &Request<'_>,
     name: &str,
@@ -142,7 +142,7 @@ pub fn find_and_call<P: Plugin>(
     }
 }
 
-/// Calls this tool, and says it in the words of the contract.
+/// Calls this tool and converts the result to the types of the contract.
 pub fn call<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<ToolOutcome, Error> {
     match run::<T>(request, arguments) {
         Ok(reply) => Ok(ToolOutcome::Done(reply.into())),
@@ -160,7 +160,7 @@ pub fn run<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<Reply, Fai
     tool.call(request)?.into_reply()
 }
 
-/// The host has checked them against the schema; what serde still refuses is told by name.
+/// Parses arguments that the host has validated. An error of serde names the argument.
 fn read<T: Arguments>(arguments: &str) -> Result<T, Error> {
     serde_json::from_str(arguments).map_err(|error| {
         let message = error.to_string();
@@ -177,7 +177,7 @@ fn invalid(message: String) -> Error {
     Error { code: INVALID_PARAMS, message, data: None }
 }
 
-/// The argument whose value is being read at that place.
+/// The argument whose value stands at that line and column.
 fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     let before: usize = json.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let mut scan = Scan::default();
@@ -188,7 +188,7 @@ fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     serde_json::from_str(json.get(start..end)?).ok()
 }
 
-/// Where in a JSON object we are: which of its own keys the current value belongs to.
+/// Position in a JSON object: the top-level key that the current value belongs to.
 #[derive(Default)]
 struct Scan {
     depth: usize,

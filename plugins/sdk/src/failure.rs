@@ -1,4 +1,4 @@
-//! Why a call did not answer.
+//! The ways in which a call can fail.
 
 use crate::{
     bindings::portcullis::plugin::types::{Ask, Error},
@@ -7,35 +7,36 @@ use crate::{
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Why a call did not answer.
+/// The reason why a call has no result.
 ///
-/// Any error becomes one with `?`: the model is told what went wrong, with all causes.
+/// Every error converts to a failure with `?`: the model reads the message with all causes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The tool ran and could not do it. The model reads why, and may try something else.
+    /// The tool ran and failed. The model reads the reason and may try something else.
     Told(Box<Reply>),
-    /// Something has to be asked first. Raised by [`Request::ask`](crate::Request::ask); the call
-    /// is made again when the answers are there.
+    /// Questions have to be answered first. Made by [`Request::ask`](crate::Request::ask); the host
+    /// calls again with the answers.
     NeedInput(Vec<(String, Ask)>),
-    /// What is left takes long. Raised by [`Request::background`](crate::Request::background); the
-    /// call is made again as a task, with the state that was set.
+    /// The rest of the work takes long. Made by
+    /// [`Request::background`](crate::Request::background); the host calls again as a task, with
+    /// the state that was set.
     Background,
     /// A fault of the protocol, not of the work: a JSON-RPC error. Rarely right.
     Protocol(Error),
 }
 
 impl Failure {
-    /// Tells the model what went wrong.
+    /// A failure whose message the model reads.
     pub fn new(message: impl Into<String>) -> Self {
         Self::from(Reply::new().text(message))
     }
 
-    /// The arguments make no sense together, though each is as the schema says.
+    /// The arguments fit the schema but contradict each other.
     pub fn invalid_arguments(message: impl Into<String>) -> Self {
         Self::Protocol(Error { code: INVALID_PARAMS, message: message.into(), data: None })
     }
 
-    /// The client would have to declare these capabilities, such as `{"sampling": {}}`.
+    /// The client lacks these capabilities, such as `{"sampling": {}}`.
     pub fn missing_capability(required: &Value) -> Self {
         Self::Protocol(Error {
             code: MISSING_CAPABILITY,
@@ -44,7 +45,7 @@ impl Failure {
         })
     }
 
-    /// As a JSON-RPC error, where there is no other way to tell it. Questions are told as they are.
+    /// The failure as a JSON-RPC error. Questions are returned unchanged.
     pub(crate) fn into_error(self) -> Result<Error, Vec<(String, Ask)>> {
         match self {
             Self::NeedInput(asks) => Err(asks),
@@ -67,14 +68,14 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// A failure with more than text to say.
+/// A failure with more than text.
 impl From<Reply> for Failure {
     fn from(reply: Reply) -> Self {
         Self::Told(Box::new(reply.error()))
     }
 }
 
-/// As people read it. Not an `Error`, since every error becomes one of these.
+/// Text for people. `Failure` is no `Error`, since every `Error` converts to a `Failure`.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,9 +90,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Says what was being done when it went wrong.
+/// Adds to an error what was being done.
 pub trait OrFail<T> {
-    /// Fails with `what: why`.
+    /// Fails with the message `what: why`.
     fn or_fail(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 
@@ -112,7 +113,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let why = error.to_string();
-        // Some errors repeat their cause in their own words.
+        // Some errors repeat the text of their cause.
         if !text.ends_with(&why) {
             text.push_str(": ");
             text.push_str(&why);

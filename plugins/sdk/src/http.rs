@@ -1,4 +1,4 @@
-//! Requests to the hosts the operator granted; the operator's secrets are added on the way out.
+//! HTTP requests to granted hosts; the host adds the operator's secrets to each request.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -29,15 +29,15 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::time::Duration;
 pub(crate) use url::Url;
 
-/// How much of a body is read unless the request says otherwise.
+/// Limit of a body's length in bytes, unless the request sets another.
 pub const DEFAULT_MAX_BYTES: u64 = 10 * 1024 * 1024;
 
-/// Fetches a URL. Whatever the status: see [`Response::success`].
+/// Fetches a URL. The status may be any: see [`Response::success`].
 pub fn get(url: impl Into<String>) -> Result<Response, Error> {
     Request::get(url).send()
 }
 
-/// A request being put together.
+/// A request under construction.
 #[derive(Clone, Debug)]
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
@@ -47,11 +47,11 @@ pub struct Request {
     body: Option<Vec<u8>>,
     timeouts: Timeouts,
     max_bytes: u64,
-    /// What was wrong with what it was given, for [`send`](Self::send) to say.
+    /// The first error of construction, which [`send`](Self::send) returns.
     wrong: Option<Reason>,
 }
 
-/// How long to wait for what. The host has limits of its own.
+/// Time limits. The host has limits of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timeouts {
     pub connect: Option<Duration>,
@@ -59,7 +59,7 @@ pub(crate) struct Timeouts {
     pub between_bytes: Option<Duration>,
 }
 
-/// A request that can be put on the wire.
+/// A request that is complete and valid.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub method: String,
@@ -99,7 +99,7 @@ impl Request {
         self
     }
 
-    /// Adds `name=value` to the URL's query, encoded as it has to be.
+    /// Adds `name=value` to the URL's query, percent-encoded.
     pub fn query(mut self, name: &str, value: &str) -> Self {
         url::add_query(&mut self.url, name, value);
         self
@@ -111,7 +111,7 @@ impl Request {
         self
     }
 
-    /// Sets the body to JSON, and says so in the headers.
+    /// Sets the body to JSON, and the header `Content-Type`.
     pub fn json<T: Serialize + ?Sized>(mut self, value: &T) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => self.header("content-type", "application/json").body(body),
@@ -122,43 +122,42 @@ impl Request {
         }
     }
 
-    /// How long to wait for the connection, for the first byte, and from one byte to the next:
-    /// the same for each.
+    /// Sets one limit for the connection, for the first byte, and for the time between two pieces.
     pub fn timeout(self, limit: Duration) -> Self {
         self.connect_timeout(limit).first_byte_timeout(limit).between_bytes_timeout(limit)
     }
 
-    /// How long to wait for the connection.
+    /// Limits the time to connect.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.connect = Some(limit);
         self
     }
 
-    /// How long to wait for the first byte of the answer.
+    /// Limits the time until the first byte of the response.
     pub fn first_byte_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.first_byte = Some(limit);
         self
     }
 
-    /// How long to wait from one piece of the body to the next.
+    /// Limits the time between two pieces of the body.
     pub fn between_bytes_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.between_bytes = Some(limit);
         self
     }
 
-    /// The longest body to accept; [`DEFAULT_MAX_BYTES`] unless it is said.
+    /// Sets the longest body to accept, in bytes; the default is [`DEFAULT_MAX_BYTES`].
     pub fn max_bytes(mut self, limit: u64) -> Self {
         self.max_bytes = limit;
         self
     }
 
-    /// Sends it and reads the whole answer.
+    /// Sends the request and reads the whole response.
     pub fn send(self) -> Result<Response, Error> {
         self.send_while(|| true)
     }
 
-    /// Sends it and reads the whole answer. While it waits, `go_on` is asked a few times a second; once
-    /// that says no, the request is given up with [`Reason::GivenUp`].
+    /// Sends the request and reads the whole response. During the wait, `go_on` is called a few
+    /// times a second; `false` ends the request with [`Reason::GivenUp`].
     pub fn send_while(self, mut go_on: impl FnMut() -> bool) -> Result<Response, Error> {
         let mut body = Vec::new();
         let keep = |piece: &[u8]| {
@@ -169,8 +168,8 @@ impl Request {
         Ok(Response { body, ..response })
     }
 
-    /// Sends it and hands over the body piece by piece, as it arrives. The response that is
-    /// returned has an empty one.
+    /// Sends the request and passes each piece of the body to `sink` as it arrives. The body of the
+    /// returned response is empty.
     pub fn send_to(
         self,
         sink: impl FnMut(&[u8]) -> std::io::Result<()>,
@@ -178,9 +177,8 @@ impl Request {
         self.send_watched(sink, |_| true)
     }
 
-    /// As [`send_to`](Self::send_to); and `watch` is called a few times a second while there is
-    /// nothing but to wait, with how long it has been. Where it says no, the request is given up
-    /// with [`Reason::GivenUp`], whatever the server makes of it.
+    /// Like [`send_to`](Self::send_to). During a wait, `watch` is called a few times a second with
+    /// the time waited so far; `false` ends the request with [`Reason::GivenUp`].
     pub fn send_watched(
         self,
         mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
@@ -203,27 +201,27 @@ impl Request {
     }
 }
 
-/// The head of an answer.
+/// Status and headers of a response.
 pub(crate) type Head = (u16, Vec<(String, Vec<u8>)>);
 
-/// Where a body goes, piece by piece.
+/// Receives the pieces of a body.
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), Reason> + 'a;
 
-/// What is asked, while there is nothing but to wait, whether to go on.
+/// Called during a wait with the time so far; `false` ends the request.
 pub(crate) type Watch<'a> = dyn FnMut(Duration) -> bool + 'a;
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The method it answers.
+    /// The method of the request.
     pub method: String,
-    /// The URL it answers.
+    /// The URL of the request.
     pub url: String,
-    /// Such as 200.
+    /// The status code, such as 200.
     pub status: u16,
-    /// In the order they came.
+    /// The headers, in the order received.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// All of it.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
@@ -236,7 +234,7 @@ impl Response {
         }
     }
 
-    /// The first header of that name, if it is text.
+    /// The value of the first header with that name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(value).ok()
@@ -248,7 +246,7 @@ impl Response {
         Ok(text.to_owned())
     }
 
-    /// What the body says in JSON.
+    /// The body parsed as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body)
             .map_err(|error| self.failed(Reason::Json(error.to_string())))

@@ -1,9 +1,9 @@
-//! Work that nobody waits for.
+//! Background jobs: work that runs after the call that requested it.
 
 use crate::{failure::Failure, request::Request};
 
-/// What the plugin does when nobody waits for it. Implement it for a type of its own, and name that in
-/// [`plugin!`](crate::plugin) as `jobs`.
+/// The background jobs of a plugin. Implement this trait for a type of its own, and name the type
+/// in [`plugin!`](crate::plugin) as `jobs`.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;
@@ -22,12 +22,12 @@ use crate::{failure::Failure, request::Request};
 /// }
 /// ```
 pub trait Jobs {
-    /// Does what [`Request::later`] was given, some time after that and in an instance of its own, with
-    /// the time that calls have in the background. A failure is logged, and nothing follows of it.
+    /// Runs the job given to [`Request::later`], after that call and in an instance of its own,
+    /// with the time limit of background calls. A failure is logged and has no other effect.
     fn run(request: &Request<'_>, job: &[u8]) -> Result<(), Failure>;
 }
 
-/// A plugin that leaves nothing for later.
+/// A plugin without jobs.
 impl Jobs for () {
     fn run(_request: &Request<'_>, _job: &[u8]) -> Result<(), Failure> {
         Err(Failure::new("this plugin has no jobs"))

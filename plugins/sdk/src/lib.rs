@@ -1,4 +1,4 @@
-//! What a Portcullis plugin is written with: tools in plain Rust, served as a sandboxed component.
+//! The SDK for Portcullis plugins: tools in plain Rust, built as a sandboxed WebAssembly component.
 //!
 //! The smallest plugin:
 //!
@@ -24,17 +24,18 @@
 //! plugin! { name: "hello", tools: [Greet] }
 //! ```
 //!
-//! What a plugin may reach is listed in its manifest (see [`Want`]) and granted by the operator;
-//! what is not granted does not exist for it. Files are plain `std::fs`, at the paths the arguments
-//! name.
+//! The manifest of a plugin lists the capabilities it wants (see [`Want`]); the operator grants
+//! them; all else is out of reach. Files are plain `std::fs`, at the paths given in the arguments;
+//! [`changes`] makes or replaces several files together, or none.
 
-// The macros write `::portcullis_plugin`, in this crate too.
+// The macros write `::portcullis_plugin`, which has to resolve in this crate too.
 extern crate self as portcullis_plugin;
 
 mod ask;
 mod bindings;
 pub mod cache;
 pub mod catalog;
+pub mod changes;
 mod dispatch;
 mod failure;
 #[cfg(feature = "http")]
@@ -73,7 +74,7 @@ pub use schemars;
 pub use serde;
 pub use serde_json;
 
-/// The pieces that results are made of, as the contract has them.
+/// The parts of a result, as the contract defines them.
 pub mod content {
     pub use crate::bindings::portcullis::plugin::types::{
         Annotations, Blob, Content, ContentBody, Icon, ResourceContents, ResourceData,
@@ -81,24 +82,24 @@ pub mod content {
     };
 }
 
-/// What [`Failure::NeedInput`] carries, as the contract has it.
+/// The questions of [`Failure::NeedInput`], as the contract defines them.
 pub mod asked {
     pub use crate::bindings::portcullis::plugin::types::{Ask, Consent, Form, Visit};
 }
 
-/// Everything most plugins need: `use portcullis_plugin::prelude::*;`.
+/// What most plugins need: `use portcullis_plugin::prelude::*;`.
 pub mod prelude {
     #[cfg(feature = "http")]
     pub use crate::http;
     pub use crate::{
         Arguments, Contents, Dressing, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind,
         Listing, Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool,
-        Views, Want, arguments, cache, catalog, consent, data, form, plugin, process, roots,
-        sample, serde_json::json, settings, store, visit,
+        Views, Want, arguments, cache, catalog, changes, consent, data, form, plugin, process,
+        roots, sample, serde_json::json, settings, store, visit,
     };
 }
 
-/// What the macros write about. Not for authors.
+/// What the macros' output refers to. Not for plugin authors.
 #[doc(hidden)]
 pub mod export {
     pub use crate::{

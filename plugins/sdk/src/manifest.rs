@@ -1,4 +1,4 @@
-//! The plugin's own account of itself: what it offers and what it wants.
+//! The plugin's manifest: what the plugin offers and the capabilities it wants.
 
 use crate::{
     bindings::{
@@ -17,55 +17,55 @@ use crate::{
     view::Views,
 };
 
-/// What [`plugin!`](crate::plugin) is told, apart from the tools.
+/// The values given to [`plugin!`](crate::plugin), apart from what the plugin offers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// What it calls itself. The operator's name for it is that of its file.
+    /// The plugin's own name. The operator's name for the plugin is the name of its file.
     pub name: &'static str,
-    /// That of its crate.
+    /// The version of its crate.
     pub version: &'static str,
     /// The name people see.
     pub title: Option<String>,
-    /// What it is for.
+    /// The purpose of the plugin.
     pub description: Option<String>,
-    /// Where there is more to read.
+    /// URL of more information.
     pub website: Option<String>,
-    /// Advice to the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
-    /// What it wants besides the files its arguments name.
+    /// The capabilities it wants, besides the files named in arguments.
     pub wants: Vec<Want>,
 }
 
 /// A crate that is a plugin. Implemented by [`plugin!`](crate::plugin).
 pub trait Plugin {
-    /// What it offers to call.
+    /// The tools.
     const TOOLS: &'static [Entry];
-    /// What it offers to begin with.
+    /// The prompts.
     const PROMPTS: &'static [PromptEntry];
-    /// What it offers to read.
+    /// The resources.
     type Resources: Resources;
-    /// What it has to say of the tools of all plugins.
+    /// The views for tools of all plugins.
     type Views: Views;
-    /// What it does when nobody waits.
+    /// The background jobs.
     type Jobs: Jobs;
-    /// What it says of itself.
+    /// The rest of the manifest.
     fn about() -> About;
 }
 
-/// A tool among others.
+/// A tool of the plugin.
 pub struct Entry {
-    /// As the model calls it.
+    /// The name the model uses.
     pub name: &'static str,
-    /// Which arguments name paths.
+    /// The arguments that are paths.
     pub paths: &'static [PathArgument],
-    /// What the client is told of it.
+    /// Describes the tool to the client.
     pub describe: fn() -> wit::Tool,
-    /// Calls it.
+    /// Calls the tool.
     pub call: fn(&Request<'_>, &str) -> Result<ToolOutcome, Error>,
 }
 
 impl Entry {
-    /// The entry of a tool.
+    /// The entry for the tool `T`.
     pub const fn of<T: Tool>() -> Self {
         Self {
             name: T::NAME,
@@ -76,26 +76,26 @@ impl Entry {
     }
 }
 
-/// A prompt among others.
+/// A prompt of the plugin.
 pub struct PromptEntry {
-    /// As clients know it.
+    /// The name clients use.
     pub name: &'static str,
-    /// What they are told of it.
+    /// Describes the prompt to the client.
     pub describe: fn() -> wit::Prompt,
-    /// Gets it.
+    /// Gets the prompt.
     pub get: Get,
-    /// What an argument of it may be.
+    /// Completes an argument of the prompt.
     pub complete: Complete,
 }
 
-/// What gets a prompt with its arguments.
+/// Gets a prompt with its arguments.
 type Get = fn(&Request<'_>, Vec<(String, String)>) -> Result<PromptOutcome, Error>;
 
-/// What completes an argument: its name, what was typed, and the arguments before it.
+/// Completes an argument: takes its name, the typed text, and the earlier arguments.
 type Complete = fn(&Request<'_>, &str, &str, &[(String, String)]) -> Vec<String>;
 
 impl PromptEntry {
-    /// The entry of a prompt.
+    /// The entry for the prompt `P`.
     pub const fn of<P: Prompt>() -> Self {
         Self {
             name: P::NAME,
@@ -106,12 +106,12 @@ impl PromptEntry {
     }
 }
 
-/// Something the plugin wants to be granted, with the sentence shown to the person who grants it.
+/// A capability that the plugin wants, with the reason shown to the operator who grants it.
 ///
-/// What path arguments need is wanted by itself. Where the target is `"$NAME"`, it is what the
-/// operator's setting `NAME` holds, so that a plugin can want "the mirror I was configured with".
+/// The access that path arguments need is wanted automatically. A target `"$NAME"` stands for the
+/// value of the operator's setting `NAME`, so that a plugin can want "the configured mirror".
 ///
-/// A want is no grant: the operator grants, and only what is both wanted and granted is allowed.
+/// A want is not a grant: only what is both wanted and granted is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
     capability: &'static str,
@@ -122,70 +122,70 @@ pub struct Want {
 }
 
 impl Want {
-    /// Requests to a host, with these methods (`"GET"`, `"GET,POST"`). The scheme is `https` and
-    /// the port its usual one, unless the host is written as in `"http://localhost:8080"`.
+    /// HTTP requests to a host with these methods (`"GET"`, `"GET,POST"`). The default is `https`
+    /// on its usual port; for others write the host as in `"http://localhost:8080"`.
     pub fn http(host: impl Into<String>, methods: &str, reason: impl Into<String>) -> Self {
         Self::new("http", host, methods, reason)
     }
 
-    /// That many bytes kept from one call to the next.
+    /// Durable storage of that many bytes.
     pub fn store(bytes: u64, reason: impl Into<String>) -> Self {
         Self::new("store", bytes.to_string(), "", reason)
     }
 
-    /// That many bytes of derived data, which may be dropped.
+    /// A cache of that many bytes.
     pub fn cache(bytes: u64, reason: impl Into<String>) -> Self {
         Self::new("cache", bytes.to_string(), "", reason)
     }
 
-    /// A setting the operator may give.
+    /// A setting of the operator.
     pub fn settings(name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("settings", name, "", reason)
     }
 
-    /// To ask the connected client: `"elicitation"`, `"sampling"`, `"roots"` or `"consent"`.
+    /// Requests to the connected client: `"elicitation"`, `"sampling"`, `"roots"` or `"consent"`.
     pub fn client(feature: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("client", feature, "", reason)
     }
 
-    /// All of the session's roots, to `"read"` or to `"write"`, not only what a call names.
+    /// All roots of the session, to `"read"` or to `"write"`, not only the paths in arguments.
     pub fn roots(access: &str, reason: impl Into<String>) -> Self {
         Self::new("files", "roots", access, reason)
     }
 
-    /// A directory beside the session's roots, by its absolute path, to read.
+    /// A directory outside the session's roots, by its absolute path, to read.
     pub fn directory(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("files", path, "read", reason)
     }
 
-    /// A directory beside the session's roots, by its absolute path, to read and to write. The host
-    /// makes it where it is missing.
+    /// A directory outside the session's roots, by its absolute path, to read and to write. The
+    /// host creates a missing directory.
     pub fn writable_directory(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("files", path, "write", reason)
     }
 
-    /// A command, by the operator's name for it.
+    /// A process, by the operator's name for the command.
     pub fn process(command: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("process", command, "", reason)
     }
 
-    /// To take part in what its tools that need this action do: see [`Tool::NEEDS`]. Without the grant,
-    /// those tools do not exist.
+    /// Permission for an action. Tools that list the action in [`Tool::NEEDS`] are absent without
+    /// the grant.
     pub fn action(name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new("actions", name, "", reason)
     }
 
-    /// To see the tools of all plugins and other servers (`"tools"`), or the last answers of those tools
-    /// (`"results"`).
+    /// The catalog: the tools of all plugins and other servers (`"tools"`), or the last results
+    /// of those tools (`"results"`).
     pub fn catalog(part: &str, reason: impl Into<String>) -> Self {
         Self::new("catalog", part, "", reason)
     }
 
-    /// The plugin does without when it is not granted.
+    /// Makes the want optional: the plugin works without the grant.
     ///
-    /// Where all that it wants of a capability is optional, and none of it is granted, the capability is
-    /// there and refuses everything. Otherwise a capability whose functions the plugin calls has to be
-    /// granted, or the plugin is not loaded.
+    /// Where all wants for a capability are optional and none is granted, the capability is linked
+    /// and refuses everything. Otherwise a capability that the plugin imports has to be granted, or
+    /// the plugin is not loaded.
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self
@@ -215,7 +215,7 @@ impl<P: Plugin> wit::Guest for P {
     }
 }
 
-/// The manifest of a plugin.
+/// Builds the manifest of a plugin.
 pub fn describe<P: Plugin>() -> Manifest {
     let About { name, version, title, description, website, instructions, wants } = P::about();
     let wants = files_wanted(P::TOOLS).into_iter().chain(wants);
@@ -266,7 +266,7 @@ impl From<&PathArgument> for wit::PathArgument {
     }
 }
 
-/// What the tools' path arguments amount to.
+/// The file access that the tools' path arguments need.
 fn files_wanted(tools: &[Entry]) -> Option<Want> {
     let mut paths = tools.iter().flat_map(|tool| tool.paths).peekable();
     paths.peek()?;
@@ -282,7 +282,7 @@ fn files_wanted(tools: &[Entry]) -> Option<Want> {
     })
 }
 
-/// Refuses, while it is compiled, a name that no client could call.
+/// Refuses, at compile time, a name that clients cannot use.
 pub const fn check_name(name: &str) {
     let name = name.as_bytes();
     let mut fits = !name.is_empty() && name.len() <= 64;
@@ -294,7 +294,7 @@ pub const fn check_name(name: &str) {
     assert!(fits, "a tool's NAME is 1 to 64 letters, digits, `_`, `-` and `.`");
 }
 
-/// Refuses, while it is compiled, tools that have one name.
+/// Refuses, at compile time, two tools with one name.
 pub const fn check_distinct(tools: &[Entry]) {
     let mut i = 0;
     while i < tools.len() {
@@ -322,7 +322,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// What Cargo says, which is the empty string for what it does not know.
+/// A value from Cargo, which passes the empty string for a missing key.
 pub fn unless_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Other programs of the host's machine: commands, by the names that the operator gave them.
+//! Processes on the host's machine: commands, by the names that the operator gave them.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -22,15 +22,15 @@ use crate::rehearsal::process as host;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt, path::Path, time::Duration};
 
-/// How long the host is waited for at a time.
+/// Longest single wait for the host.
 const STEP: Duration = Duration::from_millis(500);
 
-/// A command that is to be run, in an empty directory unless one is named.
+/// A command to run, by default in an empty directory.
 pub fn command(name: &str) -> Command {
     Command { name: name.to_owned(), arguments: Vec::new(), input: Vec::new(), directory: None }
 }
 
-/// What is to be run, and where.
+/// A command with its arguments, input and directory.
 #[derive(Clone, Debug)]
 pub struct Command {
     name: String,
@@ -46,21 +46,21 @@ impl Command {
         self
     }
 
-    /// Gives it something to read.
+    /// Sets the content of stdin.
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// Where it works: a directory that an argument of the call names, or one beneath. It may write
-    /// there if the call may.
+    /// Sets the working directory: a directory that an argument of the call names, or one inside
+    /// it. The command may write there if the call may.
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
         self.directory = Some(directory.as_ref().display().to_string());
         self
     }
 
-    /// Runs it to its end. Twice a second, `go_on` is told how long that has taken; once it says no,
-    /// the command is ended.
+    /// Runs the command to its end. Twice a second `go_on` is called with the time so far; `false`
+    /// stops the command.
     pub fn run(self, mut go_on: impl FnMut(Duration) -> bool) -> Result<Output, Error> {
         let Self { name, arguments, input, directory } = self;
         let running = host::Running::start(&name, &arguments, &input, directory.as_deref())?;
@@ -77,8 +77,8 @@ impl Command {
         }
     }
 
-    /// Has a worker, which the host keeps warm from call to call, answer one request. In this case
-    /// the command takes no arguments and no other input.
+    /// Sends one request to a worker, which the host keeps running between calls. A worker takes no
+    /// arguments and no other input.
     pub fn request<T: DeserializeOwned>(self, message: &impl Serialize) -> Result<T, Error> {
         let message =
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
@@ -88,29 +88,29 @@ impl Command {
     }
 }
 
-/// What a command left.
+/// The output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended the command.
     pub status: Option<i32>,
-    /// What it wrote to stdout.
+    /// The content of stdout.
     pub stdout: Vec<u8>,
-    /// What it wrote to stderr.
+    /// The content of stderr.
     pub stderr: Vec<u8>,
 }
 
 impl Output {
-    /// Whether it ended well.
+    /// Whether the exit code is 0.
     pub fn success(&self) -> bool {
         self.status == Some(0)
     }
 
-    /// What it wrote to stdout, as text.
+    /// Stdout as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The last thing that it said: for a message about why it failed.
+    /// The last line of output, for a message about a failure.
     pub fn said(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -124,20 +124,20 @@ impl Output {
     }
 }
 
-/// Why a command gave no answer.
+/// The reason why a command has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Not granted, or not with these arguments, or not in that directory.
+    /// No grant, or none for these arguments or that directory.
     Denied,
-    /// Its program is not on the host's machine.
+    /// The program is not on the host's machine.
     NotFound(String),
-    /// It took longer than the operator lets it.
+    /// The operator's time limit was exceeded.
     TimedOut,
-    /// It answered more than the operator lets it.
+    /// The operator's limit of output was exceeded.
     TooLarge,
-    /// It was ended because the caller did not want to go on.
+    /// The caller stopped the command.
     Stopped,
-    /// It ended without an answer.
+    /// The command ended without a response.
     Failed(String),
 }
 

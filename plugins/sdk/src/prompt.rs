@@ -1,4 +1,4 @@
-//! Prompts: messages that a user may choose to begin with.
+//! Prompts: messages with which a user may start a conversation.
 
 use crate::{
     bindings::{
@@ -13,9 +13,8 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Messages that a user may choose to begin with. Implement it for the
-/// [`arguments`](crate::arguments) of the prompt: those that are not `Option` are required, and what
-/// the user typed for them are strings.
+/// A prompt. Implement this trait for the [`arguments`](crate::arguments) of the prompt: fields
+/// that are not `Option` are required; the values are the strings the user typed.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;
@@ -35,15 +34,15 @@ use serde_json::Value;
 /// }
 /// ```
 pub trait Prompt: Arguments {
-    /// The name clients call it by.
+    /// The name clients use.
     const NAME: &'static str;
     /// The name people see.
     const TITLE: Option<&'static str> = None;
 
-    /// The messages.
+    /// The messages of the prompt.
     fn get(self, request: &Request<'_>) -> Result<Messages, Failure>;
 
-    /// What an argument may be, the best first. `context` has the arguments already filled in.
+    /// Values for an argument, the best first. `context` has the arguments already filled in.
     fn complete(
         _request: &Request<'_>,
         _argument: &str,
@@ -53,13 +52,13 @@ pub trait Prompt: Arguments {
         Vec::new()
     }
 
-    /// Pictures for clients that show some.
+    /// Icons for clients that show them.
     fn icons() -> Vec<Icon> {
         Vec::new()
     }
 }
 
-/// What a prompt begins with.
+/// The messages of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
     description: Option<String>,
@@ -67,34 +66,34 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// None yet.
+    /// No messages.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What these messages are for, where that depends on the arguments.
+    /// Describes these messages, where the description depends on the arguments.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// What the user says.
+    /// Adds a message of the user.
     pub fn user(self, text: impl Into<String>) -> Self {
         self.message(Role::User, ContentBody::Text(text.into()))
     }
 
-    /// What the model says.
+    /// Adds a message of the model.
     pub fn assistant(self, text: impl Into<String>) -> Self {
         self.message(Role::Assistant, ContentBody::Text(text.into()))
     }
 
-    /// A message of any content.
+    /// Adds a message with any content.
     pub fn message(mut self, role: Role, body: ContentBody) -> Self {
         self.all.push((role, Content { body, annotations: None, extra: None }));
         self
     }
 
-    /// All text in it, line by line: handy in tests.
+    /// All text, line by line; useful in tests.
     pub fn as_text(&self) -> String {
         let texts: Vec<&str> = self
             .all
@@ -119,7 +118,7 @@ impl From<Messages> for PromptResult {
     }
 }
 
-/// What a client is told of a prompt.
+/// Describes a prompt to the client.
 pub fn describe<P: Prompt>() -> Described {
     let mut input = schema::of_input::<P>();
     let description = schema::take_description(&mut input);

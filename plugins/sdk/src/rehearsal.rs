@@ -1,4 +1,4 @@
-//! A stand-in for the host, so that a plugin's tests run on your own machine.
+//! A fake host for unit tests of a plugin, which runs natively on your own machine.
 //!
 //! ```
 //! # use portcullis_plugin::prelude::*;
@@ -31,9 +31,10 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] made, or
-//! [entered](Rehearsal::enter), last on this thread.
+//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] that was
+//! created, or [entered](Rehearsal::enter), last on this thread.
 
+pub(crate) mod changes;
 mod world;
 
 #[cfg(feature = "http")]
@@ -62,7 +63,7 @@ use serde_json::Value;
 use std::{cell::RefCell, collections::HashMap, rc::Rc, time::Duration};
 use world::World;
 
-/// A host, a client and a user that say what the test wants them to say.
+/// A fake host, client and user with the answers that the test sets.
 #[derive(Debug, Default)]
 pub struct Rehearsal {
     answers: HashMap<String, Answer>,
@@ -80,38 +81,38 @@ pub struct Rehearsal {
     world: Rc<World>,
 }
 
-/// One report of progress.
+/// One progress notification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// How much is done.
+    /// Amount done.
     pub done: f64,
-    /// Of how much, if that is known.
+    /// Total amount, if known.
     pub total: Option<f64>,
-    /// What is being done.
+    /// Description of the current step.
     pub message: Option<String>,
 }
 
 impl Rehearsal {
-    /// Nothing is set, stored, answered or found, and the client can do everything.
+    /// A host with nothing set, stored or answered, and a client with all features.
     pub fn new() -> Self {
         let rehearsal = Self::default();
         rehearsal.enter();
         rehearsal
     }
 
-    /// From now on, on this thread, settings, pages, the catalog, the cache and the store are this one's.
+    /// Makes this rehearsal's settings, pages, catalog, cache and store current on this thread.
     pub fn enter(&self) -> &Self {
         world::enter(Rc::clone(&self.world));
         self
     }
 
-    /// The user fills in the form of that key.
+    /// The user fills in the form with that key.
     pub fn form(self, key: &str, content: Value) -> Self {
         let content = Some(content.to_string());
         self.answer(key, Answer::Form(FormAnswer { action: Action::Accept, content }))
     }
 
-    /// The user declines the form of that key.
+    /// The user declines the form with that key.
     pub fn form_declined(self, key: &str) -> Self {
         self.answer(key, Answer::Form(FormAnswer { action: Action::Decline, content: None }))
     }
@@ -121,12 +122,12 @@ impl Rehearsal {
         self.answer(key, Answer::Visit(Action::Accept))
     }
 
-    /// The user agrees to a deed of that kind, done to that subject.
+    /// The user agrees to an action of that kind on that subject.
     pub fn agreed(self, kind: &str, subject: &str) -> Self {
         self.answer(&crate::consent(kind, "", subject).key(), Answer::Consent(Action::Accept))
     }
 
-    /// The user does not agree to it.
+    /// The user refuses an action of that kind on that subject.
     pub fn refused(self, kind: &str, subject: &str) -> Self {
         self.answer(&crate::consent(kind, "", subject).key(), Answer::Consent(Action::Decline))
     }
@@ -143,12 +144,12 @@ impl Rehearsal {
         self.answer(key, Answer::Roots(roots))
     }
 
-    /// The client answers something else.
+    /// The client answers another request.
     pub fn other(self, key: &str, result: Value) -> Self {
         self.answer(key, Answer::Other(result.to_string()))
     }
 
-    /// The round before left this state.
+    /// The earlier round left this state.
     pub fn state(mut self, state: impl Into<Vec<u8>>) -> Self {
         self.state = Some(state.into());
         self
@@ -160,44 +161,44 @@ impl Rehearsal {
         self
     }
 
-    /// The request has a `_meta`.
+    /// The request has this `_meta`.
     pub fn meta(mut self, meta: Value) -> Self {
         self.meta = Some(meta);
         self
     }
 
-    /// The client does not take part in that feature.
+    /// The client lacks that feature.
     pub fn without(mut self, feature: &str) -> Self {
         self.unsupported.push(feature.to_owned());
         self
     }
 
-    /// That much time is left.
+    /// This much time is left.
     pub fn remaining(mut self, time: Duration) -> Self {
         self.remaining = Some(time);
         self
     }
 
-    /// The caller has cancelled.
+    /// The caller has cancelled the request.
     pub fn cancelled(mut self) -> Self {
         self.cancelled = true;
         self
     }
 
-    /// The operator has set this.
+    /// The operator has set this setting.
     pub fn setting(self, key: &str, value: &str) -> Self {
         self.world.set(key, value);
         self
     }
 
-    /// The web has this page; every other is denied.
+    /// This URL has this page; URLs without a page are denied.
     #[cfg(feature = "http")]
     pub fn page(self, url: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
         let page = Page::new(status, body);
         self.server(url, move |_| Ok(page.clone()))
     }
 
-    /// Something answers at this URL: it is told each request, and may fail as the web does.
+    /// A function answers at this URL: it gets each request and may return an error.
     #[cfg(feature = "http")]
     pub fn server(
         self,
@@ -208,26 +209,26 @@ impl Rehearsal {
         self
     }
 
-    /// There is this tool, of some plugin or other server, in place of one of that name.
+    /// The catalog has this tool, in place of an earlier one with that name.
     pub fn catalog_tool(self, tool: Entry) -> Self {
         self.world.put_tool(tool);
         self
     }
 
-    /// There is no tool of that name any more.
+    /// The catalog has no tool with that name any more.
     pub fn without_tool(self, name: &str) -> Self {
         self.world.remove_tool(name);
         self
     }
 
-    /// The structured answer of that tool's last successful call.
+    /// The structured content of that tool's last successful call.
     pub fn last_result(self, tool: &str, result: Value) -> Self {
         self.world.put_result(tool, result.to_string());
         self
     }
 
-    /// The operator has defined this command; it is told its arguments, its input and its directory,
-    /// which is empty where it has none.
+    /// The operator has defined this command. The function gets its arguments, its input and its
+    /// directory, which may be empty.
     pub fn command(
         self,
         name: &str,
@@ -237,7 +238,7 @@ impl Rehearsal {
         self
     }
 
-    /// The operator has defined this command, and it is a worker; it is told the message and its
+    /// The operator has defined this command as a worker. The function gets the message and the
     /// directory.
     pub fn worker(
         self,
@@ -248,57 +249,58 @@ impl Rehearsal {
         self
     }
 
-    /// The request, for what takes one.
+    /// The request, to pass to a function under test.
     pub fn request(&self) -> Request<'_> {
         Request::from_rehearsal(self)
     }
 
-    /// Calls a tool as the host would. The arguments are read, but not checked against the schema.
+    /// Calls a tool as the host does. The arguments are parsed, but not validated against the
+    /// schema.
     pub fn call<T: Tool>(&self, arguments: Value) -> Result<Reply, Failure> {
         dispatch::run::<T>(&self.request(), &arguments.to_string())
     }
 
-    /// Gets a prompt as the host would. The arguments are an object of strings.
+    /// Gets a prompt as the host does. The arguments are an object of strings.
     pub fn prompt<P: Prompt>(&self, arguments: Value) -> Result<Messages, Failure> {
         dispatch::prompt::<P>(&arguments.to_string())?.get(&self.request())
     }
 
-    /// What the plugin has to say of the tools there are.
+    /// The views that the plugin assigns to the tools of the catalog.
     pub fn dress<V: Views>(&self) -> Result<Vec<Dressing>, Failure> {
         V::dress(&self.request())
     }
 
-    /// Runs a job as the host would.
+    /// Runs a job as the host does.
     pub fn run_job<J: Jobs>(&self, job: &[u8]) -> Result<(), Failure> {
         J::run(&self.request(), job)
     }
 
-    /// What was reported as progress.
+    /// The progress notifications so far.
     pub fn progress_made(&self) -> Vec<Progress> {
         self.progress.borrow().clone()
     }
 
-    /// What was logged.
+    /// The log records so far.
     pub fn logged(&self) -> Vec<(Level, Value)> {
         self.logged.borrow().clone()
     }
 
-    /// The resources that were said to have changed.
+    /// The resources reported as changed.
     pub fn updated(&self) -> Vec<String> {
         self.updated.borrow().clone()
     }
 
-    /// The lists that were said to have changed.
+    /// The lists reported as changed.
     pub fn changed(&self) -> Vec<ListKind> {
         self.changed.borrow().clone()
     }
 
-    /// The jobs that were left for later.
+    /// The jobs requested so far.
     pub fn jobs(&self) -> Vec<Vec<u8>> {
         self.jobs.borrow().clone()
     }
 
-    /// What was sent to the web.
+    /// The HTTP requests sent so far.
     #[cfg(feature = "http")]
     pub fn sent(&self) -> Vec<Sent> {
         self.world.sent()
@@ -310,7 +312,7 @@ impl Rehearsal {
     }
 }
 
-/// What a request asks; the signatures are those of the contract.
+/// The source of a request's values; the signatures are those of the contract.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'r>(pub &'r Rehearsal);
 

@@ -1,4 +1,4 @@
-//! What a tool answers with.
+//! The result of a tool.
 
 use crate::{
     bindings::tools::ToolResult,
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Anything that can be a tool's answer.
+/// A type that can be the result of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the answer of a tool",
     note = "a tool answers with a `String`, a `Json<T>`, or a `Reply`"
@@ -21,11 +21,11 @@ pub trait IntoReply {
         None
     }
 
-    /// Becomes the answer.
+    /// Converts the value into a result.
     fn into_reply(self) -> Result<Reply, Failure>;
 }
 
-/// A value the client gets as structured content, and as JSON text for the model.
+/// A value returned as structured content, and as JSON text for the model.
 ///
 /// The tool's output schema is made from `T`, which must be an object in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl IntoReply for Reply {
     }
 }
 
-/// An answer block by block.
+/// A result, built block by block.
 ///
 /// ```
 /// # use portcullis_plugin::Reply;
@@ -72,16 +72,16 @@ impl IntoReply for Reply {
 pub struct Reply {
     /// The blocks, in order.
     pub content: Vec<Content>,
-    /// For programs; the host checks it against the tool's output schema.
+    /// Structured content; the host validates it against the tool's output schema.
     pub structured: Option<Value>,
-    /// The tool ran and failed; the content says why.
+    /// Whether the tool failed; the content says why.
     pub is_error: bool,
     /// A JSON object merged into the result, `_meta` included.
     pub extra: Option<Value>,
 }
 
 impl Reply {
-    /// An empty answer.
+    /// An empty result.
     pub fn new() -> Self {
         Self::default()
     }
@@ -91,17 +91,17 @@ impl Reply {
         self.block(ContentBody::Text(text.into()))
     }
 
-    /// Adds a picture.
+    /// Adds an image.
     pub fn image(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
         self.block(ContentBody::Image(Blob { data: data.into(), mime_type: mime_type.into() }))
     }
 
-    /// Adds sound.
+    /// Adds audio.
     pub fn audio(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
         self.block(ContentBody::Audio(Blob { data: data.into(), mime_type: mime_type.into() }))
     }
 
-    /// Adds a resource that is text.
+    /// Adds a text resource.
     pub fn resource(
         self,
         uri: impl Into<String>,
@@ -111,7 +111,7 @@ impl Reply {
         self.embed(uri.into(), mime_type.into(), ResourceData::Text(text.into()))
     }
 
-    /// Adds a resource that is bytes.
+    /// Adds a binary resource.
     pub fn resource_bytes(
         self,
         uri: impl Into<String>,
@@ -136,7 +136,7 @@ impl Reply {
         }))
     }
 
-    /// Adds a block with annotations, or of a kind that has no method here.
+    /// Adds a block with annotations, or of a kind without a method here.
     pub fn content(mut self, content: Content) -> Self {
         self.content.push(content);
         self
@@ -148,19 +148,19 @@ impl Reply {
         self
     }
 
-    /// Says that the tool ran and failed.
+    /// Marks the result as a failure of the tool.
     pub fn error(mut self) -> Self {
         self.is_error = true;
         self
     }
 
-    /// Sets the JSON object merged into the result.
+    /// Sets a JSON object to merge into the result.
     pub fn extra(mut self, extra: Value) -> Self {
         self.extra = Some(extra);
         self
     }
 
-    /// All text in it, line by line: handy in tests.
+    /// All text, line by line; useful in tests.
     pub fn as_text(&self) -> String {
         let texts: Vec<&str> = self
             .content

@@ -1,4 +1,4 @@
-//! The request being served, and the client behind it.
+//! The current request, and the client that sent it.
 
 #[cfg(not(target_family = "wasm"))]
 use crate::rehearsal::{self, Rehearsal};
@@ -12,17 +12,17 @@ use std::{cell::RefCell, time::Duration};
 
 pub use crate::bindings::portcullis::plugin::request::{Level, ListKind};
 
-/// The extension that lets a call go on in the background.
+/// The MCP extension for calls that continue in the background.
 const TASKS: &str = "extension:io.modelcontextprotocol/tasks";
 
-/// The request being served. It lives no longer than the call.
+/// The current request. It does not outlive the call.
 ///
 /// In a test on your own machine, [`Rehearsal::request`](crate::rehearsal::Rehearsal::request)
 /// makes one.
 #[derive(Debug)]
 pub struct Request<'call> {
     source: Source<'call>,
-    /// What this round leaves for the next.
+    /// The state for the next round.
     new_state: RefCell<Option<Vec<u8>>>,
 }
 
@@ -33,7 +33,7 @@ enum Source<'call> {
     Rehearsal(rehearsal::Source<'call>),
 }
 
-/// Asks whoever is behind the request.
+/// Calls the source of the request's values.
 macro_rules! from {
     ($request:expr, $source:ident => $answer:expr) => {
         match $request.source {
@@ -57,39 +57,39 @@ impl<'call> Request<'call> {
         }
     }
 
-    /// An id made by the host, the same on every round of one request.
+    /// An id made by the host; all rounds of one request share it.
     pub fn id(&self) -> String {
         from!(self, source => source.id())
     }
 
-    /// The MCP revision spoken with the client, such as `"2026-07-28"`.
+    /// The client's MCP revision, such as `"2026-07-28"`.
     pub fn protocol(&self) -> String {
         from!(self, source => source.protocol())
     }
 
-    /// A stable opaque id of the authenticated caller, when there is one.
+    /// A stable opaque id of the authenticated caller, if there is one.
     pub fn principal(&self) -> Option<String> {
         from!(self, source => source.principal())
     }
 
-    /// The request's `_meta` without the reserved keys; `null` when there is none.
+    /// The request's `_meta` without the reserved keys; `null` if there is none.
     pub fn meta(&self) -> Value {
         let meta = from!(self, source => source.meta());
         meta.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
     }
 
-    /// Whether the client takes part in a feature: `"elicitation.form"`, `"elicitation.url"`,
+    /// Whether the client supports a feature: `"elicitation.form"`, `"elicitation.url"`,
     /// `"sampling"`, `"sampling.tools"`, `"roots"`, or `"extension:<id>"`.
     pub fn supports(&self, feature: &str) -> bool {
         from!(self, source => source.supports(feature))
     }
 
-    /// Goes on in the background, where the client takes part in that: it gets a task at once, and
-    /// asks for its end when it likes. Where it does not, this call goes on.
+    /// Continues the call in the background, if the client supports tasks: the client gets a task
+    /// at once and polls for its end. Without support, this call goes on.
     ///
-    /// Fails with [`Failure::Background`] the first time; the tool is called again from the start,
-    /// with [`state`](Self::state), and with more time. So ask everything you may ask of the user
-    /// first, and do nothing before it that may not be done twice.
+    /// The first time, this fails with [`Failure::Background`]; the host then calls the tool again
+    /// from the start, with [`state`](Self::state) and a longer time limit. So ask all questions
+    /// first, and do nothing before this call that must not happen twice.
     pub fn background(&self) -> Result<(), Failure> {
         if from!(self, source => source.in_background()) || !self.supports(TASKS) {
             return Ok(());
@@ -97,49 +97,49 @@ impl<'call> Request<'call> {
         Err(Failure::Background)
     }
 
-    /// Tells the clients that subscribed to it that a resource of this plugin has changed.
+    /// Notifies clients subscribed to a resource of this plugin that the resource has changed.
     pub fn resource_updated(&self, uri: &str) {
         from!(self, source => source.resource_updated(uri));
     }
 
-    /// Tells all clients that one of this plugin's lists has changed.
+    /// Notifies all clients that one of this plugin's lists has changed.
     pub fn list_changed(&self, kind: ListKind) {
         from!(self, source => source.list_changed(kind));
     }
 
-    /// Has the plugin's [`Jobs`](crate::Jobs) run with this once there is time, whatever becomes of this
-    /// request. False where the plugin has none, or too many are waiting.
+    /// Schedules a run of the plugin's [`Jobs`](crate::Jobs) with this data, whatever the outcome
+    /// of this request. `false` if the plugin has no jobs or too many are waiting.
     pub fn later(&self, job: &[u8]) -> bool {
         from!(self, source => source.later(job))
     }
 
-    /// True once the caller has cancelled or the deadline is near: return soon.
+    /// Whether the caller has cancelled or the deadline is near: return soon.
     pub fn cancelled(&self) -> bool {
         from!(self, source => source.cancelled())
     }
 
-    /// The time left, when it is limited.
+    /// The time left, if it is limited.
     pub fn remaining(&self) -> Option<Duration> {
         from!(self, source => source.remaining()).map(Duration::from_millis)
     }
 
-    /// Reports progress: how much is done, of how much if that is known, and what is being done
-    /// (or `""`). Cheap; the host drops what the client did not ask for.
+    /// Reports progress: the amount done, the total if known, and the current step (or `""`).
+    /// Cheap; the host drops the report if the client did not ask for progress.
     pub fn progress(&self, done: f64, total: impl Into<Option<f64>>, message: &str) {
         let message = (!message.is_empty()).then_some(message);
         from!(self, source => source.progress(done, total.into(), message));
     }
 
-    /// Writes a record to the plugin's log, and to the client where that asked for logs.
+    /// Writes a record to the plugin's log, and to a client that asked for logs.
     pub fn log(&self, level: Level, data: impl Into<Value>) {
         from!(self, source => source.log(level, None, &data.into().to_string()));
     }
 
-    /// Puts one question, or a tuple or `Vec` of questions in one round.
+    /// Asks one question, or a tuple or `Vec` of questions in one round.
     ///
-    /// When the answers of an earlier round are there, they are returned. Otherwise this fails with
-    /// [`Failure::NeedInput`], the call ends, the host asks, and the tool is called again from the
-    /// start. So ask early, and do nothing before it that may not be done twice.
+    /// Returns the answers of an earlier round if they are there. Otherwise this fails with
+    /// [`Failure::NeedInput`]: the call ends, the host asks, and the host calls the tool again from
+    /// the start. So ask early, and do nothing before this call that must not happen twice.
     ///
     /// ```
     /// # use portcullis_plugin::prelude::*;
@@ -164,14 +164,14 @@ impl<'call> Request<'call> {
         }
     }
 
-    /// What the last round left with [`set_state`](Self::set_state), or this round if it has.
+    /// The state set in this round, or else the state of the last round.
     pub fn state(&self) -> Option<Vec<u8>> {
         let new = self.new_state.borrow().clone();
         new.or_else(|| from!(self, source => source.state()))
     }
 
-    /// Leaves up to 32 KiB for the next round, should this one end with a question. It stays until
-    /// another is set. The host seals it: the client can neither read nor change it.
+    /// Stores up to 32 KiB for the next round, in case this one ends with a question. The state
+    /// stays until it is set again. The host signs it: the client can read it, but not change it.
     pub fn set_state(&self, state: impl Into<Vec<u8>>) {
         *self.new_state.borrow_mut() = Some(state.into());
     }

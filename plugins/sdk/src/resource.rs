@@ -1,4 +1,4 @@
-//! What the plugin has to read: resources, by URI.
+//! Resources: content that clients can read by URI.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     request::Request,
 };
 
-/// What the plugin has to read. Implement it for a type of its own, and name that in
+/// The resources of a plugin. Implement this trait for a type of its own, and name the type in
 /// [`plugin!`](crate::plugin) as `resources`.
 ///
 /// ```
@@ -35,32 +35,32 @@ use crate::{
 /// }
 /// ```
 pub trait Resources {
-    /// Those that are always there.
+    /// Resources that are always there.
     fn fixed() -> Vec<Resource> {
         Vec::new()
     }
 
-    /// Families of them, as URI templates.
+    /// URI templates, each for a family of resources.
     fn templates() -> Vec<Template> {
         Vec::new()
     }
 
-    /// Those that come and go, page by page: what follows behind `cursor`, which is one that an
-    /// earlier page ended with.
+    /// Resources that come and go, page by page. `cursor` is the end of an earlier page, `None` for
+    /// the first page.
     fn list(_request: &Request<'_>, _cursor: Option<&str>) -> Result<Listing, Failure> {
         Ok(Listing::default())
     }
 
-    /// One of them. One that is not there: [`Failure::not_found`].
+    /// Reads a resource. For a missing resource return [`Failure::not_found`].
     fn read(request: &Request<'_>, uri: &str) -> Result<Contents, Failure>;
 
-    /// A tag that changes when the resource does. While somebody is subscribed to the resource, the
-    /// host asks for it every few seconds. `None`: it cannot be told.
+    /// A tag that changes with the resource. While a client is subscribed to the resource, the host
+    /// calls this every few seconds. `None`: unknown.
     fn version(_request: &Request<'_>, _uri: &str) -> Result<Option<String>, Failure> {
         Ok(None)
     }
 
-    /// What a variable of a template may be, the best first. `context` has the variables already
+    /// Values for a variable of a template, the best first. `context` has the variables already
     /// filled in.
     fn complete(
         _request: &Request<'_>,
@@ -80,7 +80,7 @@ impl Resources for () {
     }
 }
 
-/// Something to read.
+/// A resource in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource(pub ResourceInfo);
 
@@ -106,31 +106,31 @@ impl Resource {
         self
     }
 
-    /// What it holds.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
     }
 
-    /// In which form.
+    /// Sets the MIME type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.0.mime_type = Some(mime_type.into());
         self
     }
 
-    /// How many bytes.
+    /// Sets the size in bytes.
     pub fn size(mut self, bytes: u64) -> Self {
         self.0.size = Some(bytes);
         self
     }
 }
 
-/// A family of resources.
+/// A URI template for a family of resources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template(pub ResourceTemplate);
 
 impl Template {
-    /// A family, by its URI template (RFC 6570) and a short name.
+    /// A template from its URI template (RFC 6570) and a short name.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self(ResourceTemplate {
             uri_template: uri_template.into(),
@@ -150,13 +150,13 @@ impl Template {
         self
     }
 
-    /// What they hold.
+    /// Sets the description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());
         self
     }
 
-    /// In which form.
+    /// Sets the MIME type.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.0.mime_type = Some(mime_type.into());
         self
@@ -166,34 +166,34 @@ impl Template {
 /// A page of resources.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// Those on this page.
+    /// The resources of this page.
     pub resources: Vec<Resource>,
-    /// Where it ended, if there is more.
+    /// The cursor of the next page, if there is one.
     pub next: Option<String>,
-    /// For how long it holds, where that is known.
+    /// How long the page stays valid, and for whom, if known.
     pub fresh: Option<(Duration, Scope)>,
 }
 
-/// Who may be given the same answer.
+/// Which callers may share a cached result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// This caller.
+    /// This caller alone.
     Private,
     /// Every caller.
     Public,
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// At least one; several for a resource that is a collection.
+    /// At least one item; several for a collection.
     pub all: Vec<ResourceContents>,
-    /// For how long it holds, where that is known.
+    /// How long the contents stay valid, and for whom, if known.
     pub fresh: Option<(Duration, Scope)>,
 }
 
 impl Contents {
-    /// Text.
+    /// Text contents.
     pub fn text(
         uri: impl Into<String>,
         mime_type: impl Into<String>,
@@ -202,7 +202,7 @@ impl Contents {
         Self::of(uri.into(), mime_type.into(), ResourceData::Text(text.into()))
     }
 
-    /// Bytes.
+    /// Binary contents.
     pub fn bytes(
         uri: impl Into<String>,
         mime_type: impl Into<String>,
@@ -211,13 +211,13 @@ impl Contents {
         Self::of(uri.into(), mime_type.into(), ResourceData::Bytes(bytes.into()))
     }
 
-    /// These, and those.
+    /// Appends the items of `more`.
     pub fn and(mut self, more: Self) -> Self {
         self.all.extend(more.all);
         self
     }
 
-    /// Says for how long it holds, and for whom.
+    /// Sets how long the contents stay valid, and for whom.
     pub fn fresh(mut self, time: Duration, scope: Scope) -> Self {
         self.fresh = Some((time, scope));
         self
@@ -230,7 +230,7 @@ impl Contents {
 }
 
 impl Failure {
-    /// There is no such resource.
+    /// The failure for a missing resource.
     pub fn not_found(uri: &str) -> Self {
         let message = format!("there is no resource {uri}");
         Self::Protocol(Error { code: NOT_FOUND, message, data: None })

@@ -1,19 +1,19 @@
-//! JSON Schema 2020-12 of a Rust type, without what no reader needs.
+//! Builds the JSON Schema 2020-12 of a Rust type, without details that no reader needs.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
 use serde_json::{Map, Value, json};
 
-/// What a client sends.
+/// The schema of arguments.
 pub fn of_input<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// What a tool answers.
+/// The schema of structured content.
 pub fn of_output<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// What a user is asked to fill in: as plain as MCP's forms are.
+/// The schema of a form, within the subset that MCP allows in elicitation.
 pub fn of_form<T: JsonSchema>() -> Value {
     let mut schema = of_input::<T>();
     take_description(&mut schema);
@@ -25,7 +25,7 @@ pub fn of_form<T: JsonSchema>() -> Value {
     schema
 }
 
-/// A choice is told by its title.
+/// Gives each choice its title.
 fn make_form_field(field: &mut Value) {
     let Some(map) = field.as_object_mut() else {
         return;
@@ -36,7 +36,7 @@ fn make_form_field(field: &mut Value) {
     }
 }
 
-/// Schemars has a form for each variant with a description, and one for all others together.
+/// Schemars makes one form for each variant with a description, and one for all others together.
 fn choices(form: &Value) -> Vec<Value> {
     let title = form.get("title").or_else(|| form.get("description"));
     let others = form.get("enum").and_then(Value::as_array);
@@ -44,17 +44,17 @@ fn choices(form: &Value) -> Vec<Value> {
     values.map(|value| json!({ "const": value, "title": title.unwrap_or(value) })).collect()
 }
 
-/// Removes the doc comment of the outermost type, which the tool's description is made of.
+/// Removes the doc comment of the outermost type, which becomes the tool's description.
 pub fn take_description(schema: &mut Value) -> Option<String> {
     let description = schema.as_object_mut()?.shift_remove("description")?;
     description.as_str().map(str::to_owned)
 }
 
-/// Says `"type": "object"` where every form the value can take is an object.
+/// Sets `"type": "object"` where every form of the value is an object.
 ///
 /// # Panics
 ///
-/// When it can be anything else: MCP has no room for that.
+/// When the value can be anything else, which MCP does not allow.
 pub fn require_object(schema: &mut Value, whose: &str) {
     if is_object(schema) {
         return;
@@ -82,15 +82,15 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
         .with_transform(drop_rust_formats)
         .with_transform(leave_out_or_give);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // The name of the Rust type, unless the author chose another title.
+    // Drops the name of the Rust type, unless the author chose another title.
     if schema.get("title").is_some_and(|title| *title == *T::schema_name()) {
         schema.remove("title");
     }
     schema.to_value()
 }
 
-/// `uint32` and the like mean nothing outside Rust, and strict validators refuse what they do not
-/// know.
+/// Formats such as `uint32` mean nothing outside Rust, and strict validators refuse unknown
+/// formats.
 fn drop_rust_formats(schema: &mut Schema) {
     let is_rust = |format: &str| {
         let format = format.strip_prefix('u').unwrap_or(format);
@@ -102,7 +102,8 @@ fn drop_rust_formats(schema: &mut Schema) {
     transform_subschemas(&mut drop_rust_formats, schema);
 }
 
-/// What is not required can be left out and needs no `null` besides: some clients have no type for that.
+/// An optional value can be left out and needs no `null`: some clients do not support nullable
+/// types.
 fn leave_out_or_give(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         let required = object.get("required").and_then(Value::as_array).cloned();

@@ -1,4 +1,4 @@
-//! Small durable state: what one call leaves for later ones.
+//! Small durable key-value storage, kept from one call to the next.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -22,15 +22,15 @@ use std::fmt;
 
 pub use crate::bindings::portcullis::plugin::store::Entry;
 
-/// How many keys are asked for at a time.
+/// Number of keys fetched at once.
 const PAGE: u32 = 256;
 
-/// The entries that all callers of this plugin share.
+/// The entries shared by all callers of this plugin.
 pub fn plugin() -> Result<Keyspace, Error> {
     open(Scope::Plugin)
 }
 
-/// The entries of the caller of this request, and of nobody else.
+/// The entries of the current caller alone.
 pub fn caller() -> Result<Keyspace, Error> {
     open(Scope::Caller)
 }
@@ -39,23 +39,23 @@ fn open(scope: Scope) -> Result<Keyspace, Error> {
     Ok(Keyspace(host::Keyspace::open(scope)?))
 }
 
-/// Values by key.
+/// A set of values by key.
 #[derive(Debug)]
 pub struct Keyspace(host::Keyspace);
 
 impl Keyspace {
-    /// The value under that key, with its version.
+    /// The value of the key, with its version.
     pub fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
         Ok(self.0.get(key)?)
     }
 
-    /// Keeps a value, whatever was there. Returns its version.
+    /// Stores a value unconditionally. Returns its version.
     pub fn set(&self, key: &str, value: impl AsRef<[u8]>) -> Result<u64, Error> {
         Ok(self.0.set(key, value.as_ref(), None)?)
     }
 
-    /// Keeps a value if the version there is still that one (0: none is there); otherwise fails
-    /// with [`Error::Conflict`]. Returns the new version.
+    /// Stores a value if the stored version is still `version` (0: no value is stored); otherwise
+    /// fails with [`Error::Conflict`]. Returns the new version.
     pub fn compare_and_set(
         &self,
         key: &str,
@@ -65,8 +65,8 @@ impl Keyspace {
         Ok(self.0.set(key, value.as_ref(), Some(version))?)
     }
 
-    /// Makes a new value from the old one, again whenever somebody else was faster. Returns what
-    /// is kept now.
+    /// Makes a new value from the old one, and repeats this after each conflict. Returns the stored
+    /// value.
     pub fn update(
         &self,
         key: &str,
@@ -83,12 +83,12 @@ impl Keyspace {
         }
     }
 
-    /// Forgets the value under that key, if there is one.
+    /// Deletes the value of the key, if there is one.
     pub fn delete(&self, key: &str) -> Result<(), Error> {
         Ok(self.0.delete(key)?)
     }
 
-    /// All keys that begin like this, in byte order.
+    /// All keys with that prefix, in byte order.
     pub fn keys(&self, prefix: &str) -> Result<Vec<String>, Error> {
         let mut all: Vec<String> = Vec::new();
         loop {
@@ -100,7 +100,7 @@ impl Keyspace {
         }
     }
 
-    /// At most that many of the keys that begin like this, from the first behind `after`.
+    /// At most `limit` keys with that prefix, starting behind `after`.
     pub fn keys_after(
         &self,
         prefix: &str,
@@ -111,16 +111,16 @@ impl Keyspace {
     }
 }
 
-/// Why something is not kept, or not found.
+/// The reason why the store failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Not granted.
+    /// No grant.
     Denied,
-    /// No room: this many bytes are granted in all.
+    /// Quota exceeded: this many bytes are granted in all.
     Quota(u64),
-    /// Another version is there than the one expected.
+    /// The stored version is not the expected one.
     Conflict,
-    /// Anything else.
+    /// Any other failure.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! A tool: arguments that can be called.
+//! Tools: types whose fields are the arguments of a call.
 
 use crate::{
     bindings::portcullis::plugin::types::ToolHints, content::Icon, failure::Failure,
@@ -10,67 +10,69 @@ use serde_json::Value;
 
 pub use crate::bindings::exports::portcullis::plugin::manifest::{PathAccess, PathKind};
 
-/// Something the model may call. Implement it for the [`arguments`](crate::arguments) of the call.
+/// A tool that the model may call. Implement this trait for the [`arguments`](crate::arguments) of
+/// the call.
 pub trait Tool: Arguments {
-    /// The name the model calls it by, such as `"read_manifest"`.
+    /// The name the model uses, such as `"read_manifest"`.
     const NAME: &'static str;
     /// The name people see.
     const TITLE: Option<&'static str> = None;
-    /// What a client may assume of it before it asks the user.
+    /// What a client may assume before it asks the user.
     const HINTS: Hints = Hints::new();
-    /// What it does that the operator has to grant by name: see [`Want::action`](crate::Want::action).
+    /// Actions that the operator has to grant for this tool: see
+    /// [`Want::action`](crate::Want::action).
     const NEEDS: &'static [&'static str] = &[];
 
-    /// What it answers: a `String`, a [`Json`](crate::Json), or a [`Reply`](crate::Reply) of any
+    /// The result: a `String`, a [`Json`](crate::Json), or a [`Reply`](crate::Reply) with any
     /// content.
     type Output: IntoReply;
 
-    /// Does the work. An `Err` from [`Failure::new`] or from `?` on any error is told to the model;
-    /// see [`Failure`].
+    /// Does the work. The model reads an `Err` from [`Failure::new`] or from `?` on any error; see
+    /// [`Failure`].
     fn call(self, request: &Request<'_>) -> Result<Self::Output, Failure>;
 
-    /// JSON Schema of the structured content. [`Json`](crate::Json) knows its own.
+    /// JSON Schema of the structured content. [`Json`](crate::Json) derives it.
     fn output_schema() -> Option<Value> {
         Self::Output::schema()
     }
 
-    /// Pictures for clients that show some.
+    /// Icons for clients that show them.
     fn icons() -> Vec<Icon> {
         Vec::new()
     }
 
-    /// A JSON object merged into the tool as the client sees it, for fields newer than this crate.
+    /// A JSON object merged into the tool's description, for fields newer than this crate.
     fn extra() -> Option<Value> {
         None
     }
 }
 
-/// What a tool is called with. Made by [`#[arguments]`](crate::arguments).
+/// The arguments of a tool. Implemented by [`#[arguments]`](crate::arguments).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a tool",
     note = "write `#[arguments]` before the struct"
 )]
 pub trait Arguments: DeserializeOwned + JsonSchema {
-    /// Which of them name paths.
+    /// The arguments that are paths.
     const PATHS: &'static [PathArgument] = &[];
 }
 
-/// An argument that names a path the host opens for the call.
+/// An argument with a path that the host opens for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathArgument {
     /// JSON Pointer into the arguments, `"/files/-"` for each item of a list.
     pub pointer: &'static str,
-    /// What it names.
+    /// The kind of path.
     pub kind: PathKind,
-    /// What the tool does there.
+    /// The access that the tool needs.
     pub access: PathAccess,
-    /// Pointer of a `bool` argument: only when that is true.
+    /// JSON Pointer to a `bool` argument; the declaration applies only if that is true.
     pub when: Option<&'static str>,
-    /// Names of entries by which the directory that is meant is found at or above the path.
+    /// Names of entries that mark the directory to open, at or above the path.
     pub nearest: &'static [&'static str],
 }
 
-/// What a client may assume of a tool before it asks the user. What is not said is unknown.
+/// What a client may assume of a tool before it asks the user. `None` means unknown.
 ///
 /// ```
 /// # use portcullis_plugin::Hints;
@@ -78,38 +80,38 @@ pub struct PathArgument {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// What it changes may be lost.
+    /// The tool may destroy or overwrite data.
     pub destructive: Option<bool>,
-    /// Calling it again with the same arguments changes nothing more.
+    /// A repeated call with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// It deals with a world outside, such as the web.
+    /// The tool interacts with the outside world, such as the web.
     pub open_world: Option<bool>,
 }
 
 impl Hints {
-    /// Says nothing.
+    /// No hints.
     pub const fn new() -> Self {
         Self { read_only: None, destructive: None, idempotent: None, open_world: None }
     }
 
-    /// Says whether it leaves everything as it is.
+    /// Sets whether the tool changes nothing.
     pub const fn read_only(self, value: bool) -> Self {
         Self { read_only: Some(value), ..self }
     }
 
-    /// Says whether what it changes may be lost.
+    /// Sets whether the tool may destroy or overwrite data.
     pub const fn destructive(self, value: bool) -> Self {
         Self { destructive: Some(value), ..self }
     }
 
-    /// Says whether a second call changes nothing more.
+    /// Sets whether a repeated call has no further effect.
     pub const fn idempotent(self, value: bool) -> Self {
         Self { idempotent: Some(value), ..self }
     }
 
-    /// Says whether it deals with a world outside.
+    /// Sets whether the tool interacts with the outside world.
     pub const fn open_world(self, value: bool) -> Self {
         Self { open_world: Some(value), ..self }
     }

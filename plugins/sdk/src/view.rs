@@ -1,11 +1,11 @@
-//! Views for the tools of all plugins, and who may call those tools from one.
+//! Views for the tools of all plugins, and which tools a view may call.
 
 use crate::{failure::Failure, request::Request};
 
 pub use crate::bindings::views::Dressing;
 
-/// What the plugin has to say of the tools of the [`catalog`](crate::catalog). Implement it for a type of
-/// its own, and name that in [`plugin!`](crate::plugin) as `views`.
+/// The views that this plugin assigns to tools of the [`catalog`](crate::catalog). Implement this
+/// trait for a type of its own, and name the type in [`plugin!`](crate::plugin) as `views`.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;
@@ -28,12 +28,13 @@ pub use crate::bindings::views::Dressing;
 ///
 /// The views are [`Resources`](crate::Resources) of the same plugin.
 pub trait Views {
-    /// Says it, soon: the host asks whenever its catalog changed, and whenever the plugin said that the
-    /// list of tools did ([`Request::list_changed`]). Tools that are not named stay as they are.
+    /// Assigns views to tools; has to be quick. The host calls this after each change of its
+    /// catalog, and after the plugin reports a change of the list of tools
+    /// ([`Request::list_changed`]). Tools that are not listed stay as they are.
     fn dress(request: &Request<'_>) -> Result<Vec<Dressing>, Failure>;
 }
 
-/// A plugin that dresses no tool.
+/// A plugin that assigns no views.
 impl Views for () {
     fn dress(_request: &Request<'_>) -> Result<Vec<Dressing>, Failure> {
         Ok(Vec::new())

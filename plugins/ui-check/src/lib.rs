@@ -1,8 +1,8 @@
-//! Judges, and where it can repairs, HTML that a model wrote: for a frame that reaches nothing, so that what the
-//! frame cannot hold back never gets there, and what cannot work there is known before it is shown.
+//! Checks, and where possible repairs, HTML that a model wrote for display in a sandboxed frame.
 //!
-//! No analysis of JavaScript finds everything that it can do. What holds is the frame; this makes it hard, and
-//! tells a model that meant well what to write instead.
+//! The frame is the real barrier, since no analysis of JavaScript finds everything. This check
+//! keeps out what the frame cannot block, and tells a well-meaning model what will not work there
+//! and what to write instead.
 
 mod markup;
 mod script;
@@ -11,21 +11,21 @@ mod words;
 
 pub use words::contamination;
 
-/// What became of a document.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// The document, repaired.
+    /// The repaired document.
     pub html: String,
-    /// What was taken out or added.
+    /// What was removed or added.
     pub repairs: Vec<String>,
-    /// Why it must not be shown, and what to do instead; nothing, if it may be shown.
+    /// Why the document must not be shown, and what to do instead; empty if it may be shown.
     pub faults: Vec<String>,
 }
 
-/// How many faults are worth reading.
+/// Most faults that are reported.
 const FAULTS: usize = 20;
 
-/// Judges a document of at most that many bytes. It should use `portcullis.listen`, or it never shows a result.
+/// Checks a document of at most `most_bytes` bytes. Only `portcullis.listen` brings it results.
 pub fn check(text: &str, most_bytes: usize) -> Judged {
     let (html, mut repairs) = words::unwrapped(text);
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! Markup: what is harmless to leave out is left out, and what the document needs and cannot have is a fault.
+//! Checks HTML markup: removes what the document can do without, and reports the rest as faults.
 
 use crate::style;
 use lol_html::{
@@ -8,7 +8,7 @@ use lol_html::{
 };
 use std::cell::RefCell;
 
-/// Elements that hold other documents, or change how what follows is read.
+/// Forbidden elements: they embed other documents, or change how the parser reads what follows.
 const NEVER: &[&str] = &[
     "iframe",
     "frame",
@@ -25,9 +25,9 @@ const NEVER: &[&str] = &[
     "noframes",
     "listing",
 ];
-/// Elements that only lead elsewhere: the document is the same without.
+/// Removed elements: they only lead elsewhere, and the document is the same without them.
 const LEFT_OUT: &[&str] = &["link", "base", "noscript"];
-/// Attributes that hold an address.
+/// Attributes with a URL.
 const ADDRESSES: &[&str] = &[
     "href",
     "xlink:href",
@@ -51,18 +51,18 @@ const ADDRESSES: &[&str] = &[
     "lowsrc",
     "dynsrc",
 ];
-/// Attributes that say where something is to appear or to begin.
+/// Attributes that set a target or the focus.
 const PLACES: &[&str] =
     &["target", "formtarget", "download", "autofocus", "accesskey", "nonce", "integrity", "is"];
 
-/// A document as it may be, and what is in it.
+/// A rewritten document and its parts.
 pub struct Rewritten {
     pub html: String,
     pub repairs: Vec<String>,
     pub faults: Vec<String>,
     pub scripts: Vec<String>,
     pub styles: Vec<String>,
-    /// What can be read.
+    /// The visible text.
     pub text: String,
 }
 
@@ -73,11 +73,11 @@ struct Found {
     scripts: Vec<String>,
     styles: Vec<String>,
     text: String,
-    /// Whether the script that we are in is one.
+    /// Whether the current `<script>` is JavaScript.
     is_script: bool,
 }
 
-/// Reads and rewrites a document; an error where browsers may read it otherwise.
+/// Parses and rewrites a document; an error if browsers may parse it differently.
 pub fn rewrite(html: &str) -> Result<Rewritten, String> {
     let found = RefCell::new(Found::default());
     let settings = RewriteStrSettings::new()
@@ -158,7 +158,7 @@ impl Found {
             "input" if element.get_attribute("type").is_some_and(|kind| !is_known_input(&kind)) => {
                 self.faults.push("there is an `<input>` of a type that is not allowed here, such as `password` or `file`".to_owned());
             }
-            // What changes an address by itself later on.
+            // Elements that animate a URL attribute later.
             "animate" | "set" | "animatetransform" | "animatemotion" => {
                 self.repair(format!("took away an `<{name}>`"));
                 element.remove();
@@ -183,7 +183,8 @@ impl Found {
             "" | "text/javascript" | "application/javascript" => {
                 self.is_script = true;
                 self.scripts.push(String::new());
-                // Functions that nobody's method calls have no `this` then, rather than the window.
+                // In strict mode, `this` in a function without an object is undefined, not the
+                // window.
                 element.prepend("\"use strict\";\n", ContentType::Html);
             }
             "application/json" | "text/plain" => {}
@@ -211,7 +212,7 @@ impl Found {
                 self.repair(format!("took `{name}` from a `<{tag}>`"));
                 element.remove_attribute(&name);
             } else if name == "style" {
-                // Character references are for us to read, and for nobody to need there.
+                // No style needs a character reference; a style with `&` is removed.
                 let faults = style::check(&value);
                 if value.contains('&') || !faults.is_empty() {
                     self.repair(format!("took `style` from a `<{tag}>`"));
@@ -254,7 +255,7 @@ fn is_known_input(kind: &str) -> bool {
     known.contains(&kind.trim().to_ascii_lowercase().as_str())
 }
 
-/// Whether an address, as it stands there, leads to nothing but this document.
+/// Whether a URL stays within this document.
 fn is_within(address: &str) -> bool {
     let address = address.trim_start();
     let pictures = ["data:image/png", "data:image/jpeg", "data:image/gif", "data:image/webp"];

@@ -1,4 +1,4 @@
-//! Scripts: parsed as JavaScript, and searched for what reaches out of the document or runs text as code.
+//! Checks JavaScript: reports access to the outside and evaluation of text as code.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "the parser's enums have a variant for each of JavaScript"
@@ -19,20 +19,20 @@ use oxc_parser::Parser;
 use oxc_span::SourceType;
 use oxc_syntax::scope::ScopeFlags;
 
-/// How deep brackets may be nested: what parses them does so by calling itself.
+/// Deepest nesting of brackets: the parser is recursive.
 const DEPTH: usize = 200;
 
 const MODULE: &str = "a script imports or exports something: write everything into the document";
 
-/// What is in a script.
+/// The result of checking a script.
 #[derive(Default)]
 pub struct Found {
     pub faults: Vec<String>,
-    /// Whether it calls `portcullis.listen`.
+    /// Whether the script calls `portcullis.listen`.
     pub listens: bool,
 }
 
-/// Searches a script.
+/// Checks a script.
 pub fn check(source: &str) -> Found {
     let mut search = Search::default();
     if depth(source) > DEPTH {
@@ -67,9 +67,9 @@ fn depth(source: &str) -> usize {
 #[derive(Default)]
 struct Search {
     found: Found,
-    /// How many functions and classes that have a `this` of their own we are in.
+    /// Number of enclosing functions and classes with their own `this`.
     own_this: usize,
-    /// Whether what is being assigned is text without markup.
+    /// Whether the assigned value is text without markup.
     is_text: bool,
 }
 
@@ -82,7 +82,7 @@ impl Search {
         self.fault(format!("a script uses `{name}`, which is not there or leads out of the document; if it is a name of your own, choose another"));
     }
 
-    /// A member by name, of something.
+    /// Checks access to a member by name.
     fn member(&mut self, object: &Expression<'_>, name: &str) {
         let of = identifier(object);
         if MEMBERS.contains(&name) {
@@ -111,7 +111,7 @@ impl Search {
         }
     }
 
-    /// What is before a dot or a bracket. The window may stand there, and nowhere else.
+    /// Checks the expression before a dot or a bracket, the only place where the window may stand.
     fn object<'a>(&mut self, object: &Expression<'a>) {
         if !identifier(object).is_some_and(|name| WINDOWS.contains(&name)) {
             self.visit_expression(object);
@@ -191,7 +191,7 @@ impl<'a> Visit<'a> for Search {
         if GLOBALS.contains(&name) {
             self.reaches_out(name);
         }
-        // Before a dot it is not visited: see `object`.
+        // An object before a dot is not visited here: see `object`.
         if WINDOWS.contains(&name) {
             self.fault(format!(
                 "a script uses `{name}` as a value: use what you need of it by name"
@@ -224,7 +224,7 @@ impl<'a> Visit<'a> for Search {
     }
 
     fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
-        // Text without markup, as it stands there, is no more than text.
+        // A literal text without markup is harmless.
         self.is_text = text(&assignment.right).is_some_and(|html| !html.contains('<'));
         walk::walk_assignment_expression(self, assignment);
     }
@@ -232,7 +232,7 @@ impl<'a> Visit<'a> for Search {
     fn visit_assignment_target(&mut self, target: &AssignmentTarget<'a>) {
         let is_text = std::mem::take(&mut self.is_text);
         let name = match target {
-            // `data-` attributes are the document's own, whatever they are called.
+            // `data-` attributes belong to the document, whatever their names.
             AssignmentTarget::StaticMemberExpression(member) => {
                 (!is_dataset(&member.object)).then(|| member.property.name.to_string())
             }
@@ -325,7 +325,7 @@ fn key(key: &PropertyKey<'_>) -> Option<String> {
     }
 }
 
-/// The text that an expression is, if that can be seen: a literal, or several that are joined.
+/// The text of an expression, if it is a literal or a concatenation of literals.
 fn text(expression: &Expression<'_>) -> Option<String> {
     match expression.without_parentheses() {
         Expression::StringLiteral(literal) => Some(literal.value.to_string()),

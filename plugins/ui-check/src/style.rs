@@ -1,6 +1,6 @@
-//! Style sheets: nothing in them may come from elsewhere.
+//! Checks CSS: a style sheet must not load anything from elsewhere.
 
-/// What is wrong with a style sheet, or with the value of a `style` attribute.
+/// The faults of a style sheet, or of the value of a `style` attribute.
 pub fn check(css: &str) -> Vec<String> {
     let css = unescaped(css).to_ascii_lowercase();
     let mut faults = Vec::new();
@@ -29,7 +29,7 @@ pub fn check(css: &str) -> Vec<String> {
     faults
 }
 
-/// Without comments, and with escapes as the characters that they stand for.
+/// Removes comments and decodes escapes.
 fn unescaped(css: &str) -> String {
     let mut out = String::with_capacity(css.len());
     let mut chars = css.chars().peekable();

@@ -1,4 +1,4 @@
-//! Documents that are right, and the attacks that were seen to work or might.
+//! Tests with valid documents, and with attacks that worked or might work.
 
 use super::*;
 
@@ -124,7 +124,7 @@ fn markup_that_cannot_be_is_a_fault() {
     }
 }
 
-/// Each reaches for something that a document does not have.
+/// Each script reaches outside the document.
 const REACHING_OUT: &[&str] = &[
     "fetch('/x')",
     "new XMLHttpRequest()",

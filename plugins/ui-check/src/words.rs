@@ -1,8 +1,8 @@
-//! Words around a document, and words in it that were written to talk somebody into something.
+//! Removes text around a document, and detects text written to manipulate its reader.
 
 use regex_lite::Regex;
 
-/// Signs of contamination, and what they are signs of.
+/// Signs of manipulation, each with its meaning.
 const SIGNS: &[(&str, &str)] = &[
     (
         r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|these\s+)*(?:previous|prior|above|earlier|preceding)\s+(?:instructions?|prompts?|rules|messages?|context)",
@@ -27,7 +27,7 @@ const SIGNS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Signs that a text was written, or copied, to talk its reader into something.
+/// The signs in a text that it was written, or copied, to manipulate its reader.
 pub fn contamination(text: &str) -> Vec<String> {
     let found = SIGNS.iter().filter_map(|(sign, meaning)| {
         let sign = Regex::new(sign).expect("it is one");
@@ -37,7 +37,7 @@ pub fn contamination(text: &str) -> Vec<String> {
     found.collect()
 }
 
-/// A document without what a model likes to write around it, and without characters that hide or turn others.
+/// Removes what a model writes around a document, and characters that hide or reorder others.
 pub fn unwrapped(text: &str) -> (String, Vec<String>) {
     let mut repairs = Vec::new();
     let mut html = text.trim();

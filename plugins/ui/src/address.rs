@@ -1,14 +1,14 @@
-//! The addresses of views: `ui://portcullis/TOOL/DIGEST.html`.
+//! The URIs of views: `ui://portcullis/TOOL/DIGEST.html`.
 
 const BEFORE: &str = "ui://portcullis/";
 const AFTER: &str = ".html";
 
-/// The address of what a tool's view is, as long as that is what it is.
+/// The URI of a tool's view; it changes with the view.
 pub fn of(tool: &str, digest: &str) -> String {
     format!("{BEFORE}{}/{digest}{AFTER}", encoded(tool))
 }
 
-/// The tool whose view is at that address, whatever its digest: an old address leads to the newest view.
+/// The tool of a URI, whatever its digest: an old URI leads to the newest view.
 pub fn tool(address: &str) -> Option<String> {
     let (tool, digest) = address.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.split_once('/')?;
     let is_digest =
@@ -16,9 +16,9 @@ pub fn tool(address: &str) -> Option<String> {
     is_digest.then(|| decoded(tool))?
 }
 
-/// A name as one segment of a path that no parser of addresses takes for anything else.
+/// Encodes a name as one path segment that every URI parser reads alike.
 pub fn encoded(name: &str) -> String {
-    // "." and ".." mean something else, even percent-encoded; a plain "~" is otherwise not used.
+    // Paths give "." and ".." a meaning, even percent-encoded. A plain "~" has no other use.
     if matches!(name, "." | "..") {
         return format!("~{name}");
     }

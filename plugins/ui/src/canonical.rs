@@ -1,4 +1,4 @@
-//! JSON in the one form that RFC 8785 (JSON Canonicalization Scheme) gives each value, and digests of it.
+//! Canonical JSON by RFC 8785 (JSON Canonicalization Scheme), and its digests.
 
 use portcullis_plugin::serde_json::{self, Value};
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ pub fn digest(value: &Value) -> String {
     digest_of(text(value).as_bytes())
 }
 
-/// The SHA-256 of bytes, in 40 hexadecimal digits: enough for nobody to meet two with the same.
+/// The SHA-256 of bytes, cut to 40 hexadecimal digits (160 bits), enough against collisions.
 pub fn digest_of(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(40);
     for byte in &Sha256::digest(bytes)[..20] {
@@ -30,7 +30,7 @@ fn write(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        // Numbers are doubles in RFC 8785, whatever they were written as.
+        // RFC 8785 treats all numbers as doubles.
         Value::Number(number) => {
             out.push_str(&ecmascript(number.as_f64().expect("a JSON number is finite")));
         }
@@ -62,17 +62,17 @@ fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// What serde_json escapes, and how, is what ECMAScript's `JSON.stringify` does.
+/// serde_json escapes the same characters in the same way as ECMAScript's `JSON.stringify`.
 fn quote(out: &mut String, text: &str) {
     out.push_str(&serde_json::to_string(text).expect("text is JSON"));
 }
 
-/// A number as ECMAScript's `Number::toString` writes it.
+/// Writes a number like ECMAScript's `Number::toString`.
 fn ecmascript(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
-    // Rust writes the shortest digits that lead back to the same number, as ECMAScript does.
+    // Rust writes the shortest digits that yield the same number, like ECMAScript.
     let scientific = format!("{:e}", number.abs());
     let (mantissa, exponent) = scientific.split_once('e').expect("it has an exponent");
     let digits = even(number.abs(), mantissa.replace('.', ""));
@@ -92,13 +92,13 @@ fn ecmascript(number: f64) -> String {
     if number < 0.0 { format!("-{written}") } else { written }
 }
 
-/// Of two ways to write a number that are equally short and equally near, ECMAScript takes the even one, and
-/// Rust the greater. There are two only where all digits are needed.
+/// If two shortest forms are equally near, ECMAScript takes the even one, and Rust the greater.
+/// This needs at least 16 digits.
 fn even(number: f64, digits: String) -> String {
     if digits.len() < 16 {
         return digits;
     }
-    // Every digit that a double can have.
+    // All digits that a double can have.
     let exact = format!("{number:.767e}").replace('.', "");
     let (lower, rest) = exact.split_at(digits.len());
     let is_tie = rest.split('e').next().is_some_and(|rest| rest.trim_end_matches('0') == "5");
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use portcullis_plugin::serde_json::json;
 
-    /// The samples of RFC 8785, appendix B: IEEE 754 bits and what they are written as.
+    /// The samples of RFC 8785, appendix B: IEEE 754 bits and their text.
     #[test]
     fn numbers_are_those_of_the_rfc() {
         let table = [

@@ -1,14 +1,14 @@
-//! Would a view specification find what it wants? Its JSON pointers, followed through the tool's schemas and
-//! through what the tool last answered.
+//! Checks a view specification against a tool: follows its JSON pointers through the tool's schemas
+//! and through the tool's last result.
 
 use crate::{shape::Place, spec::Problem};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
 use regex_lite::Regex;
 
-/// How many complaints are worth reading.
+/// Most problems that are reported.
 const PROBLEMS: usize = 20;
 
-/// What of a specification leads nowhere. It must be one: see [`spec::check`](crate::spec::check).
+/// The pointers without a target, in a [valid](crate::spec::check) specification.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Vec<Problem> {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
@@ -33,7 +33,7 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
-    /// What a path leads to; `None` where that is nothing, and it was said.
+    /// The target of a pointer; `None` if there is none, which is then reported.
     fn follow(&mut self, path: &Value, at: String, item: Option<&Place<'a>>) -> Option<Place<'a>> {
         let path = path.as_str()?;
         let (start, rest) = match path.strip_prefix('@') {
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         Some(place)
     }
 
-    /// A text with templates in it, or a binding.
+    /// Checks a text with templates, or a binding.
     fn text(&mut self, value: &Value, at: String, item: Option<&Place<'a>>) {
         match value {
             Value::String(text) => {
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What rows are made of.
+    /// Follows the pointer to a list and returns the place of its items.
     fn rows(&mut self, path: &Value, at: String, item: Option<&Place<'a>>) -> Option<Place<'a>> {
         let place = self.follow(path, at.clone(), item)?;
         match place.items() {

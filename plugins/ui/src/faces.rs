@@ -1,4 +1,4 @@
-//! Which tool has which view, and what is read at a view's address.
+//! Assigns views to tools, and serves the views as resources.
 
 use crate::{
     address, canonical, folders, generate, kept,
@@ -9,7 +9,7 @@ use crate::{
 use portcullis_plugin::{Scope, catalog::Entry, prelude::*, serde_json::Value};
 use std::time::Duration;
 
-/// What the plugin says of all tools.
+/// Assigns views to the tools of all plugins.
 pub struct Faces;
 
 impl Views for Faces {
@@ -26,7 +26,7 @@ impl Views for Faces {
 }
 
 fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<Dressing> {
-    // What brings its own view stays as its source wants it.
+    // A view provided by the tool's source is kept.
     if tool.view.is_some() {
         return None;
     }
@@ -40,12 +40,12 @@ fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<
     })
 }
 
-/// Whether a tool gets a view from us.
+/// Whether this plugin provides a view for the tool.
 pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
     !tool.of_this_plugin && tool.view.is_none() && settings.allows(&tool.name)
 }
 
-/// What it takes to say where views are.
+/// What is needed to compute the URIs of views.
 pub struct Addresses {
     template: String,
     packed: bool,
@@ -56,7 +56,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// As things are.
+    /// The current state.
     pub fn new(settings: &Settings) -> Self {
         Self {
             template: page::template_version(),
@@ -68,22 +68,22 @@ impl Addresses {
         }
     }
 
-    /// The address of what that tool's view is now.
+    /// The URI of the tool's current view.
     pub fn of(&self, tool: &Entry) -> String {
         let view = self.view(tool).map(|view| view.digest.as_str());
         let parts = json!([self.template, self.packed, page::definition(tool), view]);
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
-    /// The view that was made for the tool as it is. A document that was let in before the operator turned
-    /// documents off is out again.
+    /// The view made for the current version of the tool. A document accepted earlier is ignored
+    /// once the operator turns documents off.
     pub fn view(&self, tool: &Entry) -> Option<&kept::Indexed> {
         let view = self.index.current(tool, &self.cache, self.now);
         view.filter(|view| self.documents || !view.is_document)
     }
 }
 
-/// The pages.
+/// The views as resources.
 pub struct Pages;
 
 impl Resources for Pages {
@@ -133,19 +133,19 @@ fn dressed_at(uri: &str, settings: &Settings) -> Option<Entry> {
     gets_view(&tool, settings).then_some(tool)
 }
 
-/// A page, and whether it is the one that is made without any model.
+/// A page, and whether a model took part in it.
 pub struct Page {
-    /// The whole page.
+    /// The HTML.
     pub html: String,
-    /// Whether no model had a part in it.
+    /// Whether the page was made without a model.
     pub is_plain: bool,
 }
 
-/// The page of a tool as it is now.
+/// The current page of a tool.
 pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     let body = Addresses::new(settings).view(tool).and_then(|indexed| {
         let body = kept::record(&tool.name).view?.body;
-        // Of two writes that belong together, one may be missing.
+        // Of two related writes to the store, one may be missing.
         (body.digest() == indexed.digest).then_some(body)
     });
     let face = match &body {
@@ -157,7 +157,7 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     Page { html, is_plain: matches!(face, Face::Plain) }
 }
 
-/// Tells everybody that a tool's view is another, and where it is now.
+/// Notifies clients that a tool's view has changed, and returns the new URI.
 pub fn tell(request: &Request<'_>, tool: &Entry, settings: &Settings, before: &str) -> String {
     let now = Addresses::new(settings).of(tool);
     if now != before {
@@ -170,7 +170,7 @@ pub fn tell(request: &Request<'_>, tool: &Entry, settings: &Settings, before: &s
     now
 }
 
-/// The tool of that name, if it gets a view; a failure that says why not otherwise.
+/// The tool, if it gets a view; otherwise a failure with the reason.
 pub fn dressed(name: &str, settings: &Settings) -> Result<Entry, Failure> {
     let tool = catalog::tool(name).ok_or_else(|| {
         let names: Vec<_> =

@@ -1,18 +1,18 @@
-//! What is left in folders for people to read: prompts, answers and pages, without what looks secret.
+//! Writes prompts, answers and pages to folders for people to read, without secrets.
 
 use crate::{address, settings::Settings};
 use portcullis_plugin::prelude::*;
 use regex_lite::Regex;
 use std::{fs, path::Path};
 
-/// Leaves the page of a tool in the folder for pages, if there is one and the page is another.
+/// Writes the page of a tool to the export folder, if one is set and the page has changed.
 pub fn export(request: &Request<'_>, settings: &Settings, tool: &str, html: &str) {
     if let Some(folder) = &settings.export_dir {
         write(request, folder, &format!("{}.html", address::encoded(tool)), html);
     }
 }
 
-/// Leaves something in the folder for those who look for a fault, if there is one.
+/// Writes a file to the debug folder, if one is set.
 pub fn debug(request: &Request<'_>, settings: &Settings, tool: &str, what: &str, text: &str) {
     if let Some(folder) = &settings.debug_dir {
         let file = format!("{}-{}-{what}", address::encoded(tool), address::encoded(&request.id()));
@@ -25,13 +25,13 @@ fn write(request: &Request<'_>, folder: &str, file: &str, text: &str) {
     if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
         return;
     }
-    if let Err(error) = fs::write(&path, text) {
+    if let Err(error) = changes::new().put(&path, text).apply() {
         let why = format!("cannot write {}: {error}", path.display());
         request.log(Level::Warning, json!({ "step": "debug", "why": why }));
     }
 }
 
-/// A text without what looks like a key, a token or a password.
+/// Removes what looks like a key, a token or a password.
 pub fn redacted(text: &str) -> String {
     const SECRETS: &[&str] = &[
         r"(?i)\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|AKIA)[-_]?[A-Za-z0-9_-]{12,}",

@@ -1,4 +1,4 @@
-//! From a tool to a view, by a provider: in the foreground within seconds, or as a job within minutes.
+//! Generates views with a provider: in the foreground in seconds, as a job in minutes.
 
 use crate::{
     canonical,
@@ -18,18 +18,18 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// How many generations there are at a time.
+/// Most concurrent generations.
 const SLOTS: u8 = 2;
-/// For how long what has failed is not tried again by itself.
+/// Time after a failure before the next automatic attempt.
 const REST: Duration = Duration::from_secs(600);
 
-/// What is left for later.
+/// The background jobs: generation of views.
 pub struct Chores;
 
 #[derive(Serialize, Deserialize)]
 struct Job {
     tool: String,
-    /// Whether what was generated before counts.
+    /// Whether to ignore the cache.
     anew: bool,
 }
 
@@ -38,7 +38,7 @@ impl Jobs for Chores {
         let Job { tool, anew } = serde_json::from_slice(job)?;
         let settings = Settings::read();
         let Ok(tool) = faces::dressed(&tool, &settings) else {
-            // It went, or was taken off the list, while this waited.
+            // The tool was removed, or excluded by the settings, while the job waited.
             request.log(
                 Level::Info,
                 json!({ "step": "job", "tool": tool, "why": "it gets no view any more" }),
@@ -50,12 +50,12 @@ impl Jobs for Chores {
     }
 }
 
-/// Leaves a tool's view for later. False where that cannot be.
+/// Schedules the generation of a tool's view. `false` if that is not possible.
 pub fn later(request: &Request<'_>, tool: &str) -> bool {
     leave(request, tool, false)
 }
 
-/// As [`later`], and what was generated before does not count.
+/// Like [`later`], ignoring the cache.
 pub fn later_anew(request: &Request<'_>, tool: &str) -> bool {
     leave(request, tool, true)
 }
@@ -67,12 +67,12 @@ fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
     is_left
 }
 
-/// Whether somebody waits.
+/// Whether a caller waits for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Somebody does.
+    /// A caller waits.
     Foreground,
-    /// Nobody does.
+    /// No caller waits.
     Background,
 }
 
@@ -85,27 +85,27 @@ impl Pace {
     }
 }
 
-/// What came of it.
+/// A generated view.
 #[derive(Debug, PartialEq)]
 pub struct Made {
-    /// Where the view is.
+    /// The URI of the view.
     pub address: String,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Whether it had been generated before.
+    /// Whether the view came from the cache.
     pub from_cache: bool,
 }
 
-/// Why there is no view.
+/// The reason why there is no view.
 #[derive(Debug)]
 pub enum Why {
-    /// Others are being generated, and nobody should wait for that.
+    /// All slots are busy, and a caller should not wait for one.
     Busy,
-    /// The provider did not answer.
+    /// The provider failed.
     Provider(provider::Error),
-    /// What the model wrote cannot be shown.
+    /// The model's answer cannot be shown.
     Invalid(Vec<String>),
-    /// It could not be kept.
+    /// The view could not be stored.
     Kept(Failure),
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// Whether the same may succeed with more time.
+    /// Whether the same generation may succeed with more time.
     pub fn is_for_later(&self) -> bool {
         match self {
             Self::Busy => true,
@@ -142,14 +142,14 @@ impl Why {
     }
 }
 
-/// Whether there is a provider, and it has not just failed at this tool.
+/// Whether there is a provider that has not just failed for this tool.
 pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
     let Some(provider) = &settings.provider else { return false };
     let key = key(tool, settings, provider, &kept::record(&tool.name));
     cache::get(&failed(&key)).is_none_or(|value| value.is_empty())
 }
 
-/// The key of everything that shapes what is generated.
+/// The cache key: a digest of everything that influences the generated view.
 pub fn key(
     tool: &Entry,
     settings: &Settings,
@@ -181,7 +181,7 @@ fn sample(tool: &Entry, settings: &Settings) -> Option<Value> {
     if settings.send_results { catalog::last_result(&tool.name) } else { None }
 }
 
-/// Makes a view and publishes it. `anew`: what was generated before does not count.
+/// Generates a view and publishes it. `anew`: ignore the cache.
 pub fn generate(
     request: &Request<'_>,
     settings: &Settings,
@@ -230,7 +230,7 @@ pub fn generate(
     Ok(Made { address, ms, from_cache })
 }
 
-/// Of a key, as much as tells it from others in a log.
+/// The start of a key, enough to identify it in a log.
 fn short(key: &str) -> &str {
     &key[..12]
 }
@@ -249,7 +249,7 @@ fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &Why, ms: u
     }
 }
 
-/// What was generated under that key before, if it can still be shown.
+/// The cached view for that key, if it can still be shown.
 fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -> Option<View> {
     let bytes = cache::get(&format!("view/{key}"));
     let view = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<View>(bytes).ok());
@@ -268,7 +268,7 @@ fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -
     view
 }
 
-/// What the model writes: once, and if that is not right, once more.
+/// The model's answer: one attempt, and one repair if the answer has faults.
 fn written(
     request: &Request<'_>,
     settings: &Settings,
@@ -332,19 +332,19 @@ fn written(
     Ok(view)
 }
 
-/// One of the places in which views are generated. Each tool has its own, so that no tool is in two.
+/// A slot for one generation, chosen by the tool's name: no tool is in two slots at once.
 struct Slot {
     busy: String,
     _claim: Option<cache::Claim>,
 }
 
 impl Slot {
-    /// `longest`: how long whoever has it may take.
+    /// Takes a slot. `longest`: limit for the time the slot is held.
     fn take(tool: &str, pace: Pace, longest: Duration) -> Result<Self, Why> {
         let digest = canonical::digest_of(tool.as_bytes());
         let number = digest.as_bytes()[0] % SLOTS;
         let busy = format!("busy/{number}");
-        // Whoever waits for a claim cannot stop waiting; whoever is waited for must not begin to.
+        // A wait for a claim cannot be aborted, so a foreground call must not start one.
         let is_busy = cache::get(&busy).is_some_and(|value| !value.is_empty());
         if pace == Pace::Foreground && is_busy {
             return Err(Why::Busy);
@@ -357,7 +357,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // The cache has no way to take something out: what is empty is not there.
+        // The cache cannot delete entries: an empty value counts as absent.
         cache::set(&self.busy, [], Duration::from_millis(1));
     }
 }

@@ -1,4 +1,4 @@
-//! Is what a model wrote fit to be shown?
+//! Validates what a model wrote before it is shown.
 
 use crate::{dry_run, kept::Body, spec};
 use portcullis_plugin::{
@@ -6,7 +6,7 @@ use portcullis_plugin::{
     serde_json::{self, Value},
 };
 
-/// Judges an answer that should be a specification, or a document.
+/// Validates an answer that should be a specification or a document.
 pub fn answer(
     text: &str,
     tool: &Entry,
@@ -23,7 +23,7 @@ pub fn answer(
     specification(value, tool, last)
 }
 
-/// Judges a specification.
+/// Validates a specification.
 pub fn specification(
     value: Value,
     tool: &Entry,
@@ -34,19 +34,19 @@ pub fn specification(
         problems = dry_run::check(&value, tool, last).iter().map(ToString::to_string).collect();
     }
     if problems.is_empty() {
-        // What is not shown as data was written by the model: it may have been talked into it.
+        // All text in a specification was written by the model, which may have been manipulated.
         problems = ui_check::contamination(&value.to_string());
     }
     if problems.is_empty() { Ok(Body::Specification(value)) } else { Err(problems) }
 }
 
-/// Judges a document, and repairs what can be.
+/// Validates a document and repairs it where possible.
 pub fn document(text: &str, most: usize) -> Result<Body, Vec<String>> {
     let judged = ui_check::check(text, most);
     if judged.faults.is_empty() { Ok(Body::Document(judged.html)) } else { Err(judged.faults) }
 }
 
-/// The outermost object in a text that may have words or a code fence around it.
+/// The outermost JSON object in a text, without surrounding words or a code fence.
 fn object_in(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let end = text.rfind('}')?;

@@ -1,6 +1,6 @@
-//! What outlives a call: for each tool its refinements and the view that was made for it, and one index of
-//! the views, so that all tools are dressed with one look at the store. Where the operator wants nothing kept,
-//! all of that is in the cache alone, which need not outlive the host.
+//! Storage of views: a record for each tool with its refinements and its view, and an index of all
+//! views, so that one read of the store suffices for the list of tools. With storage turned off,
+//! everything is in the cache alone, which need not outlive the host.
 
 use crate::{
     canonical, page,
@@ -15,79 +15,79 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 
-/// The form of what is kept. What is of another form counts as absent.
+/// Version of the stored format. Data of another version counts as absent.
 pub const VERSION: u32 = 1;
 const INDEX: &str = "index";
-/// What the last `_ui_refresh_tools` saw.
+/// Key of the tools seen by the last `_ui_refresh_tools`.
 const SEEN: &str = "seen";
 
-/// What is known of one tool.
+/// The stored data of one tool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Record {
     version: u32,
-    /// What people asked to be changed, the oldest first.
+    /// The requested changes, oldest first.
     pub refinements: Vec<Refinement>,
-    /// The view that was made for it.
+    /// The current view.
     pub view: Option<View>,
-    /// Why there is none, where somebody tried.
+    /// The last failure to make a view, if any.
     pub failure: Option<Failed>,
 }
 
-/// Something that somebody asked to be changed.
+/// A requested change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refinement {
     /// Milliseconds since 1970.
     pub at: u64,
-    /// In their words.
+    /// The user's words.
     pub feedback: String,
 }
 
-/// Why no view was made.
+/// A failure to make a view.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
     /// Milliseconds since 1970.
     pub at: u64,
-    /// One of the codes of providers, or `INVALID`.
+    /// The code of a provider's error, or `INVALID`.
     pub code: String,
-    /// In words.
+    /// Message for people.
     pub why: String,
 }
 
-/// A view that was made for a tool.
+/// A generated view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// What it shows.
+    /// The content of the view.
     pub body: Body,
-    /// Who made it.
+    /// The maker of the view.
     pub by: By,
-    /// The digest of the tool that it was made for.
+    /// The digest of the tool at that time.
     pub made_for: String,
-    /// Under which key it is cached.
+    /// The cache key.
     pub key: Option<String>,
-    /// The id of the request that led to it, as logs and the audit have it.
+    /// The id of the request that led to the view, as in logs and the audit.
     #[serde(default)]
     pub request: Option<String>,
     /// Milliseconds since 1970.
     pub at: u64,
-    /// How long it took.
+    /// Duration of the generation in milliseconds.
     pub duration_ms: u64,
-    /// Which model wrote it, where that is known.
+    /// The model, if known.
     pub model: Option<String>,
     /// Tokens read and written.
     pub tokens: Option<(u64, u64)>,
 }
 
-/// What a model wrote.
+/// The content that a model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Body {
     /// A view specification.
     Specification(Value),
-    /// A document of its own.
+    /// An HTML document.
     Document(String),
 }
 
-/// Who made a view.
+/// The maker of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum By {
@@ -97,10 +97,10 @@ pub enum By {
     Provider,
 }
 
-/// Of a view, what it takes to dress its tool.
+/// The part of a view in the index, enough to assign it to its tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Indexed {
-    /// Of its body.
+    /// Digest of the body.
     pub digest: String,
     /// As [`View::made_for`].
     pub made_for: String,
@@ -108,13 +108,13 @@ pub struct Indexed {
     pub by: By,
     /// Whether it is a document.
     pub is_document: bool,
-    /// How long it is.
+    /// Length of the body in bytes.
     pub bytes: usize,
-    /// When it was made.
+    /// Time of the generation, in milliseconds since 1970.
     pub at: u64,
 }
 
-/// All views that are kept, by tool.
+/// All stored views, by tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Index {
     version: u32,
@@ -122,12 +122,12 @@ pub struct Index {
 }
 
 impl Body {
-    /// What tells it from every other.
+    /// Digest of the content.
     pub fn digest(&self) -> String {
         canonical::digest(&json!(self))
     }
 
-    /// What it is, in a word for logs.
+    /// The kind in one word, for logs.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Specification(_) => "specification",
@@ -141,8 +141,8 @@ impl Body {
 }
 
 impl By {
-    /// The digest of what a view depends on: a client's model made it for the tool's data, a provider for
-    /// every word that it was told.
+    /// The digest of what a view depends on: for a client's view the tool's schemas, for a
+    /// provider's view the whole definition of the tool.
     pub fn depends_on(self, tool: &Entry) -> String {
         match self {
             Self::Client => canonical::digest(&json!([tool.input_schema, tool.output_schema])),
@@ -152,7 +152,7 @@ impl By {
 }
 
 impl Index {
-    /// The view of that tool, if it was made for the tool as it is and is not too old.
+    /// The view of the tool, if it was made for the current version of the tool and is not too old.
     pub fn current(&self, tool: &Entry, cache: &Cache, now: u64) -> Option<&Indexed> {
         let view = self.views.get(&tool.name)?;
         let is_young = cache.ttl.is_none_or(|ttl| now.saturating_sub(view.at) < milliseconds(ttl));
@@ -160,23 +160,23 @@ impl Index {
     }
 }
 
-/// A time in milliseconds.
+/// Converts a duration to milliseconds.
 pub fn milliseconds(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The index; an empty one where there is none that can be read.
+/// The index; empty if none can be read.
 pub fn index() -> Index {
     read::<Index>(INDEX).filter(|index| index.version == VERSION).unwrap_or_default()
 }
 
-/// What is known of that tool.
+/// The record of a tool.
 pub fn record(tool: &str) -> Record {
     let record = read::<Record>(&key(tool)).filter(|record| record.version == VERSION);
     record.unwrap_or_default()
 }
 
-/// Changes what is known of that tool.
+/// Changes the record of a tool.
 pub fn change(tool: &str, change: impl Fn(&mut Record)) -> Result<Record, Failure> {
     let kept = update(&key(tool), |record: Option<Record>| {
         let mut record = record.filter(|record| record.version == VERSION).unwrap_or_default();
@@ -187,7 +187,7 @@ pub fn change(tool: &str, change: impl Fn(&mut Record)) -> Result<Record, Failur
     Ok(kept)
 }
 
-/// Keeps a view, in place of those that were made longest ago where there is no more room.
+/// Stores a view; the oldest views make room if needed.
 pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
     let bytes = view.body.bytes();
     if bytes > cache.entry_bytes {
@@ -219,7 +219,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes away the oldest views until the rest fits; `keep` stays.
+/// Removes the oldest views until the rest fits; `keep` stays.
 fn make_room(views: &mut BTreeMap<String, Indexed>, keep: &str, cache: &Cache) -> Vec<String> {
     let mut gone = Vec::new();
     while views.len() > cache.entries
@@ -236,7 +236,7 @@ fn make_room(views: &mut BTreeMap<String, Indexed>, keep: &str, cache: &Cache) -
     gone
 }
 
-/// Forgets the view of a tool.
+/// Removes the view of a tool.
 pub fn forget_view(tool: &str) -> Result<(), Failure> {
     change(tool, |record| {
         record.view = None;
@@ -247,7 +247,7 @@ pub fn forget_view(tool: &str) -> Result<(), Failure> {
     })
 }
 
-/// Forgets everything of a tool that is no more.
+/// Removes all data of a tool that no longer exists.
 pub fn forget(tool: &str) -> Result<(), Failure> {
     remove(&key(tool))?;
     change_index(|views| {
@@ -255,7 +255,7 @@ pub fn forget(tool: &str) -> Result<(), Failure> {
     })
 }
 
-/// Says which tools there are now, each with its digest; returns those of the last time.
+/// Replaces the list of known tools, each with its digest; returns the previous list.
 pub fn replace_seen(tools: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Failure> {
     let before = read(SEEN).unwrap_or_default();
     write(SEEN, serde_json::to_vec(tools)?)?;
@@ -276,7 +276,7 @@ fn key(tool: &str) -> String {
     format!("tool/{tool}")
 }
 
-/// What is not there, cannot be read or is of another form is absent: it is made anew.
+/// Missing, unreadable or outdated data counts as absent and is made again.
 fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
     let bytes = if settings::keeps() {
         store::plugin().ok()?.get(key).ok()??.value
@@ -299,13 +299,13 @@ fn remove(key: &str) -> Result<(), Failure> {
     if settings::keeps() {
         store::plugin()?.delete(key)?;
     } else {
-        // What is no JSON counts as absent, and a cache has no way to take something out.
+        // Invalid JSON counts as absent; the cache cannot delete entries.
         cache::set(&fleeting(key), [], None);
     }
     Ok(())
 }
 
-/// The place in the cache of what is not kept.
+/// The cache key for data that is not in the store.
 fn fleeting(key: &str) -> String {
     format!("fleeting/{key}")
 }
@@ -315,7 +315,7 @@ fn update<T: Serialize + DeserializeOwned>(
     change: impl Fn(Option<T>) -> T,
 ) -> Result<T, Failure> {
     if !settings::keeps() {
-        // Of all that change something there, one at a time does.
+        // Serialises all changes to the cached data.
         let _turn = cache::claim("turn");
         let changed = change(read(key));
         write(key, serde_json::to_vec(&changed)?)?;

@@ -1,5 +1,5 @@
-//! Views for the tools of all plugins and servers: made from their schemas at once, and by a model where one is
-//! asked to.
+//! The plugin `ui`: generates views (MCP Apps) for the tools of all plugins and servers, from their
+//! schemas and, if configured, with a model.
 
 mod address;
 mod canonical;

@@ -1,4 +1,4 @@
-//! The page of a view: what `resources/ui` says, filled in.
+//! Builds the HTML page of a view from the templates in `resources/ui`.
 
 use crate::canonical;
 use portcullis_plugin::{
@@ -13,22 +13,22 @@ const LOOKS: &str = include_str!("../../../resources/ui/runtime.css");
 const VIEW: &str = include_str!("../../../resources/ui/view.js");
 const SHELL: &str = include_str!("../../../resources/ui/shell.js");
 
-/// The media type of views, as MCP Apps (2026-01-26) has it.
+/// The media type of views, by MCP Apps (2026-01-26).
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// What a view shows besides the form and the answer.
+/// The content of a view besides the form and the result.
 #[derive(Clone, Copy, Debug)]
 pub enum Face<'a> {
-    /// Nothing else.
+    /// No other content.
     Plain,
-    /// What a specification says.
+    /// A view specification.
     Specification(&'a Value),
-    /// What a model wrote.
+    /// An HTML document.
     Document(&'a str),
 }
 
-/// The page of a tool. `packed`: with the runtime deflated, which is half as long and needs a host that
-/// lets a script make a script.
+/// Builds the page of a tool. `packed`: compress the runtime, which halves the page and needs a
+/// host that lets scripts create scripts.
 pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
     let mut data = Map::from_iter([("tool".to_owned(), definition(tool))]);
     let script = match face {
@@ -56,7 +56,7 @@ pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
     })
 }
 
-/// Fills each place in turn; what has been put in is never searched for places.
+/// Fills the template in one pass; inserted text is never searched for placeholders.
 fn fill<'a>(with: impl Fn(&str) -> &'a str) -> String {
     let mut page = String::with_capacity(96 * 1024);
     let mut pieces = TEMPLATE.split("{{");
@@ -80,7 +80,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// What a page knows of its tool, as MCP writes it.
+/// The definition of the tool in the page, in the form of MCP.
 pub fn definition(tool: &Entry) -> Value {
     let mut definition = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
@@ -105,14 +105,14 @@ pub fn definition(tool: &Entry) -> Value {
     Value::Object(definition)
 }
 
-/// What of the page is the same for all tools, as one digest: the template's version.
+/// The template's version: a digest of the parts that all pages share.
 pub fn template_version() -> String {
     let all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, SHELL].concat();
     canonical::digest_of(all.as_bytes())
 }
 
-/// `_meta` of a view, the same in the list and with the contents: nothing is declared, so that a host
-/// allows nothing.
+/// `_meta` of a view, the same in the list and with the contents. It declares no permissions, so
+/// that a client allows none.
 pub fn meta() -> Value {
     json!({ "_meta": { "ui": { "csp": {}, "prefersBorder": true } } })
 }
@@ -137,7 +137,7 @@ pub mod tests {
         }
     }
 
-    /// The data that a page holds, read as a browser would find it.
+    /// The data in a page, extracted like a browser does.
     pub fn data(page: &str) -> Value {
         let start =
             page.find("id=\"portcullis\">").expect("it is there") + "id=\"portcullis\">".len();

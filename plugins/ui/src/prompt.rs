@@ -1,5 +1,5 @@
-//! What a model is told. The texts are files in `resources/ui/prompts`, and what a tool says of itself stands
-//! in them between marks that it cannot know, and cut where it is long.
+//! Builds the prompts for a model from the files in `resources/ui/prompts`. Texts of the tool are
+//! shortened and stand between marks that the tool cannot know.
 
 use crate::{canonical, kept::Refinement, page, provider::Question, spec};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
@@ -9,28 +9,28 @@ const SPECIFICATION: &str = include_str!("../../../resources/ui/prompts/specific
 const DOCUMENT: &str = include_str!("../../../resources/ui/prompts/document.md");
 const REPAIR: &str = include_str!("../../../resources/ui/prompts/repair.md");
 
-/// How much of a description is told.
+/// Longest description in a prompt, in characters.
 const DESCRIPTION: usize = 4_000;
-/// How much of a schema is told.
+/// Longest schema in a prompt.
 const SCHEMA: usize = 24_000;
-/// How much of an answer is told.
+/// Longest sample of a result in a prompt.
 const SAMPLE: usize = 4_000;
-/// How much of one refinement is told.
+/// Longest refinement in a prompt.
 pub const FEEDBACK: usize = 2_000;
 
-/// Which prompts these are.
+/// The version of the prompts.
 pub fn version() -> &'static str {
     include_str!("../../../resources/ui/prompts/version.txt").trim()
 }
 
-/// What tells these prompts from others.
+/// A digest of the prompts.
 pub fn digest() -> String {
     canonical::digest_of(
         [SYSTEM, SPECIFICATION, DOCUMENT, REPAIR, spec::SCHEMA].concat().as_bytes(),
     )
 }
 
-/// What to ask for a view of this tool.
+/// The first question for a view of this tool.
 pub fn first(
     tool: &Entry,
     refinements: &[Refinement],
@@ -48,7 +48,7 @@ pub fn first(
     Question { system: SYSTEM.to_owned(), turns: vec![told], json: !document }
 }
 
-/// The same question once more, with what was wrong with the answer.
+/// The same question again, with the faults of the answer.
 pub fn again(mut question: Question, answer: String, problems: &[String]) -> Question {
     let list: Vec<_> = problems.iter().map(|problem| format!("- {problem}")).collect();
     question.turns.push(answer);
@@ -99,7 +99,7 @@ fn wishes(refinements: &[Refinement]) -> String {
     )
 }
 
-/// A text on one line.
+/// Joins a text into one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

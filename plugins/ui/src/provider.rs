@@ -1,7 +1,7 @@
-//! Services with models: what is asked of them, what they answer, and what goes wrong.
+//! Clients of model services: requests, answers and errors.
 //!
-//! Keys are none of this plugin's business: the operator's grant names them, and the host adds them on the
-//! way out. Nothing is streamed: what is not whole cannot be checked.
+//! This plugin never sees keys: the operator's grant names them, and the host adds them to the
+//! request. Answers are not streamed, since only a whole answer can be validated.
 
 mod anthropic;
 mod budget;
@@ -20,61 +20,61 @@ use portcullis_plugin::{
 pub use budget::Budget;
 pub use error::{Code, Error};
 
-/// The longest answer that is read.
+/// Longest answer in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A kind of service.
+/// A kind of model service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's Responses.
+    /// OpenAI's Responses API.
     Responses,
-    /// Chat Completions: OpenAI's, and what most others and local servers speak.
+    /// Chat Completions: of OpenAI, of most other services and of local servers.
     Chat,
-    /// Ollama's own.
+    /// Ollama's own API.
     Ollama,
 }
 
-/// What a model is asked.
+/// A prompt for a model.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What it is to be.
+    /// The system prompt.
     pub system: String,
-    /// What was said so far, the user first, in turns.
+    /// The conversation so far: user and model in turns, the user first.
     pub turns: Vec<String>,
-    /// Whether the answer is to be JSON.
+    /// Whether to ask for JSON output.
     pub json: bool,
 }
 
-/// What a model said.
+/// The answer of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// All of its text.
+    /// The whole text.
     pub text: String,
-    /// Which model that was, in the service's words.
+    /// The model, as named by the service.
     pub model: Option<String>,
-    /// Tokens read and written.
+    /// Tokens of input and output.
     pub tokens: Option<(u64, u64)>,
 }
 
-/// What servers that speak alike do not all know.
+/// Features that not all compatible servers support.
 #[derive(Clone, Copy, Debug)]
 struct Dialect {
-    /// Whether the answer can be asked to be JSON.
+    /// Whether to request JSON output.
     json: bool,
-    /// Whether the limit of an answer is called as it is now.
+    /// Whether to use the current name of the limit for output tokens.
     new_limit: bool,
 }
 
 impl Dialect {
-    /// What is tried first.
+    /// The first attempt: all features.
     fn of(question: &Question) -> Self {
         Self { json: question.json, new_limit: true }
     }
 
-    /// What to try next, if that may be what a server complains of. Some servers refuse to be asked for JSON,
-    /// and write JSON all the same when they are told to.
+    /// The next attempt, if the error may be about one of the features. Some servers refuse the
+    /// request for JSON output, but write JSON when the prompt says so.
     fn next(self, error: &Error) -> Option<Self> {
         let complains_of = |word: &str| {
             error.code == Code::InvalidRequest && error.why.to_ascii_lowercase().contains(word)
@@ -89,7 +89,7 @@ impl Dialect {
     }
 }
 
-/// A request as a service wants it.
+/// An HTTP request in the format of a service.
 struct Wire {
     path: &'static str,
     headers: &'static [(&'static str, &'static str)],
@@ -97,10 +97,10 @@ struct Wire {
 }
 
 impl Service {
-    /// All of them.
+    /// All services.
     pub const ALL: [Self; 4] = [Self::Anthropic, Self::Responses, Self::Chat, Self::Ollama];
 
-    /// As the operator names it.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -110,7 +110,7 @@ impl Service {
         }
     }
 
-    /// Where it is unless the operator says otherwise.
+    /// The default base URL.
     pub fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
@@ -138,7 +138,7 @@ impl Service {
     }
 }
 
-/// Asks, again where that may help, until the budget is used up.
+/// Sends the question, with retries where they may help, until the budget is used up.
 pub fn ask(
     request: &Request<'_>,
     provider: &settings::Provider,
@@ -175,7 +175,7 @@ pub fn ask(
     }
 }
 
-/// `id`: of the request that all this is for, so that the service's log can be compared with ours.
+/// One attempt. `id` (of the MCP request) goes into the service's log for comparison.
 fn once(
     id: &str,
     provider: &settings::Provider,
@@ -211,31 +211,31 @@ fn once(
     Ok(said)
 }
 
-/// A service's path behind a base URL, which may have the path's beginning already: `…/v1`.
+/// Appends a service's path to a base URL, which may already contain the start of the path: `…/v1`.
 fn join(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
     let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     match path.strip_prefix("/v1") {
         Some(rest) if base.ends_with("/v1") => format!("{base}{rest}"),
-        // Of what speaks like OpenAI, the base URL holds whatever there is before the last names.
+        // For services that imitate OpenAI, the base URL has everything but the last segments.
         Some(rest) if has_path && !path.ends_with("/messages") => format!("{base}{rest}"),
         _ => format!("{base}{path}"),
     }
 }
 
-/// The turns as messages of two roles.
+/// The turns as messages with alternating roles.
 fn messages(question: &Question) -> Vec<Value> {
     let roles = ["user", "assistant"].into_iter().cycle();
     let turns = question.turns.iter().zip(roles);
     turns.map(|(text, role)| json!({ "role": role, "content": text })).collect()
 }
 
-/// A text in an answer.
+/// A text of an answer.
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A pair of numbers in an answer.
+/// Two token counts of an answer.
 fn tokens(usage: &Value, read: &str, written: &str) -> Option<(u64, u64)> {
     Some((usage[read].as_u64()?, usage[written].as_u64()?))
 }

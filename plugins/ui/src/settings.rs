@@ -1,87 +1,87 @@
-//! What the operator set, read once a call: a wrong value counts as not set, and is complained of.
+//! The operator's settings, read once per call. A wrong value counts as unset and is reported.
 
 use crate::provider::Service;
 use portcullis_plugin::settings;
 use std::time::Duration;
 
-/// Everything that can be set, as it is.
+/// All settings.
 #[derive(Debug)]
 pub struct Settings {
-    /// Which tools get views, by name; a last `*` stands for any rest. `None`: all.
+    /// Names of the tools that get views; a trailing `*` matches any rest. `None`: all.
     pub tools: Option<Vec<String>>,
-    /// Whether views may call tools that say that they destroy.
+    /// Whether views may call tools with the destructive hint.
     pub destructive: bool,
-    /// Whether the model does not see the plugin's own tools.
+    /// Whether to hide the plugin's own tools from the model.
     pub hide_tools: bool,
-    /// Whether pages hold the runtime deflated.
+    /// Whether pages contain the runtime compressed.
     pub packed: bool,
-    /// Whether a model may write documents rather than specifications.
+    /// Whether a model may write HTML documents instead of specifications.
     pub documents: bool,
-    /// Who writes them where the client's model does not.
+    /// The service that writes views where the client's model does not.
     pub provider: Option<Provider>,
-    /// When a provider is asked without anybody having asked for it.
+    /// When to ask the provider automatically.
     pub generate: Generate,
-    /// Whether a provider is shown what a tool last answered.
+    /// Whether to send the provider the last result of a tool.
     pub send_results: bool,
-    /// How many refinements of one tool are kept.
+    /// Most stored refinements of one tool.
     pub max_refinements: usize,
-    /// How much of what was generated is kept.
+    /// Limits of stored views.
     pub cache: Cache,
-    /// Where prompts, answers and pages are left for people to read.
+    /// Folder for prompts, answers and pages, for debugging.
     pub debug_dir: Option<String>,
-    /// Where pages are left for use elsewhere.
+    /// Folder for pages, for use elsewhere.
     pub export_dir: Option<String>,
-    /// What is wrong with what was set.
+    /// The errors in the settings.
     pub complaints: Vec<String>,
 }
 
-/// A service with models, and how it is to be asked.
+/// A model service and how to call it.
 #[derive(Debug)]
 pub struct Provider {
-    /// Which one.
+    /// The kind of service.
     pub service: Service,
-    /// Which of its models.
+    /// The model.
     pub model: String,
-    /// Where it is.
+    /// The base URL.
     pub base_url: String,
-    /// How long an answer may be, thinking included.
+    /// Limit of output tokens, thinking included.
     pub max_output_tokens: u64,
-    /// How hard it thinks, in the service's own words.
+    /// The effort of reasoning, as named by the service.
     pub effort: Option<String>,
-    /// How often a request that failed for no fault of ours is made again.
+    /// Most retries after a temporary failure.
     pub max_retries: u64,
-    /// How long all of it may take while somebody waits.
+    /// Time limit while a caller waits.
     pub foreground: Duration,
-    /// How long while nobody does.
+    /// Time limit in the background.
     pub background: Duration,
 }
 
-/// When a provider is asked.
+/// When to ask a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generate {
-    /// Once a view is looked at.
+    /// When a view is first read.
     FirstView,
-    /// Only when `_ui_refine` or `_ui_regenerate` is called.
+    /// Only through `_ui_refine` or `_ui_regenerate`.
     Asked,
 }
 
-/// How much of what was generated is kept.
+/// Limits of stored views.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Whether what was generated before is used again, and anything is kept: see [`keeps`].
+    /// Whether to reuse generated views and to store anything: see [`keeps`].
     pub on: bool,
-    /// How many views.
+    /// Most views.
     pub entries: usize,
-    /// How long one may be.
+    /// Most bytes of one view.
     pub entry_bytes: usize,
-    /// How long all may be.
+    /// Most bytes in total.
     pub bytes: usize,
-    /// How old one may be.
+    /// Greatest age of a view.
     pub ttl: Option<Duration>,
 }
 
 impl Settings {
-    /// Reads them.
+    /// Reads the settings.
     pub fn read() -> Self {
         let mut read = Reader { complaints: Vec::new() };
         let mut settings = Self {
@@ -116,7 +116,7 @@ impl Settings {
         settings
     }
 
-    /// Whether that tool gets a view.
+    /// Whether the tool gets a view.
     pub fn allows(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|names| {
             names.iter().any(|name| match name.strip_suffix('*') {
@@ -127,12 +127,12 @@ impl Settings {
     }
 }
 
-/// Whether what is made and asked for outlives the host.
+/// Whether views and refinements are stored beyond the life of the host.
 pub fn keeps() -> bool {
     text("cache").as_deref() != Some("false")
 }
 
-/// A setting that is empty is not set.
+/// An empty setting counts as unset.
 fn text(key: &str) -> Option<String> {
     settings::get(key).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

@@ -1,29 +1,29 @@
-//! A place in data of which a schema and a sample may be known.
+//! A location in a tool's data, with what its schema and a sample tell about it.
 
 use portcullis_plugin::serde_json::Value;
 
-/// How many schemas deep references and alternatives are followed.
+/// Deepest nesting of references and alternatives that is followed.
 const DEPTH: usize = 12;
-/// How many alternatives are looked at.
+/// Most alternatives that are examined.
 const WIDTH: usize = 64;
-/// How many items of a sample are looked at.
+/// Most items of a sample that are examined.
 const SAMPLES: usize = 50;
-/// How many names are told.
+/// Most names in a message.
 const NAMES: usize = 20;
 
-/// A place in a tool's data.
+/// A location in a tool's data.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
-    /// The document that references lead into.
+    /// The document in which references are resolved.
     root: Option<&'a Value>,
-    /// What may be there; `None`: anything.
+    /// The possible schemas; `None`: anything.
     schemas: Option<Vec<&'a Value>>,
-    /// What was there.
+    /// The values in the sample.
     samples: Vec<&'a Value>,
 }
 
 impl<'a> Place<'a> {
-    /// Where data begins.
+    /// The root of the data.
     pub fn of(schema: Option<&'a Value>, sample: Option<&'a Value>) -> Self {
         Self {
             root: schema,
@@ -32,12 +32,12 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A place of which nothing is known.
+    /// A location without any knowledge.
     pub fn anything() -> Self {
         Self { root: None, schemas: None, samples: Vec::new() }
     }
 
-    /// The place beneath this one by that name or number; if there cannot be one, the names that there are.
+    /// The child with that name or index; if it cannot exist, the names that do.
     pub fn step(&self, token: &str) -> Result<Self, Vec<String>> {
         let samples: Vec<_> =
             self.samples.iter().filter_map(|sample| child(sample, token)).collect();
@@ -56,7 +56,7 @@ impl<'a> Place<'a> {
                     Some(known) if known.is_empty() && samples.is_empty() => {
                         return Err(self.names());
                     }
-                    // Undeclared, and yet it was there.
+                    // Undeclared, but present in the sample.
                     Some(known) if known.is_empty() => None,
                     beneath => beneath,
                 }
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
         Ok(Self { root: self.root, schemas, samples })
     }
 
-    /// What each item of this list is; what this is instead, if it cannot be a list. Objects count as lists
+    /// The items of this list; if it cannot be a list, what it is instead. Objects count as lists
     /// of keys and values.
     pub fn items(&self) -> Result<Self, String> {
         if !self.may_be(&["array", "object"]) {
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         Ok(Self { root: self.root, schemas, samples })
     }
 
-    /// Whether what is here may be of one of these types.
+    /// Whether the value may have one of these types.
     pub fn may_be(&self, kinds: &[&str]) -> bool {
         match self.alternatives() {
             Some(schemas) => schemas
@@ -121,7 +121,7 @@ impl<'a> Place<'a> {
         names
     }
 
-    /// What may be here, with references followed and alternatives side by side; `None`: anything.
+    /// The possible schemas, with references resolved and alternatives flattened; `None`: anything.
     fn alternatives(&self) -> Option<Vec<&'a Value>> {
         let mut all = Vec::new();
         for schema in self.schemas.as_ref()? {
@@ -147,7 +147,7 @@ impl<'a> Place<'a> {
                 leads_on = true;
             }
         }
-        // What only leads on would say that anything may be here.
+        // A schema that only refers to others would mean that anything is allowed.
         if !leads_on || object.contains_key("properties") || object.contains_key("items") {
             all.push(schema);
         }
@@ -163,7 +163,7 @@ fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
     }
 }
 
-/// The schemas of what a schema has by that name; `None`: anything.
+/// The schemas of a schema's child with that name; `None`: anything.
 fn children<'a>(schema: &'a Value, token: &str) -> Option<Vec<&'a Value>> {
     let mut known = Vec::new();
     if let Some(property) = schema.get("properties").and_then(|all| all.get(token)) {
@@ -175,7 +175,7 @@ fn children<'a>(schema: &'a Value, token: &str) -> Option<Vec<&'a Value>> {
             Some(Value::Bool(false)) => {}
             Some(other @ Value::Object(_)) => known.push(other),
             Some(_) => return None,
-            // What says nothing of its members may have any.
+            // A schema that declares no members may have any.
             None if schema.get("properties").is_none()
                 && schema.get("type").is_none_or(|kind| names(kind, &["object"])) =>
             {
@@ -197,7 +197,7 @@ fn children<'a>(schema: &'a Value, token: &str) -> Option<Vec<&'a Value>> {
     Some(known)
 }
 
-/// Whether `type` names one of these.
+/// Whether `type` contains one of these.
 fn names(kind: &Value, kinds: &[&str]) -> bool {
     let is_one = |kind: &Value| kind.as_str().is_some_and(|kind| kinds.contains(&kind));
     is_one(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_one))

@@ -1,29 +1,29 @@
-//! Is this a view specification? `resources/ui/view.schema.json` says what one is; here that is read, so that
-//! each complaint names the place and what would be right there.
+//! Validates a view specification against `resources/ui/view.schema.json`, with messages that name
+//! the place and the fix.
 //!
-//! A general validator can only say that a component is none of fourteen. This one goes by the component's
-//! name, and knows the keywords that the schema uses and no others.
+//! A general validator can only report that a component matches none of fourteen alternatives. This
+//! one selects by the component's name, and supports only the keywords that the schema uses.
 
 use portcullis_plugin::serde_json::{self, Map, Value};
 use regex_lite::Regex;
 use std::{collections::HashMap, fmt};
 
-/// The schema, as it is shown to models.
+/// The schema, as shown to models.
 pub const SCHEMA: &str = include_str!("../../../resources/ui/view.schema.json");
-/// How deep the page follows components.
+/// Deepest nesting of components in a page.
 const LEVELS: usize = 20;
-/// How many components the page shows.
+/// Most components in a page.
 const COMPONENTS: usize = 500;
-/// How many complaints are worth reading.
+/// Most problems that are reported.
 const PROBLEMS: usize = 20;
 const COMPONENT: &str = "#/$defs/component";
 
-/// Something wrong in a specification.
+/// A fault in a specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, as a JSON pointer.
+    /// JSON pointer to the fault.
     pub at: String,
-    /// What, and what would be right.
+    /// The fault and the fix.
     pub what: String,
 }
 
@@ -34,12 +34,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The schema without what only people who read the file need.
+/// The parsed schema.
 pub fn catalogue() -> Value {
     serde_json::from_str(SCHEMA).expect("the schema is JSON")
 }
 
-/// What is wrong with a specification as such; nothing, if it is one.
+/// The faults of a specification itself; empty if it is valid.
 pub fn check(specification: &Value) -> Vec<Problem> {
     let schema = catalogue();
     let mut check =
@@ -94,7 +94,7 @@ impl<'s> Check<'s> {
                 "maxLength" | "minItems" | "maxItems" | "maxProperties" => {
                     self.size(keyword, rule, value, at);
                 }
-                // Those of objects are read with the properties; the rest says nothing that can be wrong.
+                // `properties` handles the keywords of objects; the others cannot fail.
                 "const"
                 | "enum"
                 | "additionalProperties"
@@ -153,7 +153,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Of several ways to be right, the one that was probably meant is complained of.
+    /// Of several alternatives, reports the faults of the one probably meant.
     fn any_of(
         &mut self,
         rule: &'s Value,
@@ -249,7 +249,7 @@ pub mod tests {
     use super::*;
     use portcullis_plugin::serde_json::json;
 
-    /// One specification with every component.
+    /// A specification with every component.
     pub fn everything() -> Value {
         json!({ "version": 1, "root": { "component": "Column", "children": [
             { "component": "Row", "children": [{ "component": "Field", "path": "/input/city" }, { "component": "Button", "label": "Go" }] },
@@ -345,7 +345,7 @@ pub mod tests {
         assert_eq!(check(&json!({ "version": 1, "root": wrong })).len(), PROBLEMS);
     }
 
-    /// The verdicts are those of a general validator on every way to spoil one place.
+    /// Compares the verdicts with a general validator's, for every way to spoil one place.
     #[test]
     fn verdicts_are_those_of_the_schema() {
         let general = jsonschema::validator_for(&catalogue()).expect("it is a schema");

@@ -1,4 +1,4 @@
-//! What clients see of the plugin where no model has a part in it, and where the client's own has.
+//! Tests of the plugin's tools and resources, without a model and with the client's.
 
 mod applying;
 mod generating;
@@ -17,7 +17,7 @@ use portcullis_plugin::{
     serde_json::{self, Value},
 };
 
-/// A tool that every component of a specification finds its data in.
+/// A tool with data for every component of a specification.
 pub fn weather() -> Entry {
     Entry {
         title: Some("Get forecast".to_owned()),
@@ -57,14 +57,14 @@ pub fn house() -> Rehearsal {
         .fold(Rehearsal::new(), Rehearsal::catalog_tool)
 }
 
-/// Where that tool's view is.
+/// The URI of that tool's view.
 pub fn address(house: &Rehearsal, tool: &str) -> String {
     let all = house.dress::<Faces>().expect("it dresses");
     let found = all.into_iter().find(|one| one.tool == tool).expect("it is dressed");
     found.view.expect("it has a view")
 }
 
-/// The page at that address.
+/// The page at that URI.
 pub fn page_at(house: &Rehearsal, address: &str) -> String {
     let mut contents = Pages::read(&house.request(), address).expect("it is there");
     let one = contents.all.remove(0);
@@ -78,7 +78,7 @@ pub fn page_at(house: &Rehearsal, address: &str) -> String {
     }
 }
 
-/// What a tool answered, as structure.
+/// The structured content of a tool's result.
 fn told<T: Tool>(house: &Rehearsal, arguments: Value) -> Value {
     house.call::<T>(arguments).expect("it answers").structured.expect("it is structured")
 }

@@ -1,4 +1,4 @@
-//! What time it is, and how long something takes.
+//! The current time, and a clock that tests can replace.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,28 +8,28 @@ pub fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The last moment that has four digits for its year.
+/// The last millisecond of the year 9999.
 const LAST: u64 = 253_402_300_799_999;
 
-/// Milliseconds since 1970 as ISO 8601 has it.
+/// Milliseconds since 1970 in ISO 8601.
 pub fn iso(milliseconds: u64) -> String {
     let moment = UNIX_EPOCH + Duration::from_millis(milliseconds.min(LAST));
     humantime::format_rfc3339_millis(moment).to_string()
 }
 
-/// A clock that can be waited by.
+/// A clock with which to wait.
 pub trait Clock {
-    /// Since some moment that stays the same.
+    /// The time since a fixed moment.
     fn elapsed(&self) -> Duration;
-    /// Lets that much time go by.
+    /// Waits.
     fn wait(&self, time: Duration);
 }
 
-/// The one on the wall.
+/// The system's clock.
 pub struct WallClock(Instant);
 
 impl WallClock {
-    /// From now on.
+    /// A clock that starts now.
     pub fn new() -> Self {
         Self(Instant::now())
     }

@@ -22,7 +22,7 @@ use crate::{
 };
 use portcullis_plugin::{catalog::Entry, prelude::*};
 
-/// Generates now if there is time, otherwise later; says what came of it. `word`: what was done to the view.
+/// Generates now or, without time, later; describes the outcome. `word`: what was done.
 fn generate(
     request: &Request<'_>,
     settings: &Settings,

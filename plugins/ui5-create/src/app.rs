@@ -147,12 +147,10 @@ impl CreateApp {
         request: &Request,
     ) -> Result<(), String> {
         request.progress(2.0, 3.0, "writing the files");
-        let stop = || request.cancelled();
-        if self.create_app_directory {
-            base.create(location, files, &stop)
-        } else {
-            base.add(files, &stop)
+        if request.cancelled() {
+            return Err("The call was cancelled. Nothing was written.".to_owned());
         }
+        if self.create_app_directory { base.create(location, files) } else { base.add(files) }
     }
 
     fn steps(&self) -> Vec<Step> {

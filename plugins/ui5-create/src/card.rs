@@ -129,7 +129,10 @@ impl CreateCard {
             ));
         }
         request.progress(0.0, 1.0, "writing the files");
-        base.create(&folder, &files, &|| request.cancelled())?;
+        if request.cancelled() {
+            return Err("The call was cancelled. Nothing was written.".to_owned());
+        }
+        base.create(&folder, &files)?;
         Ok(self.told(&base, &folder, &files))
     }
 

@@ -2,8 +2,27 @@
 //!
 //! Whatever comes of it, the files stay.
 
-use portcullis_plugin::{prelude::*, process::Error};
+use portcullis_plugin::{
+    prelude::*,
+    process::{Error, Output},
+};
 use std::{path::Path, time::Duration};
+
+/// What the command `git-repository` does, as it is typed into a shell by somebody who trusts the folder.
+const FIRST_COMMIT: &str =
+    "git init --quiet && git add . && git commit --quiet --allow-empty -m \"Initial commit\"";
+
+/// The status with which `git-repository` says that there is a `.git` already.
+const ALREADY_THERE: i32 = 3;
+
+/// Why a step was not taken.
+#[derive(Debug)]
+enum Trouble {
+    /// There is a repository, which may be a stranger's: its hooks and configuration are code.
+    AlreadyThere,
+    /// Anything else, in words.
+    Failed(String),
+}
 
 /// Something to be done after the files are in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +43,11 @@ pub struct Finished {
 }
 
 impl Step {
-    /// The operator's names for the commands, and what each is when it is typed into a shell.
-    fn commands(self) -> &'static [(&'static str, &'static str)] {
+    /// The operator's name for the command, and what it is when it is typed into a shell.
+    fn command(self) -> (&'static str, &'static str) {
         match self {
-            Self::NpmInstall => &[("npm-install", "npm install")],
-            Self::GitRepository => &[
-                ("git-init", "git init --quiet"),
-                ("git-add", "git add ."),
-                ("git-commit", "git commit --quiet --allow-empty -m \"Initial commit\""),
-            ],
+            Self::NpmInstall => ("npm-install", "npm install"),
+            Self::GitRepository => ("git-repository", FIRST_COMMIT),
         }
     }
 
@@ -43,28 +58,39 @@ impl Step {
         }
     }
 
-    /// As it is typed into a shell.
-    fn typed(self) -> String {
-        let typed: Vec<_> = self.commands().iter().map(|(_, typed)| *typed).collect();
-        typed.join(" && ")
+    fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), Trouble> {
+        let (command, typed) = self.command();
+        let ran = process::command(command).directory(directory).run(go_on);
+        match ran {
+            Ok(output) if output.success() => Ok(()),
+            Ok(Output { status: Some(ALREADY_THERE), .. }) if self == Self::GitRepository => {
+                Err(Trouble::AlreadyThere)
+            }
+            Ok(output) => Err(Trouble::Failed(format!("'{typed}' failed: {}", output.said()))),
+            Err(Error::Denied) => Err(Trouble::Failed(format!(
+                "'{typed}' failed: the operator has not granted the command `{command}`"
+            ))),
+            Err(error) => Err(Trouble::Failed(format!("'{typed}' failed: {error}"))),
+        }
     }
 
-    fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), String> {
-        for (command, typed) in self.commands() {
-            let ran = process::command(command).directory(directory).run(&go_on);
-            let ran = ran.map_err(|error| {
-                if error == Error::Denied {
-                    return format!("the operator has not granted the command `{command}`");
-                }
-                error.to_string()
-            });
-            match ran {
-                Ok(output) if output.success() => {}
-                Ok(output) => return Err(format!("'{typed}' failed: {}", output.said())),
-                Err(why) => return Err(format!("'{typed}' failed: {why}")),
-            }
+    /// What the caller is told of a step that was not taken.
+    fn note(self, trouble: &Trouble, directory: &Path) -> String {
+        let directory = directory.display();
+        match trouble {
+            Trouble::AlreadyThere => format!(
+                "The files are in place. There is a git repository in {directory} already, so none was \
+                 initialized and nothing was committed: its hooks and its configuration could run \
+                 programs. If you trust it, commit the files yourself inside {directory}:\n  git add . && \
+                 git commit"
+            ),
+            Trouble::Failed(why) => format!(
+                "The files are in place, but {} did not work: {why}. Run it yourself inside \
+                 {directory}:\n  {}",
+                self.purpose(),
+                self.command().1
+            ),
         }
-        Ok(())
     }
 }
 
@@ -84,12 +110,7 @@ pub fn finish(steps: &[Step], directory: &Path, request: &Request) -> Finished {
         request.progress(done as f64, steps.len() as f64, step.purpose());
         match step.run(directory, go_on) {
             Ok(()) => finished.done.push(*step),
-            Err(why) => finished.notes.push(format!(
-                "The files are in place, but {} did not work: {why}. Run it yourself inside {}:\n  {}",
-                step.purpose(),
-                directory.display(),
-                step.typed()
-            )),
+            Err(trouble) => finished.notes.push(step.note(&trouble, directory)),
         }
     }
     finished
@@ -98,7 +119,7 @@ pub fn finish(steps: &[Step], directory: &Path, request: &Request) -> Finished {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_plugin::{process::Output, rehearsal::Rehearsal};
+    use portcullis_plugin::rehearsal::Rehearsal;
     use std::{cell::RefCell, rc::Rc};
 
     const BOTH: [Step; 2] = [Step::NpmInstall, Step::GitRepository];
@@ -108,20 +129,29 @@ mod tests {
         commands: &[&'static str],
         failing: &'static str,
     ) -> (Rehearsal, Rc<RefCell<Vec<String>>>) {
+        host_with(commands, failing, 1)
+    }
+
+    /// The same, and the status with which that one ends.
+    fn host_with(
+        commands: &[&'static str],
+        failing: &'static str,
+        failure: i32,
+    ) -> (Rehearsal, Rc<RefCell<Vec<String>>>) {
         let ran: Rc<RefCell<Vec<String>>> = Rc::default();
         let host = commands.iter().fold(Rehearsal::new(), |host, command| {
             let (command, ran) = (*command, ran.clone());
             host.command(command, move |arguments, _, directory| {
                 assert!(arguments.is_empty(), "the operator's arguments are all");
                 ran.borrow_mut().push(format!("{command} in {directory}"));
-                let status = Some(i32::from(command == failing));
+                let status = Some(if command == failing { failure } else { 0 });
                 Ok(Output { status, stdout: Vec::new(), stderr: b"it is broken\n".to_vec() })
             })
         });
         (host, ran)
     }
 
-    const ALL: [&str; 4] = ["npm-install", "git-init", "git-add", "git-commit"];
+    const ALL: [&str; 2] = ["npm-install", "git-repository"];
 
     #[test]
     fn everything_is_done_in_its_directory() {
@@ -143,11 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_ends_its_step() {
-        let (host, ran) = host(&ALL, "git-add");
+    fn a_repository_that_is_there_is_left_alone_and_said() {
+        let (host, _) = host_with(&ALL, "git-repository", ALREADY_THERE);
         let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert_eq!(done, [Step::NpmInstall]);
-        assert_eq!(ran.borrow().len(), 3);
+        assert!(notes[0].contains("git repository in /base/app already"), "{notes:?}");
+        assert!(notes[0].ends_with("git add . && git commit"), "{notes:?}");
+        let (host, _) = host(&ALL, "git-repository");
+        let Finished { notes, .. } = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert!(notes[0].contains("git init --quiet && git add . && git commit"), "{notes:?}");
     }
 

@@ -52,9 +52,7 @@ plugin! {
         ),
         Want::settings(AUTHOR_SETTING, "the author of apps for which none is named"),
         Want::process("npm-install", "to install what an app is built with"),
-        Want::process("git-init", "to make a git repository of a new app"),
-        Want::process("git-add", "to put its files into it"),
-        Want::process("git-commit", "to make the first commit"),
+        Want::process("git-repository", "to make a git repository of a new app, with a first commit"),
         Want::cache(1024 * 1024, "to keep the list of UI5 versions for some hours"),
     ],
 }

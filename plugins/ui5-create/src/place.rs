@@ -1,18 +1,14 @@
-//! Where files go: into a directory of their own, or among what is there. Whole, or not at all.
+//! Where files go: into a directory of their own, or among what is there. All of them, or none.
 
-mod staging;
 #[cfg(test)]
 mod tests;
 
 use crate::{escape::is_hidden, render::File};
-use staging::{Staging, sweep};
+use portcullis_plugin::changes::{self, Changes};
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
 };
-
-/// Whether to stop, asked between files.
-pub type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// The directory that a call may write in.
 #[derive(Clone, Debug)]
@@ -63,43 +59,25 @@ impl Base {
     }
 
     /// Creates a directory with these files. It appears with all of them, or not at all.
-    pub fn create(&self, target: &Path, files: &[File], stop: Stop<'_>) -> Result<(), String> {
-        sweep(&self.0);
-        let parents = self.missing_parents(target)?;
-        let staging = Staging::fill(&self.0, files, stop)?;
-        let mut undo = Undo::default();
-        let placed = parents
-            .iter()
-            .try_for_each(|parent| undo.make_directory(parent))
-            .and_then(|()| staging.become_directory(target));
-        placed.map_err(|error| {
-            let failed = format!("Failed to create directory '{}': {error}", target.display());
-            undo.all(failed + ". Nothing was written; check that you may write there.")
+    pub fn create(&self, target: &Path, files: &[File]) -> Result<(), String> {
+        self.check_parents(target)?;
+        let add =
+            |all: Changes, file: &File| all.create_in_new(target, &file.path, file.text.as_str());
+        files.iter().fold(changes::new(), add).apply().map_err(|error| {
+            let target = target.display();
+            format!("Failed to create directory '{target}': {error}. Nothing was written.")
         })
     }
 
-    /// Adds these files to what is in the directory. Replaces nothing, and leaves nothing behind
-    /// when a file cannot be added.
-    pub fn add(&self, files: &[File], stop: Stop<'_>) -> Result<(), String> {
-        sweep(&self.0);
+    /// Adds these files to what is in the directory: all, or none. Replaces nothing.
+    pub fn add(&self, files: &[File]) -> Result<(), String> {
         self.check_free(files)?;
-        let staging = Staging::fill(&self.0, files, stop)?;
-        let mut undo = Undo::default();
-        for file in files {
-            let target = self.0.join(&file.path);
-            let added = self
-                .missing_parents(&target)
-                .map_err(io::Error::other)
-                .and_then(|parents| parents.iter().try_for_each(|p| undo.make_directory(p)))
-                .and_then(|()| undo.move_file(&staging.path().join(&file.path), &target));
-            if let Err(error) = added {
-                return Err(undo.all(format!(
-                    "Failed to write '{}': {error}. What had been written before was removed again.",
-                    target.display()
-                )));
-            }
-        }
-        Ok(())
+        let add =
+            |all: Changes, file: &File| all.create(self.0.join(&file.path), file.text.as_str());
+        files.iter().fold(changes::new(), add).apply().map_err(|error| {
+            let base = self.0.display();
+            format!("Failed to write the files to '{base}': {error}. Nothing was written.")
+        })
     }
 
     /// Fails with the names of all files that are there already.
@@ -118,15 +96,14 @@ impl Base {
                 taken.join(", ")
             ));
         }
-        files.iter().try_for_each(|file| self.missing_parents(&self.0.join(&file.path)).map(drop))
+        files.iter().try_for_each(|file| self.check_parents(&self.0.join(&file.path)))
     }
 
-    /// The directories between the base and the target that have to be made, outermost first.
-    /// Those that are there must be plain directories: a link could lead anywhere.
-    fn missing_parents(&self, target: &Path) -> Result<Vec<PathBuf>, String> {
+    /// Fails where what is between the base and the target is not a plain directory: a link could lead
+    /// anywhere.
+    fn check_parents(&self, target: &Path) -> Result<(), String> {
         let inside = target.strip_prefix(&self.0).expect("targets are beneath the base");
         let mut parent = self.0.clone();
-        let mut missing = Vec::new();
         for part in inside.parent().into_iter().flat_map(Path::components) {
             parent.push(part);
             match fs::symlink_metadata(&parent) {
@@ -136,15 +113,13 @@ impl Base {
                         "is no directory of its own, but a file or a link. Nothing was written.";
                     return Err(format!("'{}' {what}", parent.display()));
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    missing.push(parent.clone());
-                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 Err(error) => {
                     return Err(format!("'{}' cannot be looked at: {error}", parent.display()));
                 }
             }
         }
-        Ok(missing)
+        Ok(())
     }
 }
 
@@ -157,51 +132,5 @@ pub fn is_there(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(_) => true,
         Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
-}
-
-/// What was made, to be removed again in the opposite order.
-#[derive(Default)]
-struct Undo(Vec<Made>);
-
-enum Made {
-    Directory(PathBuf),
-    File(PathBuf),
-}
-
-impl Undo {
-    fn make_directory(&mut self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)?;
-        self.0.push(Made::Directory(path.to_owned()));
-        Ok(())
-    }
-
-    fn move_file(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        if is_there(to) {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it has appeared just now"));
-        }
-        fs::rename(from, to)?;
-        self.0.push(Made::File(to.to_owned()));
-        Ok(())
-    }
-
-    /// Removes what was made, and completes the message with what could not be removed.
-    fn all(self, message: String) -> String {
-        let left: Vec<String> = self
-            .0
-            .into_iter()
-            .rev()
-            .filter_map(|made| {
-                let (path, removed) = match made {
-                    Made::Directory(path) => (path.clone(), fs::remove_dir(path)),
-                    Made::File(path) => (path.clone(), fs::remove_file(path)),
-                };
-                removed.err().map(|error| format!("{} ({error})", path.display()))
-            })
-            .collect();
-        if left.is_empty() {
-            return message;
-        }
-        format!("{message} These could not be removed again: {}", left.join(", "))
     }
 }

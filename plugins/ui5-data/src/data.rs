@@ -1,4 +1,4 @@
-//! The API data of one version in its directory: the `api.json` files, `index.json`, and an index.
+//! Opens the API data of one version: a directory of `api.json` files with two indexes.
 
 use super::{
     index::{Draft, Entry, File, Index, Stamp},
@@ -13,13 +13,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The name of our index; who does not know it leaves it alone.
+/// The name of our index; other programs ignore the file.
 const INDEX: &str = "portcullis.index";
 
-/// The index that the UI5 MCP server has written, or reads.
+/// The index of the UI5 MCP server.
 pub const THEIRS: &str = "index.json";
 
-/// No `api.json` is as large, and no `index.json`.
+/// Largest `api.json` or `index.json` in bytes.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 trait Source: Read + Seek {}
@@ -31,19 +31,19 @@ pub struct Data {
     index: Index<Box<dyn Source>>,
 }
 
-/// A symbol that has been looked up.
+/// A symbol with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symbol {
-    /// All that its file says of it.
+    /// The content from `api.json`.
     pub content: Map<String, Value>,
-    /// The library it is of.
+    /// The library of the symbol.
     pub library: String,
-    /// The number of its file.
+    /// The number of the file.
     pub file: u32,
 }
 
 impl Data {
-    /// Opens the data in a directory; makes the index when there is none that fits.
+    /// Opens the data in a directory; builds the index if it is missing or outdated.
     pub fn open(directory: &Path) -> Result<Self, String> {
         let stamp = stamp(&directory.join(THEIRS)).map_err(|error| {
             let path = directory.join(THEIRS);
@@ -59,7 +59,7 @@ impl Data {
         }
     }
 
-    /// Makes the index, and `index.json` if that is not there either.
+    /// Builds the index, and `index.json` if it is missing too.
     pub fn make(directory: &Path) -> Result<Self, String> {
         let failed = |error: io::Error| {
             format!("Failed to index the API reference in {}: {error}", directory.display())
@@ -72,14 +72,14 @@ impl Data {
         }
         let stamp = stamp(&theirs).map_err(failed)?;
         let bytes = drafted.draft.finish(stamp).map_err(failed)?;
-        // Where nothing can be written it is made again the next time.
+        // If the directory is read-only, the index is built again next time.
         let _ = keep(directory, &bytes);
         let source: Box<dyn Source> = Box::new(Cursor::new(bytes));
         let index = Index::open(source).map_err(failed)?;
         Ok(Self { directory: directory.to_owned(), index })
     }
 
-    /// The symbol of a key: lower-case, with dots.
+    /// The symbol of a key, in lower case and with dots.
     pub fn find(&mut self, key: &str) -> Result<Option<Symbol>, String> {
         self.or_anew(|data| match data.index.find(key)? {
             Some(number) => data.read(number).map(Some),
@@ -87,18 +87,18 @@ impl Data {
         })
     }
 
-    /// The symbols that a file has of a module, by its lower-case name.
+    /// The symbols of a module in a file; the module's name is in lower case.
     pub fn module(&mut self, file: u32, module: &str) -> Result<Vec<u32>, String> {
         self.index.module(file, module).map_err(|error| self.failed(&error))
     }
 
-    /// How many bytes symbols have in their files, by their numbers and in the order of these.
+    /// The lengths of symbols in bytes, by number and in this order.
     pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         let entries = self.index.entries(numbers).map_err(|error| self.failed(&error))?;
         Ok(entries.into_iter().map(|entry| entry.length).collect())
     }
 
-    /// Symbols by their numbers, in the order of these, each read when it is asked for.
+    /// The symbols with these numbers, in this order, each read on demand.
     pub fn symbols(
         &mut self,
         numbers: &[u32],
@@ -115,7 +115,7 @@ impl Data {
         }))
     }
 
-    /// Makes the index anew if it is broken, and says whether it was.
+    /// Rebuilds the index if it is damaged; whether it was.
     pub fn mend(&mut self) -> Result<bool, String> {
         let is_broken = !self.index.is_whole().unwrap_or(false);
         if is_broken {
@@ -124,18 +124,18 @@ impl Data {
         Ok(is_broken)
     }
 
-    /// What the symbol of a key is called.
+    /// The name of the symbol of a key.
     pub fn name(&mut self, key: &str) -> Option<String> {
         let number = self.index.find(key).ok()??;
         self.index.entry(number).ok().map(|entry| entry.name)
     }
 
-    /// Every key.
+    /// All keys.
     pub fn keys(&mut self) -> Result<Vec<String>, String> {
         self.index.keys().map_err(|error| self.failed(&error))
     }
 
-    /// Does it with a new index when the one there is broken or does not fit its files.
+    /// Runs a query, and again with a new index if the index is damaged or outdated.
     fn or_anew<T>(&mut self, mut run: impl FnMut(&mut Self) -> io::Result<T>) -> Result<T, String> {
         if let Ok(result) = run(self) {
             return Ok(result);
@@ -154,7 +154,7 @@ impl Data {
         self.opened(entry.file)?.symbol(&entry)
     }
 
-    /// Opens a file that is as it was when it was indexed.
+    /// Opens a file, if it is unchanged since it was indexed.
     fn opened(&mut self, number: u32) -> io::Result<Opened> {
         let File { name, library, stamp: known } = self.index.file(number)?;
         let path = self.directory.join(&name);
@@ -169,7 +169,7 @@ impl Data {
     }
 }
 
-/// A file that symbols are read from.
+/// A file with symbols, opened for reading.
 struct Opened {
     number: u32,
     library: String,
@@ -207,7 +207,7 @@ fn broken(path: &Path, why: &str) -> io::Error {
     io::Error::other(format!("Failed to read API JSON file at {}: {why}", path.display()))
 }
 
-/// What a file is like.
+/// Size and time of a file.
 fn stamp(path: &Path) -> io::Result<Stamp> {
     let metadata = fs::metadata(path)?;
     let time = metadata.modified().ok().and_then(since_1970);
@@ -218,7 +218,7 @@ fn since_1970(time: SystemTime) -> Option<u64> {
     u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
-/// Whoever opens it sees all of it or nothing.
+/// Writes the index atomically.
 fn keep(directory: &Path, bytes: &[u8]) -> io::Result<()> {
     let unique = since_1970(SystemTime::now()).unwrap_or(0);
     let draft = directory.join(format!("{INDEX}.{unique}"));
@@ -229,7 +229,7 @@ fn keep(directory: &Path, bytes: &[u8]) -> io::Result<()> {
     kept
 }
 
-/// A key, the name of its symbol, and the file that is in.
+/// A key, the name of the symbol, and its file.
 type Theirs = (String, String, String);
 
 /// The entries of an `index.json`.
@@ -262,7 +262,7 @@ fn read_theirs(path: &Path) -> Result<Vec<Theirs>, String> {
     Ok(result)
 }
 
-/// Whether it names a file in the directory itself.
+/// Whether the name is that of a file in the directory itself.
 pub fn is_file_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
@@ -271,11 +271,11 @@ pub fn is_file_name(name: &str) -> bool {
 
 struct Drafted {
     draft: Draft,
-    /// What `index.json` has to say, when there is none.
+    /// The content of a missing `index.json`.
     theirs: Option<String>,
 }
 
-/// Scans the files. The keys are those of `index.json`, or else made as it would have them.
+/// Scans the files. The keys are those of `index.json`, or computed by its rules.
 fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
     let mut names: Vec<String> = match known {
         Some(known) => known.iter().map(|(_, _, file)| file.clone()).collect(),
@@ -303,7 +303,7 @@ fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
         for scan::Symbol { name: symbol, module, start, length } in library.symbols {
             made.add(&symbol, module.as_deref(), name);
             let entry = Entry { name: symbol.clone(), file, start, length };
-            // The last of a name counts, in the place of the first.
+            // Of several symbols with one name, the last counts, at the position of the first.
             let id = (name.clone(), symbol);
             if let Some(number) = numbers.get(&id) {
                 draft.symbols[*number as usize] = entry;
@@ -341,7 +341,7 @@ fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
     Ok(Drafted { draft, theirs })
 }
 
-/// The entries of `index.json` as the UI5 MCP server would make them.
+/// Computes the entries of `index.json` like the UI5 MCP server.
 #[derive(Default)]
 struct Made {
     entries: Vec<Theirs>,
@@ -361,7 +361,7 @@ impl Made {
                 self.places.insert(key, self.entries.len());
                 self.entries.push(entry);
             }
-            // The first stays, unless the other is what the module itself is.
+            // The first entry stays, unless the other is the module's own symbol.
             Some(place) if module == Some(&key) => self.entries[*place] = entry,
             Some(_) => {}
         }

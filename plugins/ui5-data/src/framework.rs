@@ -1,4 +1,4 @@
-//! The two frameworks.
+//! The two UI5 frameworks, OpenUI5 and SAPUI5.
 
 use std::{fmt, str::FromStr};
 
@@ -16,10 +16,10 @@ pub enum Framework {
 }
 
 impl Framework {
-    /// Both, in the order the schemas list them.
+    /// Both frameworks, in the order of the schemas.
     pub const ALL: [Self; 2] = [Self::OpenUi5, Self::SapUi5];
 
-    /// As `ui5.yaml` and people write it.
+    /// The name in `ui5.yaml` and in texts.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenUi5 => "OpenUI5",
@@ -27,7 +27,7 @@ impl Framework {
         }
     }
 
-    /// As names of files and packages have it.
+    /// The name in files and packages.
     pub fn lower_name(self) -> &'static str {
         match self {
             Self::OpenUi5 => "openui5",
@@ -35,7 +35,7 @@ impl Framework {
         }
     }
 
-    /// Where its releases are served from, unless the operator names a mirror.
+    /// URL of the public CDN.
     pub fn public_cdn(self) -> &'static str {
         match self {
             Self::OpenUi5 => "https://sdk.openui5.org",
@@ -53,7 +53,7 @@ impl fmt::Display for Framework {
 impl FromStr for Framework {
     type Err = String;
 
-    /// Takes the name as [`Framework::name`] gives it.
+    /// Parses the name that [`Framework::name`] returns.
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|framework| framework.name() == name).ok_or_else(|| {
             format!("Invalid framework name: {name}. Expected \"OpenUI5\" or \"SAPUI5\".")
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(wrong, "Invalid framework name: Openui5. Expected \"OpenUI5\" or \"SAPUI5\".");
     }
 
-    /// A refusal by such a schema says which names there are.
+    /// With this schema, an error lists the possible names.
     #[test]
     fn the_schema_is_a_list_of_the_names() {
         let schema = schemars::schema_for!(Framework);

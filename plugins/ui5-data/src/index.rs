@@ -1,8 +1,8 @@
-//! The index of the API data of one version: which symbol is where in which file, to be looked up
-//! without reading either.
+//! The index of the API data of one version: finds the file and position of a symbol without
+//! reading the whole index or file.
 //!
-//! It is a file beside the `api.json` files. All numbers are little-endian; a text is its offset
-//! and its length in the file, 4 bytes each:
+//! The index is a file beside the `api.json` files. All numbers are little-endian; a text is its
+//! offset and its length in the file, 4 bytes each:
 //!
 //! ```text
 //! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
@@ -21,16 +21,16 @@ pub use draft::Draft;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// How an index begins. Another number when its form changes: then older ones are made anew.
+/// The first bytes of an index. The number changes with the format, and older files are rebuilt.
 pub const MAGIC: &[u8; 24] = b"portcullis api index 1\n\0";
 
-/// How many bytes the record of a key has.
+/// Size of a key's record in bytes.
 const KEY: u64 = 20;
 
-/// How many bytes the record of a symbol has.
+/// Size of a symbol's record in bytes.
 const SYMBOL: u64 = 24;
 
-/// How far from where it should be a key is looked for at once.
+/// Number of records read around the expected position of a key.
 const WINDOW: u32 = 96;
 
 const HEADER: u64 = 24 + 4 * 8 + 5 * 4;
@@ -38,7 +38,7 @@ const HEADER: u64 = 24 + 4 * 8 + 5 * 4;
 /// An opened index.
 pub struct Index<R> {
     source: R,
-    /// What `index.json` was like when this was made.
+    /// Size and time of `index.json` when the index was built.
     pub stamp: Stamp,
     digest: u64,
     files: Table,
@@ -49,36 +49,36 @@ pub struct Index<R> {
     length: u64,
 }
 
-/// What a file is like, so that a change is noticed.
+/// Size and time of a file, to detect a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When it was changed, in nanoseconds since 1970; 0 where that is not known.
+    /// Time of modification in nanoseconds since 1970; 0 if unknown.
     pub time: u64,
 }
 
 /// A file with symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name in the directory.
+    /// The name in the directory.
     pub name: String,
-    /// The library it is of.
+    /// The library of the file.
     pub library: String,
-    /// What it was like; `None` when it was missing or broken.
+    /// Size and time; `None` if the file was missing or broken.
     pub stamp: Option<Stamp>,
 }
 
-/// Where a symbol is.
+/// The place of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// As the file has it.
+    /// The name in the file.
     pub name: String,
-    /// Number of the file.
+    /// The number of the file.
     pub file: u32,
-    /// The byte it begins at.
+    /// The offset of its first byte.
     pub start: u64,
-    /// How many bytes it has; 0 when it is not there.
+    /// Its length in bytes; 0 if it is missing.
     pub length: u32,
 }
 
@@ -90,7 +90,7 @@ struct Table {
 }
 
 impl<R: Read + Seek> Index<R> {
-    /// Opens an index. Fails when it is none, or not all of it is there.
+    /// Opens an index. Fails if it is not an index or is incomplete.
     pub fn open(mut source: R) -> io::Result<Self> {
         let length = source.seek(SeekFrom::End(0))?;
         source.seek(SeekFrom::Start(0))?;
@@ -121,7 +121,7 @@ impl<R: Read + Seek> Index<R> {
         if start > length { Err(broken()) } else { Ok(index) }
     }
 
-    /// Whether it is as it was made. This reads all of it.
+    /// Whether the index is undamaged. This reads all of it.
     pub fn is_whole(&mut self) -> io::Result<bool> {
         let mut bytes = Vec::new();
         self.source.seek(SeekFrom::Start(HEADER))?;
@@ -132,7 +132,7 @@ impl<R: Read + Seek> Index<R> {
     /// The symbol of a key.
     pub fn find(&mut self, key: &str) -> io::Result<Option<u32>> {
         let (wanted, count) = (hash(key.as_bytes()), self.keys.count);
-        // Hashes are spread evenly: it is nearly where they say, and one read is enough.
+        // Hashes are spread evenly, so that one read around the expected position is enough.
         let guess = (u128::from(wanted) * u128::from(count)) >> 64;
         let guess = u32::try_from(guess).expect("it is less than the count");
         let (first, end) = (guess.saturating_sub(WINDOW), guess.saturating_add(WINDOW).min(count));
@@ -156,7 +156,7 @@ impl<R: Read + Seek> Index<R> {
         Ok(None)
     }
 
-    /// The symbols of a file that a module has, by its lower-case name, in their order.
+    /// The symbols of a module in a file, in order; the module's name is in lower case.
     pub fn module(&mut self, file: u32, module: &str) -> io::Result<Vec<u32>> {
         let found = self.search(self.modules, |index, record| {
             let known = (short(record, 8), index.text(record, 0)?);
@@ -168,7 +168,7 @@ impl<R: Read + Seek> Index<R> {
         Ok(listed.chunks(4).map(|record| short(record, 0)).collect())
     }
 
-    /// Symbols by their numbers. However many they are, the index is read twice.
+    /// The symbols with these numbers. Always takes two reads of the index.
     pub fn entries(&mut self, numbers: &[u32]) -> io::Result<Vec<Entry>> {
         let (Some(&first), Some(&last)) = (numbers.iter().min(), numbers.iter().max()) else {
             return Ok(Vec::new());
@@ -202,12 +202,12 @@ impl<R: Read + Seek> Index<R> {
         numbers.iter().map(entry).collect()
     }
 
-    /// A symbol by its number.
+    /// The symbol with that number.
     pub fn entry(&mut self, number: u32) -> io::Result<Entry> {
         Ok(self.entries(&[number])?.remove(0))
     }
 
-    /// A file by its number.
+    /// The file with that number.
     pub fn file(&mut self, number: u32) -> io::Result<File> {
         let record = self.records(self.files, number, 1)?;
         let (name, library) = (self.text(&record, 0)?, self.text(&record, 8)?);
@@ -215,7 +215,7 @@ impl<R: Read + Seek> Index<R> {
         Ok(File { name, library, stamp: (stamp.size != u64::MAX).then_some(stamp) })
     }
 
-    /// Every key. This reads a good part of the index.
+    /// All keys. This reads a large part of the index.
     pub fn keys(&mut self) -> io::Result<Vec<String>> {
         let start = self.keys.start;
         let mut bytes = Vec::new();
@@ -233,7 +233,7 @@ impl<R: Read + Seek> Index<R> {
             .collect()
     }
 
-    /// Looks for a record in a table that is in order.
+    /// Binary search for a record in a sorted table.
     fn search<T>(
         &mut self,
         table: Table,
@@ -253,7 +253,7 @@ impl<R: Read + Seek> Index<R> {
         Ok(None)
     }
 
-    /// Records that follow each other.
+    /// Consecutive records.
     fn records(&mut self, table: Table, first: u32, count: u32) -> io::Result<Vec<u8>> {
         if first.checked_add(count).is_none_or(|end| end > table.count) {
             return Err(broken());
@@ -280,7 +280,7 @@ impl<R: Read + Seek> Index<R> {
     }
 }
 
-/// FNV-1a, stirred so that its first bits are as even as its last.
+/// FNV-1a with a final mix, so that the first bits are as even as the last.
 fn hash(bytes: &[u8]) -> u64 {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,7 +1,7 @@
-//! What is in the UI5 data directory, and where: for the plugins that look there, and for whoever fills
+//! The layout of the UI5 data directory, for plugins that read it and for the program that fills
 //! it.
 //!
-//! The API reference stands there as the UI5 MCP server keeps it, so that both can share it.
+//! The API reference has the layout of the UI5 MCP server, so that both can share it.
 
 mod data;
 mod framework;

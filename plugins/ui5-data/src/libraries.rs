@@ -1,13 +1,13 @@
-//! Which libraries a release has, and where a CDN has their API.
+//! The libraries of a release, and the URLs of their API on a CDN.
 
 use crate::is_file_name;
 use serde::Deserialize;
 use std::collections::HashSet;
 
-/// The library every release has.
+/// The library in every release.
 pub const CORE: &str = "sap.ui.core";
 
-/// No release has nearly as many libraries.
+/// Most libraries of a release, far above real ones.
 const MOST: usize = 1000;
 
 #[derive(Deserialize)]
@@ -22,18 +22,18 @@ struct Library {
     npm_package_name: Option<String>,
 }
 
-/// Where the list of the libraries of a release is; `base` is the address of the release.
+/// URL of the list of a release's libraries; `base` is the URL of the release.
 pub fn list_address(base: &str) -> String {
     format!("{base}/resources/sap-ui-version.json")
 }
 
-/// Where the `api.json` of a library is, if it has one.
+/// URL of the `api.json` of a library, if it has one.
 pub fn api_address(base: &str, library: &str) -> String {
     format!("{base}/test-resources/{}/designtime/api.json", library.replace('.', "/"))
 }
 
-/// The libraries of a release that can have an API, from its list. Each name can be a part of a path.
-/// Fails with what is wrong with the list.
+/// The libraries of a release that may have an API, from its list. Each name is safe as part of a
+/// path. Fails if the list is invalid, and says why.
 pub fn libraries(list: &[u8]) -> Result<Vec<String>, String> {
     let list: List = serde_json::from_slice(list)
         .map_err(|error| format!("it is not the JSON it should be: {error}"))?;

@@ -1,19 +1,19 @@
-//! Where in the UI5 data directory things are.
+//! Paths in the UI5 data directory.
 
 use crate::Framework;
 use std::path::{Path, PathBuf};
 
-/// Which list of versions.
+/// A list of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
-    /// `version.json`: which versions there are.
+    /// `version.json`: the versions.
     Versions,
-    /// `versionoverview.json`: until when they are maintained.
+    /// `versionoverview.json`: the ends of maintenance.
     Overview,
 }
 
 impl Document {
-    /// Both.
+    /// Both lists.
     pub const ALL: [Self; 2] = [Self::Versions, Self::Overview];
 
     /// The name of the file on a CDN.
@@ -25,39 +25,39 @@ impl Document {
     }
 }
 
-/// The directory with the API references of all releases.
+/// The directory of the API references of all releases.
 pub fn apis(data: &Path) -> PathBuf {
     data.join("mcp-server").join("api_json_files")
 }
 
-/// The directory with the API reference of one release. The version is one that [`is_version`] takes.
+/// The directory of the API reference of a release. The version has to pass [`is_version`].
 pub fn api(data: &Path, framework: Framework, version: &str) -> PathBuf {
     apis(data).join(format!("{}-{}", framework.lower_name(), version.to_lowercase()))
 }
 
-/// The directory with schemas of manifests.
+/// The directory of manifest schemas.
 pub fn schemas(data: &Path) -> PathBuf {
     data.join("mcp-server").join("manifest_schemas")
 }
 
-/// The file with the schema of a version of manifests, in the directory of [`schemas`]. The version is
-/// one that [`is_version`] takes.
+/// The file of a manifest schema, in the directory of [`schemas`]. The version has to pass
+/// [`is_version`].
 pub fn schema_name(version: &str) -> PathBuf {
     Path::new(&format!("v{version}")).join("schema.json")
 }
 
-/// The directory with lists of versions.
+/// The directory of lists of versions.
 pub fn versions(data: &Path) -> PathBuf {
     data.join("mcp-server").join("versions")
 }
 
-/// The file with a list of versions, in the directory of [`versions`]: an object of `fetched`, in
-/// seconds since 1970, and `body`, the text as the CDN had it then.
+/// The file of a list of versions, in the directory of [`versions`]: an object with `fetched`, in
+/// seconds since 1970, and `body`, the text from the CDN.
 pub fn versions_name(framework: Framework, document: Document) -> String {
     format!("{}-{}", framework.lower_name(), document.name())
 }
 
-/// Whether a version can be a part of a path and of a URL.
+/// Whether a version is safe as part of a path and of a URL.
 pub fn is_version(version: &str) -> bool {
     (1..=64).contains(&version.len())
         && !version.starts_with('.')

@@ -1,36 +1,36 @@
-//! Where in an `api.json` each symbol stands, without holding the file in memory.
+//! Finds the position of each symbol in an `api.json`, without holding the file in memory.
 
 use serde::Deserialize;
 use std::io::Read;
 
-/// No symbol is as large.
+/// Largest symbol in bytes.
 const LARGEST_SYMBOL: usize = 16 * 1024 * 1024;
 
-/// No library has as many.
+/// Most symbols of a library.
 const MOST_SYMBOLS: usize = 200_000;
 
-/// Deeper than any `api.json` is nested.
+/// Deepest nesting of an `api.json`.
 const DEEPEST: usize = 100;
 
-/// What is found in an `api.json`.
+/// The content of an `api.json`.
 #[derive(Debug, Default, PartialEq)]
 pub struct Library {
-    /// Such as `sap.m`.
+    /// The name, such as `sap.m`.
     pub name: String,
-    /// Its symbols, in their order.
+    /// The symbols, in order.
     pub symbols: Vec<Symbol>,
 }
 
-/// A symbol, and where it stands.
+/// A symbol and its position.
 #[derive(Debug, PartialEq)]
 pub struct Symbol {
-    /// As it is written there.
+    /// The name in the file.
     pub name: String,
     /// The module that exports it.
     pub module: Option<String>,
-    /// The byte it begins at.
+    /// The offset of its first byte.
     pub start: u64,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub length: u32,
 }
 
@@ -41,7 +41,7 @@ struct Head {
     module: Option<String>,
 }
 
-/// Scans a file. Fails with why it is no `api.json`.
+/// Scans a file. Fails if it is not an `api.json`, and says why.
 pub fn scan(mut file: impl Read) -> Result<Library, String> {
     let mut scanner = Scanner::default();
     let mut chunk = vec![0; 64 * 1024];
@@ -66,21 +66,21 @@ pub fn scan(mut file: impl Read) -> Result<Library, String> {
 #[derive(Default)]
 struct Scanner {
     library: Library,
-    /// The brackets that are open.
+    /// The open brackets.
     open: Vec<u8>,
     begun: bool,
     string: bool,
     escaped: bool,
-    /// The string being read, where it can matter.
+    /// The current string, where it is needed.
     text: Vec<u8>,
-    /// The member of the outermost object that is being read.
+    /// The current member of the outermost object.
     member: Vec<u8>,
     after_colon: bool,
     in_symbols: bool,
     has_symbols: bool,
-    /// Where the symbol being read begins.
+    /// The offset of the current symbol.
     symbol: Option<u64>,
-    /// What of it is in earlier chunks.
+    /// The part of the symbol in earlier chunks.
     buffer: Vec<u8>,
 }
 
@@ -160,7 +160,7 @@ impl Scanner {
         Ok(begins)
     }
 
-    /// `symbol` is what the chunk has of the symbol that may end here.
+    /// `symbol` is the chunk's part of the symbol that may end here.
     fn closing(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
         let opened = if byte == b'}' { b'{' } else { b'[' };
         if self.open.pop() != Some(opened) {
@@ -176,7 +176,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Only a byte order mark may come before the object, and nothing after it.
+    /// Only a byte order mark may precede the object; nothing may follow it.
     fn outside(&self, byte: u8) -> Result<(), String> {
         let is_nothing =
             byte.is_ascii_whitespace() || (!self.begun && [0xef, 0xbb, 0xbf].contains(&byte));
@@ -204,7 +204,7 @@ impl Scanner {
 mod tests {
     use super::*;
 
-    /// Hands out a few bytes at a time.
+    /// Returns a few bytes at a time.
     struct Trickle<'b>(&'b [u8]);
 
     impl Read for Trickle<'_> {

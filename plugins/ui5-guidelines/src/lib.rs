@@ -1,4 +1,4 @@
-//! The tools `get_guidelines` and `get_integration_cards_guidelines`: what to know before UI5 is written.
+//! The tools `get_guidelines` and `get_integration_cards_guidelines`: guidelines for UI5 and cards.
 
 use portcullis_plugin::prelude::*;
 
@@ -37,7 +37,7 @@ impl Tool for CardGuidelines {
     }
 }
 
-/// The guidelines, for clients whose users pick what to read.
+/// The guidelines as resources, for clients whose users choose what to read.
 struct Texts;
 
 const APPLICATIONS_URI: &str = "ui5://guidelines/applications.md";

@@ -1,4 +1,4 @@
-//! What the guidelines hold, as far as it can be told without npm; `tests/ui5-guides` checks their code.
+//! Tests of the guidelines that need no npm; `tests/ui5-guides` checks their code.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -34,7 +34,7 @@ fn headings(text: &str) -> Vec<&str> {
     outside.filter_map(|line| line.strip_prefix("## ")).collect()
 }
 
-/// Words in backquotes that are written as tools are.
+/// Words in backquotes in the form of tools' names.
 fn tools_named(text: &str) -> HashSet<&str> {
     let is_tool = |word: &&str| {
         ["get_", "run_", "create_"].iter().any(|verb| word.starts_with(verb))

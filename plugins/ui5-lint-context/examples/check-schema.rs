@@ -1,7 +1,9 @@
-//! Checks answers against the tool's own schema: `cargo run -p ui5-lint-context --example check-schema -- DIR`.
+//! Validates results against the tool's own schema: `cargo run -p ui5-lint-context --example
+//! check-schema -- DIR`.
 //!
-//! `DIR` holds `tools-list.json`, an answer to `tools/list` with the tool `run_ui5_linter`. Its output schema
-//! judges what becomes of the recorded reports in `tests/reports`, whole and in parts.
+//! `DIR` holds `tools-list.json`, a response to `tools/list` with the tool `run_ui5_linter`. Its
+//! output schema validates the results for the recorded reports in `tests/reports`, whole and in
+//! parts.
 
 use serde_json::{Value, json};
 use std::{env, error::Error, fs, path::Path};

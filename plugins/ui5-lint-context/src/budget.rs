@@ -1,16 +1,16 @@
-//! As much of a report as an answer has room for, the most severe first, and how to get the rest.
+//! Cuts a report of the linter into parts of bounded size, the most severe findings first.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::report::{FileFindings, Finding, Severity};
 
-/// The smallest budget; a smaller one counts as this. It has room for one finding at least, if need be
-/// with shortened texts.
+/// The smallest budget in bytes; smaller ones are raised to it. It holds at least one finding, if
+/// necessary with shortened texts.
 pub const LEAST_BUDGET: usize = 8 * 1024;
 
-/// How many rules and files a note names.
+/// Most rules and files named in a note.
 const NAMED: usize = 4;
-/// How much of a name a note shows, in characters.
+/// Longest name in a note, in characters.
 const NAME_LENGTH: usize = 100;
 
 /// A part of a report.
@@ -18,18 +18,18 @@ const NAME_LENGTH: usize = 100;
 pub struct Part {
     /// The findings; in JSON, the tool's `results`.
     pub results: Vec<FileFindings>,
-    /// What is left and how to get it; `None` if nothing is.
+    /// A note about the rest and how to get it; `None` if there is no rest.
     pub note: Option<String>,
-    /// Where the next part starts; `None` after the last one.
+    /// The offset of the next part; `None` after the last one.
     pub next: Option<usize>,
 }
 
 /// The part of a report that starts at finding `offset` and takes at most `budget` bytes as JSON.
 ///
-/// A report that fits stays in the linter's order. Otherwise files with fatal findings come first, then
-/// those with errors, and in each file too the severe findings come first; a file is divided only if it
-/// is larger than a part. Details that a part has shown are left empty when they come again. Parts of
-/// one report, each asked for with the `next` of the one before, hold every finding once.
+/// A report that fits keeps the linter's order. Otherwise files with fatal findings come first,
+/// then files with errors, and in each file the severe findings come first; a file is divided only
+/// if it exceeds a part. Repeated details within a part are left empty. Parts requested each with
+/// the `next` of the previous one contain every finding once.
 pub fn within_budget(report: Vec<FileFindings>, budget: usize, offset: usize) -> Part {
     let budget = budget.max(LEAST_BUDGET);
     let total = report.iter().map(|file| file.messages.len()).sum();
@@ -67,12 +67,12 @@ fn most_severe_first(files: &mut [FileFindings]) {
     files.sort_by_key(|file| file.messages.first().map_or(u8::MAX, Finding::rank));
 }
 
-/// A part in the making.
+/// A part under construction.
 struct Page {
     files: Vec<FileFindings>,
     seen: HashSet<String>,
     budget: usize,
-    /// What it takes as JSON.
+    /// The size as JSON in bytes.
     size: usize,
 }
 
@@ -85,7 +85,7 @@ impl Page {
         self.files.iter().map(|file| file.messages.len()).sum()
     }
 
-    /// Adds a file if it fits, or a piece of it if it fits nowhere. Says whether there may be room for more.
+    /// Adds a file that fits, or a piece of a larger one. Whether there may be room for more.
     fn add(&mut self, file: &FileFindings) -> bool {
         if self.size + cost(file, &self.seen) <= self.budget {
             self.add_whole(file);
@@ -133,7 +133,7 @@ impl Page {
         }
     }
 
-    /// A file without findings yet, its own size counted.
+    /// Starts a file without findings, and counts its own size.
     fn begin(&mut self, file: &FileFindings) -> FileFindings {
         let added = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
         self.size += json(&added).len() + ",".len();
@@ -147,7 +147,7 @@ impl Page {
     }
 }
 
-/// What a file takes as JSON in a part that has shown some details.
+/// The size of a file as JSON, without details that the part already has.
 fn cost(file: &FileFindings, seen: &HashSet<String>) -> usize {
     let mut shown: HashSet<String> = HashSet::new();
     let findings = file.messages.iter().map(|finding| {
@@ -164,7 +164,7 @@ fn cost(file: &FileFindings, seen: &HashSet<String>) -> usize {
     findings.sum::<usize>() + json(&empty).len() + ",".len()
 }
 
-/// The finding with its details in one line, or empty if the part has them already.
+/// The finding with its details on one line, or empty if the part already has them.
 fn without_repetition(finding: &Finding, seen: &HashSet<String>) -> Finding {
     let mut finding = finding.clone();
     if let Some(details) = &mut finding.message_details {
@@ -176,11 +176,11 @@ fn without_repetition(finding: &Finding, seen: &HashSet<String>) -> Finding {
     finding
 }
 
-/// Cuts the texts of a finding until it takes no more than this.
+/// Shortens the texts of a finding to `room` bytes.
 fn shorten(finding: &mut Finding, room: usize) {
     for text in [finding.message_details.as_mut(), Some(&mut finding.message)].into_iter().flatten()
     {
-        // In JSON a character of text takes six bytes at most.
+        // A character takes at most six bytes in JSON.
         let most = room / 3 / 6;
         if json(text).len() > room / 3 {
             *text = format!("{}…", text.chars().take(most).collect::<String>());
@@ -196,7 +196,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers are JSON")
 }
 
-/// What is shown, what is left, and how to get it.
+/// Says what is shown, what is left, and how to get it.
 fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> String {
     if start >= total {
         return format!("There are {total} findings: nothing starts at offset {start}.");
@@ -235,7 +235,7 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
     )
 }
 
-/// How often each comes, the most frequent first, else in their order.
+/// Names with their counts, the most frequent first, otherwise in their order.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

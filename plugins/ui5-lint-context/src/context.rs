@@ -1,4 +1,4 @@
-//! What helps to understand and to repair findings: rules, API, guides, documentation.
+//! Collects context for findings of the linter: rules, API reference, guides and documentation.
 
 use regex_lite::Regex;
 use serde::Serialize;
@@ -13,36 +13,35 @@ use crate::{
     type_info::TypeInfo,
 };
 
-/// What helps with a number of findings; in JSON, the tool's `contextInformation`.
+/// The context of findings; in JSON, the tool's `contextInformation`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Context {
-    /// The rules that are not kept.
+    /// The violated rules.
     pub rule_descriptions: Vec<RuleDescription>,
-    /// Guides to what the linter does not repair.
+    /// Guides for findings that the linter cannot fix.
     pub migration_guides: Vec<Page>,
-    /// The API that is used or should be, as `lookup` describes it.
+    /// The API in use or to be used, as described by `lookup`.
     pub api_references: Vec<Value>,
     /// Documentation pages.
     pub documentation_resources: Vec<Page>,
-    /// How many pieces of API there was no room for.
+    /// Number of API descriptions without room.
     #[serde(skip)]
     pub api_references_left: usize,
 }
 
-/// A rule and what it asks for.
+/// A rule and its requirement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {
-    /// The rule's name in findings.
+    /// The rule's id in findings.
     pub rule_id: String,
-    /// What it asks for.
+    /// The requirement.
     pub description: String,
 }
 
-/// Gathers what helps with the findings. `lookup` is asked for every name of API and module that they
-/// mention, and answers with descriptions, none if it does not know the name. Of these, as many are taken
-/// as `budget` bytes of JSON hold.
+/// Collects the context of findings. `lookup` returns the descriptions of a name of API or module,
+/// none for an unknown name. As many descriptions are taken as fit in `budget` bytes of JSON.
 pub fn context(
     files: &[FileFindings],
     mut lookup: impl FnMut(&str) -> Vec<Value>,
@@ -69,7 +68,7 @@ pub fn context(
     }
 }
 
-/// What findings mention, each once, in the order in which it is first seen.
+/// What the findings mention, without duplicates, in order of first mention.
 struct Mentions<'f> {
     rules: Once<String>,
     types: Vec<&'f TypeInfo>,
@@ -103,7 +102,7 @@ impl<'f> Mentions<'f> {
         topics_in(text).for_each(|topic| self.topics.add(topic.to_owned()));
     }
 
-    /// Descriptions of the API itself, then of the modules; and how many there was no room for.
+    /// Descriptions of the API, then of the modules; and the number without room.
     fn api(
         &mut self,
         lookup: &mut impl FnMut(&str) -> Vec<Value>,
@@ -130,7 +129,7 @@ impl<'f> Mentions<'f> {
     }
 }
 
-/// Descriptions of API, each once.
+/// Descriptions of API, without duplicates.
 #[derive(Default)]
 struct References {
     taken: Vec<Value>,
@@ -146,7 +145,7 @@ impl References {
         if !self.known.insert(key) {
             return;
         }
-        // One byte is for the comma.
+        // One byte for the comma.
         let size = reference.to_string().len() + 1;
         if size > self.room {
             self.left += 1;
@@ -157,7 +156,7 @@ impl References {
     }
 }
 
-/// Things in the order in which they came, without repetitions.
+/// A list in order of insertion, without duplicates.
 struct Once<T> {
     order: Vec<T>,
     known: HashSet<T>,
@@ -177,15 +176,15 @@ impl<T: Clone + Eq + Hash> Once<T> {
     }
 }
 
-/// What looks like a name of a module or of API: `sap.m.Avatar`, `sap/ui/core/Component`.
+/// The text's names of modules or API: `sap.m.Avatar`, `sap/ui/core/Component`.
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     static NAME: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\bsap(?:[./][A-Za-z0-9_]+)+").expect("it is a pattern"));
-    // In an address, the host of the documentation is no name.
+    // `sap.com` is the documentation's host, not a name.
     NAME.find_iter(text).map(|found| found.as_str()).filter(|name| !name.starts_with("sap.com"))
 }
 
-/// The ids of documentation pages that a text links to.
+/// The ids of the documentation pages in the text's links.
 fn topics_in(text: &str) -> impl Iterator<Item = &str> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"https://ui5\.sap\.com/#/topic/([A-Za-z0-9-]+)").expect("it is a pattern")

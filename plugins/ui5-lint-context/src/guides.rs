@@ -1,11 +1,11 @@
-//! Guides to what the linter cannot repair, chosen by the API that a finding is about.
+//! Guides for findings that the linter cannot fix, chosen by the API of the finding.
 
 use crate::{
     topics::{Page, title},
     type_info::{Kind, TypeInfo},
 };
 
-/// A guide: its file, its text, and what it is for.
+/// A guide: its file, its text, and when it applies.
 struct Guide {
     file: &'static str,
     text: &'static str,
@@ -31,7 +31,7 @@ const GUIDES: &[Guide] = &[
         ])
     }),
     guide!("jquery-sap-require.md", |info| {
-        // The linter calls everything in `jQuery.sap` a namespace.
+        // The linter reports everything in `jQuery.sap` as a namespace.
         ["declare", "require"].iter().any(|name| {
             info.is(&[(Kind::Namespace, name), (Kind::Namespace, "sap"), (Kind::Module, "jQuery")])
         })
@@ -45,7 +45,7 @@ const GUIDES: &[Guide] = &[
     }),
 ];
 
-/// Whether it is one of the settings that `rowMode` replaces, or a function that sets or gets it.
+/// Whether the name is a setting that `rowMode` replaces, or an accessor of one.
 fn is_row_setting(name: &str) -> bool {
     let bare = ["set", "get", "bind", "unbind"]
         .iter()
@@ -65,7 +65,7 @@ fn is_row_setting(name: &str) -> bool {
     .any(|setting| setting.eq_ignore_ascii_case(bare))
 }
 
-/// The guides to a number of pieces of API, each once, in the order in which they are first needed.
+/// The guides for the given API, without duplicates, in order of need.
 pub fn guides<'i>(infos: impl IntoIterator<Item = &'i TypeInfo>) -> Vec<Page> {
     let mut chosen: Vec<&Guide> = Vec::new();
     for info in infos {
@@ -78,7 +78,7 @@ pub fn guides<'i>(infos: impl IntoIterator<Item = &'i TypeInfo>) -> Vec<Page> {
     chosen.into_iter().map(page).collect()
 }
 
-/// Every guide there is.
+/// All guides.
 pub fn all_guides() -> impl Iterator<Item = Page> {
     GUIDES.iter().map(page)
 }

@@ -1,6 +1,6 @@
-//! From the report of the UI5 linter to answers: bounded results, and what helps to repair the findings.
+//! Turns reports of the UI5 linter into results: bounded findings, and context for the fix.
 //!
-//! [`read`] the report, take what fits with [`within_budget`], and gather its [`context`].
+//! [`read`] the report, take a part with [`within_budget`], and collect its [`context`].
 
 mod budget;
 mod context;

@@ -1,57 +1,57 @@
-//! What the linter found: read from its JSON, and written as the tool's results.
+//! The linter's findings: parsed from its JSON, and serialised as the tool's results.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::type_info::TypeInfo;
 
-/// What the linter found in a file.
+/// The findings in a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileFindings {
-    /// The file, relative to the project.
+    /// Path relative to the project.
     pub file_path: String,
-    /// What was found, in the linter's order.
+    /// The findings, in the linter's order.
     pub messages: Vec<Finding>,
 }
 
-/// One thing the linter found.
+/// A finding of the linter.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The rule that is not kept.
+    /// The violated rule.
     pub rule_id: String,
-    /// How bad it is.
+    /// The severity.
     #[serde(default)]
     pub severity: Severity,
-    /// The line, from 1.
+    /// The line, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The column, from 1.
+    /// The column, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// Whether the file could not be read to its end.
+    /// Whether the file could not be parsed completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fatal: Option<bool>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// More about it. Empty when an earlier finding says the same.
+    /// Details. Empty if an earlier finding has the same details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_details: Option<String>,
-    /// Which API it is about. Not part of the results.
+    /// The API of the finding. Not part of the results.
     #[serde(default, rename = "ui5TypeInfo", deserialize_with = "if_readable", skip_serializing)]
     pub type_info: Option<TypeInfo>,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(from = "u64", into = "u64")]
 pub enum Severity {
-    /// To be looked at.
+    /// Should be checked.
     Warning,
-    /// To be repaired.
+    /// Should be fixed.
     #[default]
     Error,
 }
@@ -72,7 +72,7 @@ impl From<Severity> for u64 {
 }
 
 impl Finding {
-    /// What comes first when not everything can be shown: 0 is worst.
+    /// Sort key for a shortened list: 0 is the most severe.
     pub(crate) fn rank(&self) -> u8 {
         match (self.fatal, self.severity) {
             (Some(true), _) => 0,
@@ -82,13 +82,13 @@ impl Finding {
     }
 }
 
-// A newer linter may describe API in other ways: the finding counts, with or without the description.
+// A newer linter may describe API differently: then the finding is kept without the description.
 fn if_readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TypeInfo>, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }
 
-/// Reads a report that the linter wrote with `--format json --details`. Files without findings are left
-/// out. Fails with what is wrong with the report.
+/// Parses a report written with `--format json --details`. Drops files without findings. Fails if
+/// the report is invalid, and says why.
 pub fn read(report: &str) -> Result<Vec<FileFindings>, String> {
     let problem = |why: serde_json::Error| {
         format!(

@@ -1,18 +1,18 @@
-//! What the linter's rules ask for, and where that is documented.
+//! The linter's rules: their requirements and documentation.
 
 use crate::topics::id::*;
 
 /// A rule of the linter.
 pub struct Rule {
-    /// Its name in findings.
+    /// The id in findings.
     pub id: &'static str,
-    /// What it asks for.
+    /// The requirement.
     pub description: &'static str,
-    /// The documentation pages that help, by their id.
+    /// The ids of helpful documentation pages.
     pub topics: &'static [&'static str],
 }
 
-/// What a rule asks for, even if it is not known here.
+/// Describes a rule, also an unknown one.
 pub fn describe(id: &str) -> String {
     match find(id) {
         Some(rule) => rule.description.to_owned(),
@@ -24,7 +24,7 @@ pub fn describe(id: &str) -> String {
     }
 }
 
-/// The pages that help with a rule.
+/// The documentation pages of a rule.
 pub fn topics(id: &str) -> &'static [&'static str] {
     find(id).map_or(&[], |rule| rule.topics)
 }
@@ -33,7 +33,7 @@ fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// Every rule of @ui5/linter 1.23.6, and what has been announced since.
+/// All rules of @ui5/linter 1.23.6, and those announced since.
 pub const RULES: &[Rule] = &[
     Rule {
         id: "async-component-flags",

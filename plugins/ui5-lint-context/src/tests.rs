@@ -1,4 +1,4 @@
-//! What becomes of recorded reports; `tests/record.sh` records them.
+//! Tests with recorded reports of the linter; `tests/record.sh` records them.
 
 mod bounds;
 mod recorded;

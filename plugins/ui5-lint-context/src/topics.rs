@@ -1,8 +1,8 @@
-//! Pages of the UI5 documentation, each with what it comes to.
+//! Summaries of UI5 documentation pages.
 
 use serde::Serialize;
 
-/// The ids of the pages that rules name.
+/// The ids of the pages that the rules refer to.
 #[allow(missing_docs, reason = "the names say which page it is")]
 pub mod id {
     pub const ASYNCHRONOUS_LOADING: &str = "676b636446c94eada183b1218a824717";
@@ -20,18 +20,18 @@ pub mod id {
     pub const TEST_STARTER_SETUP: &str = "22f50c0f0b104bf3ba84620880793d3f";
 }
 
-/// A text that helps: a guide, or the summary of a documentation page.
+/// A helpful text: a guide, or the summary of a documentation page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// The text, as Markdown.
     pub text: String,
-    /// Where it is from.
+    /// URL of the source.
     pub uri: String,
 }
 
-/// The summary of a documentation page, with the link to the page; `None` if there is none.
+/// The summary of a documentation page, with a link to the page; `None` if there is none.
 pub fn page(id: &str) -> Option<Page> {
     let (_, text) = PAGES.iter().find(|(known, _)| *known == id)?;
     let uri = format!("https://ui5.sap.com/#/topic/{id}");
@@ -39,7 +39,7 @@ pub fn page(id: &str) -> Option<Page> {
     Some(Page { title: title(&text), text, uri })
 }
 
-/// The ids of the pages that [`page`] knows.
+/// The ids of all summarised pages.
 pub fn page_ids() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|(id, _)| *id)
 }
@@ -56,7 +56,7 @@ macro_rules! text {
     };
 }
 
-/// Every page there is a summary of, by its id.
+/// All summaries, by page id.
 pub(crate) const PAGES: &[(&str, &str)] = &[
     (id::ASYNCHRONOUS_LOADING, text!("asynchronous-loading")),
     (id::BEST_PRACTICES, text!("best-practices")),

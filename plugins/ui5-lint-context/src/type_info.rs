@@ -1,22 +1,22 @@
-//! What the linter says of the API that a finding is about: a name, and what it is part of.
+//! The API that a finding is about, as the linter describes it: a name with its ancestors.
 
 use serde::Deserialize;
 
 /// A piece of API.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct TypeInfo {
-    /// What it is.
+    /// Its kind.
     #[serde(default)]
     pub kind: Kind,
-    /// What it is called.
+    /// Its name.
     #[serde(default)]
     pub name: String,
-    /// What it is part of.
+    /// Its parent.
     #[serde(default)]
     pub parent: Option<Box<TypeInfo>>,
 }
 
-/// What a piece of API is.
+/// The kind of a piece of API.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[allow(missing_docs, reason = "the names are the linter's and say it")]
 pub enum Kind {
@@ -38,26 +38,26 @@ pub enum Kind {
     Enum,
     EnumMember,
     Export,
-    /// One that a newer linter knows.
+    /// A kind of a newer linter.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
 impl TypeInfo {
-    /// It and what it is part of, the smallest first.
+    /// The piece of API and its ancestors, the innermost first.
     pub fn ancestry(&self) -> impl Iterator<Item = &TypeInfo> {
         std::iter::successors(Some(self), |info| info.parent.as_deref())
     }
 
-    /// The module that it is in.
+    /// The module.
     pub fn module(&self) -> Option<&str> {
         let module = self.ancestry().find(|info| info.kind == Kind::Module)?;
         Some(&module.name)
     }
 
-    /// What it is called in the API reference, such as `sap.ui.core.Core#byId`; `None` if it has no entry
-    /// of its own.
+    /// The name in the API reference, such as `sap.ui.core.Core#byId`; `None` if it has no entry
+    /// there.
     pub fn api_name(&self) -> Option<String> {
         let (mut symbol, mut member) = (Vec::new(), None);
         for info in self.ancestry() {
@@ -83,7 +83,7 @@ impl TypeInfo {
                 | Kind::Property
                 | Kind::StaticProperty
                 | Kind::EnumMember => member = Some(&info.name),
-                // `$ButtonSettings` is what the constructor of `Button` takes: the module says which.
+                // `$ButtonSettings` types the constructor's argument; the module names the class.
                 Kind::ManagedObjectSettings => {}
                 Kind::Unknown => return None,
             }
@@ -99,7 +99,7 @@ impl TypeInfo {
         })
     }
 
-    /// Whether it and what it is part of are just these, the smallest first.
+    /// Whether the piece of API and its ancestors are exactly these, the innermost first.
     pub(crate) fn is(&self, path: &[(Kind, &str)]) -> bool {
         let mut path = path.iter();
         let fits = self.ancestry().all(|info| {

@@ -1,6 +1,7 @@
 //! The linter itself: a worker that the host keeps warm.
 
 use portcullis_plugin::{
+    changes,
     process::{self, Error},
     serde::Deserialize,
 };
@@ -16,6 +17,9 @@ pub const COMMAND: &str = "ui5lint";
 struct Answer {
     /// The linter's report.
     results: Option<Value>,
+    /// The files as they are without what could be fixed.
+    #[serde(default)]
+    fixes: Vec<Fixed>,
     /// There is no linter.
     #[serde(default)]
     missing: bool,
@@ -23,7 +27,18 @@ struct Answer {
     error: Option<String>,
 }
 
-/// The linter's report on a project. Fails with why there is none, in words for whoever asked.
+/// A file that the linter has fixed.
+#[derive(Deserialize)]
+#[serde(crate = "portcullis_plugin::serde")]
+struct Fixed {
+    path: String,
+    /// Of what the linter has read.
+    sha256: String,
+    contents: String,
+}
+
+/// The linter's report on a project. Fixes are written to all files together, or to none. Fails with why
+/// there is no report, in words for whoever asked.
 pub fn lint(
     directory: &str,
     patterns: Option<Vec<String>>,
@@ -34,7 +49,13 @@ pub fn lint(
         message["filePatterns"] = json!(patterns);
     }
     match process::command(COMMAND).directory(directory).request(&message) {
-        Ok(Answer { results: Some(results), .. }) => read(&results.to_string()),
+        Ok(Answer { results: Some(results), fixes, .. }) => {
+            let report = read(&results.to_string())?;
+            if !fixes.is_empty() {
+                write(fixes)?;
+            }
+            Ok(report)
+        }
         Ok(Answer { missing: true, .. }) => Err(missing(directory)),
         Ok(Answer { error, .. }) => {
             Err(error.unwrap_or_else(|| "The UI5 linter gave no answer".to_owned()))
@@ -47,6 +68,17 @@ pub fn lint(
         )),
         Err(error) => Err(format!("The UI5 linter gave no answer: {error}")),
     }
+}
+
+fn write(fixes: Vec<Fixed>) -> Result<(), String> {
+    let add = |changes: changes::Changes, Fixed { path, sha256, contents }| {
+        changes.replace_version(path, &sha256, contents)
+    };
+    fixes
+        .into_iter()
+        .fold(changes::new(), add)
+        .apply()
+        .map_err(|error| format!("Nothing was fixed, as not all files could be written: {error}"))
 }
 
 fn missing(directory: &str) -> String {

@@ -81,6 +81,28 @@ fn what_is_asked_reaches_the_linter() {
 }
 
 #[test]
+fn all_files_are_fixed_or_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["a.js", "b.js"] {
+        fs::write(path(name), "old").expect("a file");
+    }
+    let fixed = |names: &[&str]| {
+        let fix = |name: &&str| json!({"path": path(name), "sha256": "", "contents": "new"});
+        let fixes: Vec<_> = names.iter().map(fix).collect();
+        json!({"version": "1", "results": [], "fixes": fixes}).to_string()
+    };
+    let (some, all) = (fixed(&["a.js", "missing.js"]), fixed(&["a.js", "b.js"]));
+    let failed = lint(move |_| Ok(some.clone()), json!({"fix": true})).expect_err("one is missing");
+    assert!(failed.to_string().contains("Nothing was fixed"), "{failed}");
+    assert_eq!(fs::read_to_string(path("a.js")).expect("it is there"), "old");
+    lint(move |_| Ok(all.clone()), json!({"fix": true})).expect("both are there");
+    for name in ["a.js", "b.js"] {
+        assert_eq!(fs::read_to_string(path(name)).expect("it is there"), "new");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_had_with_an_offset() {
     let reply = lint(|_| Ok(report(2000)), json!({"provideContextInformation": false}));
     let reply = reply.expect("it answers");

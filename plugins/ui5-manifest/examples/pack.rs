@@ -1,7 +1,7 @@
-//! Packs the manifest schemas and what they refer to; `resources/ui5/make.sh` calls it.
+//! Packs the manifest schemas and the documents they refer to; called by `resources/ui5/make.sh`.
 //!
 //! `cargo run -p ui5-manifest --example pack -- SOURCES PACK`, where `SOURCES` is a directory of
-//! JSON files. The pack's documents are named after them. Equal files make an equal pack.
+//! JSON files. The file names become the documents' names. The output is deterministic.
 
 use serde_json::{Map, Value};
 use std::{
@@ -53,7 +53,7 @@ fn read_all(sources: &Path) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
         };
         documents.push((name.to_owned(), document));
     }
-    // Versions in their order, so that neighbours are alike; then the rest by name.
+    // Versions in order, so that neighbours are similar; then the rest by name.
     documents.sort_by_key(|(name, _)| {
         let parts: Vec<u32> = name.split('.').filter_map(|part| part.parse().ok()).collect();
         (parts.is_empty(), parts, name.clone())
@@ -61,7 +61,7 @@ fn read_all(sources: &Path) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     Ok(documents)
 }
 
-/// Writes what [`Pack`] reads.
+/// Writes the format that [`Pack`] reads.
 #[derive(Default)]
 struct Packer {
     strings: Numbered<String>,
@@ -137,7 +137,7 @@ impl Packer {
     }
 }
 
-/// Things in the order they were first met.
+/// Items numbered in order of first insertion.
 struct Numbered<T> {
     list: Vec<T>,
     numbers: HashMap<T, usize>,

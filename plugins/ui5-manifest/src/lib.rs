@@ -1,4 +1,4 @@
-//! The tool `run_manifest_validation`: is this a valid UI5 manifest?
+//! The tool `run_manifest_validation`: validates a UI5 manifest.
 
 mod manifest;
 pub mod pack;
@@ -15,8 +15,8 @@ use std::cell::OnceCell;
 /// Made by `resources/ui5/make.sh`.
 static MANIFESTS: &[u8] = include_bytes!("../../../resources/ui5/manifests.pack");
 
-/// How many errors are listed. Mistakes make some hundred at most; more are not read by anybody, and
-/// would make the whole answer too large.
+/// Most errors in a result. Real mistakes cause some hundred at most; more would make the result
+/// too large.
 const MOST_ERRORS: usize = 5_000;
 
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
@@ -81,7 +81,7 @@ impl Tool for Validate {
     }
 }
 
-/// Judges a manifest. Fails with why it cannot be judged.
+/// Validates a manifest. Fails, if that is not possible, with the reason.
 fn validate(
     pack: &Pack<'_>,
     manifest: &Value,

@@ -1,4 +1,4 @@
-//! The manifest file: reading it, and the version it says it has.
+//! Reads a manifest file and the version it declares.
 
 use semver::Version;
 use serde_json::Value;
@@ -8,20 +8,20 @@ use std::{
     path::Path,
 };
 
-/// No manifest is as large; what is would only cost time.
+/// Largest manifest in bytes, far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// Older ones have no schema of their own that can be used.
+/// The oldest version with a usable schema.
 const OLDEST: Version = Version::new(1, 48, 1);
 
-/// Reads the file. Fails with what is wrong with it.
+/// Reads the file. Fails with the reason.
 pub fn read(path: &str) -> Result<Value, String> {
     if !Path::new(path).is_absolute() {
         return Err(format!("The manifest path must be absolute: '{path}'"));
     }
     let bytes =
         read_bytes(path).map_err(|why| format!("Failed to read manifest file at {path}: {why}"))?;
-    // As Node reads text: what is no UTF-8 is replaced, a byte order mark stays.
+    // Like Node.js: invalid UTF-8 is replaced, a byte order mark stays.
     ajv_report::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|why| format!("Failed to parse manifest file at {path} as JSON: {why}"))
 }
@@ -36,7 +36,7 @@ fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Clients may know these words.
+/// Message of Node.js for an I/O error; clients may know these messages.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
 pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
     match error.kind() {
@@ -47,7 +47,7 @@ pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
     }
 }
 
-/// The version the manifest says it has. Fails with what is wrong with it.
+/// The version that the manifest declares. Fails with the reason.
 pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, String> {
     let wrong = |message: &str| Err(with_hint(message, mapping));
     let text = match manifest.get("_version") {
@@ -61,7 +61,7 @@ pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, Stri
     Ok(text)
 }
 
-/// As node-semver takes it.
+/// Parses a version like node-semver.
 fn parse(text: &str) -> Option<Version> {
     let trimmed = text.trim();
     let version = Version::parse(trimmed.strip_prefix('v').unwrap_or(trimmed)).ok()?;
@@ -70,17 +70,17 @@ fn parse(text: &str) -> Option<Version> {
     (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
 }
 
-/// Whether manifests of that version are older than the oldest schema that can be used.
+/// Whether the version is older than the oldest usable schema.
 pub fn is_too_old(version: &str) -> bool {
     parse(version).is_some_and(|version| version < OLDEST)
 }
 
-/// Whether there can be a schema of that version: only plain ones are released.
+/// Whether there can be a schema of that version: only plain versions are released.
 pub fn is_plain(version: &str) -> bool {
     Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
 }
 
-/// Adds which versions there are.
+/// Appends the available versions.
 pub fn with_hint(message: &str, mapping: &Value) -> String {
     let mut versions: Vec<&str> = Vec::new();
     for version in

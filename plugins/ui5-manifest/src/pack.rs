@@ -1,24 +1,23 @@
-//! The pack: many JSON documents that have most of their parts in common, in little room.
+//! A compact file format for many JSON documents with common parts.
 //!
-//! Every value is kept once, however often and in however many documents it occurs, and refers to
-//! the values it is made of. So the documents need no decompression: one is put together from its
-//! values, and no other is touched. All numbers are LEB128:
+//! Every distinct value is stored once and refers to the values it consists of. So a document needs
+//! no decompression: it is built from its values without reading others. All numbers are LEB128:
 //!
 //! ```text
 //! MAGIC
 //! strings    count, then each: length in bytes, UTF-8
 //! shapes     count, then each: number of members, their names (strings)
 //! values     count, then each: 4 * number + kind, and what belongs to the kind
-//!              0 object: number of its shape; for each member how many values back it is
-//!              1 array: its length; for each item how many values back it is
+//!              0 object: number of its shape; for each member, the distance back to its value
+//!              1 array: its length; for each item, the distance back to its value
 //!              2 string: number of the string
-//!              3 anything else: number of the string that is its JSON
+//!              3 any other: number of the string with its JSON
 //! documents  count, then each: its name (string), number of its value
 //! ```
 
 use serde_json::{Map, Value};
 
-/// How a pack starts.
+/// The first bytes of a pack.
 pub const MAGIC: &[u8] = b"portcullis pack 1\n";
 
 /// An opened pack.
@@ -26,7 +25,7 @@ pub struct Pack<'p> {
     bytes: &'p [u8],
     strings: Vec<&'p str>,
     shapes: Vec<Vec<usize>>,
-    /// Where in the bytes each value starts.
+    /// The offset of each value.
     values: Vec<usize>,
     documents: Vec<(&'p str, usize)>,
 }
@@ -36,7 +35,7 @@ impl<'p> Pack<'p> {
     ///
     /// # Panics
     ///
-    /// When it is none: packs are made together with the program that opens them.
+    /// When the bytes are not a pack: packs are built together with the program.
     pub fn open(bytes: &'p [u8]) -> Self {
         assert!(bytes.starts_with(MAGIC), "this is a pack");
         let mut reader = Reader { bytes, at: MAGIC.len() };
@@ -61,12 +60,12 @@ impl<'p> Pack<'p> {
         Self { bytes, strings, shapes, values, documents }
     }
 
-    /// The names of the documents, in the order they were packed.
+    /// The names of the documents, in the order of the pack.
     pub fn names(&self) -> impl Iterator<Item = &'p str> + '_ {
         self.documents.iter().map(|(name, _)| *name)
     }
 
-    /// The document of that name.
+    /// The document with that name.
     pub fn document(&self, name: &str) -> Option<Value> {
         let (_, value) = self.documents.iter().find(|(known, _)| *known == name)?;
         Some(self.value(*value))

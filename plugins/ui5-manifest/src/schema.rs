@@ -1,4 +1,4 @@
-//! The schema that judges a manifest: which one, and from where.
+//! Selects the schema for a manifest's version.
 
 use crate::pack::Pack;
 use ajv_report::Dialect;
@@ -6,28 +6,28 @@ use semver::Version;
 use serde_json::Value;
 use ui5::fetched::NO_SUCH_RESOURCE;
 
-/// A schema and how it came to be the one.
+/// A schema and how it was selected.
 pub struct Schema {
-    /// Which class of Ajv it is for.
+    /// The class of Ajv for the schema.
     pub dialect: Dialect,
     /// The schema itself.
     pub document: Value,
-    /// Set when it is that of another version.
+    /// Set if the schema is that of another version.
     pub stand_in: Option<StandIn>,
 }
 
-/// A schema in place of one that cannot be had.
+/// A schema in place of an unavailable one.
 pub struct StandIn {
-    /// Of which version it is.
+    /// The version of the schema.
     pub version: String,
-    /// Whether that is a newer one. Otherwise it is the newest there is.
+    /// Whether the schema is newer than the manifest. Otherwise it is the newest available.
     pub newer: bool,
-    /// Why not the right one.
+    /// Why the right schema is unavailable.
     pub why: String,
 }
 
 impl StandIn {
-    /// What to know about a verdict on a manifest of that version.
+    /// A note for a verdict on a manifest of that version.
     pub fn note(&self, version: &str) -> String {
         let Self { version: name, newer, why } = self;
         let kind = if *newer {
@@ -43,12 +43,12 @@ impl StandIn {
     }
 }
 
-/// Finds the schema for manifests of that version: packed, from the source, or, where neither has
-/// it, the nearest newer packed one that knows the version. Where the source does not answer, one that
-/// does not know it will do as well: real manifests declare versions that were never listed, such as
-/// 1.67.0 and 1.70.0.
+/// Finds the schema for a manifest version: packed, or from the source, or the nearest newer packed
+/// one that lists the version. If the source does not respond, a packed one that does not list the
+/// version will do: real manifests declare versions that were never listed, such as 1.67.0 and
+/// 1.70.0.
 ///
-/// Whoever asks has checked that the version is one. Fails with why the source does not have it.
+/// The caller has validated the version. Fails with the source's error.
 pub fn find(
     pack: &Pack<'_>,
     version: &str,
@@ -64,15 +64,15 @@ pub fn find(
     let failed = format!("Failed to fetch schema for manifest version '{version}': {why}");
     let (name, document, newer) = match stand_in(pack, version) {
         Some((name, document)) => (name, document, true),
-        // What does not exist at all is no version that somebody could have meant.
+        // The source answered that the version does not exist.
         None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
         None => nearest(pack, version).ok_or(failed)?,
     };
     Schema::new(document, Some(StandIn { version: name.to_owned(), newer, why }))
 }
 
-/// Finds the schema for manifests that are too old for one of their own: the oldest packed one that
-/// knows the version. Fails where none does.
+/// Finds a schema for manifests older than every schema: the oldest packed one that lists the
+/// version. Fails if none does.
 pub fn find_for_older(pack: &Pack<'_>, version: &str) -> Result<Schema, String> {
     let Some((name, document)) = stand_in(pack, version) else {
         return Err(format!(
@@ -105,7 +105,7 @@ impl Schema {
     }
 }
 
-/// The schemas of 1.67.2 to 1.68.0 say they are 2020-12, but still list `items` by position.
+/// The schemas of 1.67.2 to 1.68.0 declare 2020-12, but use `items` by position.
 fn use_prefix_items(document: &mut Value) {
     let definitions = document.get_mut("$defs").and_then(Value::as_object_mut);
     for definition in definitions.into_iter().flat_map(|definitions| definitions.values_mut()) {
@@ -120,8 +120,8 @@ fn use_prefix_items(document: &mut Value) {
     }
 }
 
-/// Every schema lists the versions it knows, its own and all before. The nearest newer packed one
-/// that lists this one differs least.
+/// Every schema lists the versions it accepts, its own and all before. The nearest newer packed one
+/// that lists this version differs least.
 fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     let wanted = Version::parse(version).ok()?;
     newer(pack, &wanted).find_map(|name| {
@@ -131,8 +131,8 @@ fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     })
 }
 
-/// The nearest newer packed schema, or else the newest, made to know this version too; and whether it
-/// is a newer one.
+/// The nearest newer packed schema, or else the newest, changed to accept this version; and whether
+/// it is newer.
 fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)> {
     let wanted = Version::parse(version).ok()?;
     let nearest = newer(pack, &wanted).next();
@@ -144,7 +144,7 @@ fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)>
     Some((name, document, nearest.is_some()))
 }
 
-/// The packed schemas of the same major version that are newer, the nearest first.
+/// Newer packed schemas of the same major version, the nearest first.
 fn newer<'p>(pack: &Pack<'p>, wanted: &Version) -> impl Iterator<Item = &'p str> {
     let is_newer = |version: &Version| version.major == wanted.major && version > wanted;
     let mut newer: Vec<_> = packed(pack).filter(|(version, _)| is_newer(version)).collect();
@@ -152,18 +152,18 @@ fn newer<'p>(pack: &Pack<'p>, wanted: &Version) -> impl Iterator<Item = &'p str>
     newer.into_iter().map(|(_, name)| name)
 }
 
-/// The versions whose schemas are packed.
+/// The versions with a packed schema.
 fn packed<'p>(pack: &Pack<'p>) -> impl Iterator<Item = (Version, &'p str)> {
     pack.names().filter_map(|name| Some((Version::parse(name).ok()?, name)))
 }
 
-/// Leaves out of a schema what decides nothing, which is most of it.
+/// Removes annotations, which are most of a schema.
 pub fn without_annotations(mut schema: Value) -> Value {
     drop_keywords(&mut schema, &|name| !is_annotation(name));
     schema
 }
 
-/// Leaves out `format` as well: Ajv does not check formats in the schemas it calls meta-schemas.
+/// Removes `format` as well: Ajv does not check formats in schemas it treats as meta-schemas.
 pub fn without_formats(mut schema: Value) -> Value {
     drop_keywords(&mut schema, &|name| !is_annotation(name) && name != "format");
     schema
@@ -189,7 +189,7 @@ fn drop_keywords(schema: &mut Value, keep: &dyn Fn(&str) -> bool) {
     match schema {
         Value::Array(schemas) => schemas.iter_mut().for_each(|schema| drop_keywords(schema, keep)),
         Value::Object(keywords) => {
-            // Ajv looks for references even in what decides nothing.
+            // Ajv resolves references even in annotations.
             keywords.retain(|name, value| keep(name) || value.to_string().contains("\"$ref\""));
             for (name, value) in keywords {
                 match (name.as_str(), value) {

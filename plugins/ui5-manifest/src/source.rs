@@ -1,4 +1,4 @@
-//! Where schemas come from that are not packed: a web server, or a directory.
+//! Gets schemas that are not packed from a web server or a directory.
 
 use crate::{manifest::in_words_of_node, schema::without_annotations};
 use portcullis_plugin::prelude::*;
@@ -6,22 +6,22 @@ use serde_json::Value;
 use std::{fs, path::Path, time::Duration};
 use ui5::fetched;
 
-/// The setting that names the directory with schemas that somebody has put there.
+/// The setting with a directory of schemas for offline use.
 const DIRECTORY_SETTING: &str = "schema-dir";
 
-/// The setting that names another source.
+/// The setting with another source.
 const SETTING: &str = "schema-source";
 
-/// The repository the schemas are released in.
+/// The repository with the released schemas.
 const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
-/// How long to wait for a server. Better a verdict by a neighbour's schema than none.
+/// Time limit for a server. A verdict by a similar schema is better than none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// For how long a server that did not answer is not asked again.
+/// Time without requests to a server that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
-/// Gets the schema of that version. Fails with why it cannot be had, and what to do about it.
+/// Gets the schema of a version. Fails with the reason and what to do.
 pub fn fetch(version: &str) -> Result<Value, String> {
     let source = settings::get(SETTING).unwrap_or_else(|| DEFAULT.to_owned());
     let source = source.trim_end_matches('/');
@@ -39,7 +39,7 @@ pub fn fetch(version: &str) -> Result<Value, String> {
     parse(&schema, &place)
 }
 
-/// What was brought from where the source can be reached.
+/// A schema from the directory for offline use.
 fn put_there(version: &str) -> Option<Value> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::schema_name(version));
@@ -47,7 +47,7 @@ fn put_there(version: &str) -> Option<Value> {
     parse(&text, &path.display().to_string()).ok()
 }
 
-/// Fetches a schema and leaves out what is not needed of it.
+/// Downloads a schema and removes annotations.
 fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
     let failed = |why: &str| fetched::failed(why, place);
     let silent = format!("silent {source}");

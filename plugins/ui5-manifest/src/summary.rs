@@ -1,25 +1,25 @@
-//! The root causes of a verdict, in plain words for whoever edits the manifest.
+//! Summarises the root causes of a verdict in plain words.
 
 use ajv_report::{Cause, ErrorObject, Verdict};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// How many causes are named.
+/// Most causes named.
 const MOST_LINES: usize = 20;
 
-/// How many values are listed as allowed.
+/// Most allowed values listed.
 const MOST_VALUES: usize = 12;
 
-/// How many characters of a name or a value are shown.
+/// Longest name or value shown, in characters.
 const MOST_CHARACTERS: usize = 80;
 
-/// How many characters of a place in the manifest are shown.
+/// Longest path in the manifest shown, in characters.
 const LONGEST_PATH: usize = 200;
 
-/// Longer names are not compared with those that may have been meant.
+/// Longer names get no suggestion.
 const LONGEST_COMPARED: usize = 64;
 
-/// One line for each root cause, then how many more there are.
+/// One line for each root cause, then the number of others.
 pub fn lines(manifest: &Value, verdict: &Verdict<'_>) -> Vec<String> {
     let findings = findings(verdict);
     let mut lines: Vec<String> =
@@ -30,15 +30,15 @@ pub fn lines(manifest: &Value, verdict: &Verdict<'_>) -> Vec<String> {
     lines
 }
 
-/// What one line is about.
+/// The subject of one line.
 enum Finding<'v> {
-    /// A value that is of another type than asked, or none of those allowed.
+    /// A value with a wrong type, or not one of the allowed values.
     Value { path: &'v str, types: Vec<&'v str>, allowed: Vec<&'v Value> },
-    /// Anything else.
+    /// Any other error.
     Other(&'v ErrorObject, Option<&'v Value>),
 }
 
-/// What is said of the same value is one finding, and nothing is said twice.
+/// Merges the errors about one value, and removes duplicates.
 fn findings<'v>(verdict: &'v Verdict<'_>) -> Vec<Finding<'v>> {
     let mut findings = Vec::new();
     let mut values: HashMap<&str, usize> = HashMap::new();
@@ -69,7 +69,7 @@ fn findings<'v>(verdict: &'v Verdict<'_>) -> Vec<Finding<'v>> {
     findings
 }
 
-/// The items of a list, or the one value itself.
+/// The items of a list, or the single value.
 fn listed(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(items)) => items,
@@ -166,13 +166,13 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
     }
 }
 
-/// Asks whether one of the names was meant, if one is near enough.
+/// Suggests the nearest of the names, if it is near enough.
 fn hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let found = nearest(wanted, names);
     found.map(|name| format!(" (did you mean {}?)", quoted(name))).unwrap_or_default()
 }
 
-/// The name most like the one that is wanted, if few letters differ.
+/// The most similar name, if few letters differ.
 fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let is_short = |name: &str| name.len() <= LONGEST_COMPARED;
     if wanted.is_empty() || !is_short(wanted) {
@@ -199,7 +199,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A value that is wrong.
+/// Describes a wrong value.
 fn described(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -208,7 +208,7 @@ fn described(value: &Value) -> String {
     }
 }
 
-/// A value that is allowed.
+/// An allowed value.
 fn plain(value: &Value) -> String {
     match value.as_str() {
         Some(text) if !text.is_empty() => cut(text, MOST_CHARACTERS),
@@ -220,7 +220,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", cut(text, MOST_CHARACTERS))
 }
 
-/// The beginning, without what could be taken for markup or change how the rest is shown.
+/// The start of a text, without markup or characters that change the display of the rest.
 fn cut(text: &str, most: usize) -> String {
     let is_unsafe = |c: char| {
         c.is_control()

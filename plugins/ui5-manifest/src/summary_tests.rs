@@ -1,4 +1,4 @@
-//! What the summary says of manifests that are wrong.
+//! Tests of the summary of invalid manifests.
 
 use crate::{
     MANIFESTS,

@@ -1,4 +1,4 @@
-//! What becomes of manifests, natively and without a network.
+//! Tests of manifests, without a network.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -41,7 +41,7 @@ pub fn card(content: Value) -> Value {
     manifest
 }
 
-/// A file, which goes with the test.
+/// A temporary file.
 fn written(text: impl AsRef<[u8]>) -> NamedTempFile {
     let file = NamedTempFile::new().expect("a file");
     fs::write(&file, text).expect("it can be written");
@@ -364,7 +364,7 @@ fn adaptive_cards_are_judged_by_their_own_schema() {
     assert_eq!((report.is_valid, report.errors), (true, Vec::new()));
     let report = judge(&card(content(json!(5)))).expect("it is judged");
     assert!(report.errors.iter().any(|error| error.instance_path == "/sap.card/content/body"));
-    // Deeper than any card, but not deeper than JSON may be.
+    // Deeper than any card, but within the limit of JSON.
     let nested = (0..55).fold(text, |inner, _| json!({"type": "Container", "items": [inner]}));
     assert!(judge(&card(content(json!([nested])))).expect("it is judged").is_valid);
 }

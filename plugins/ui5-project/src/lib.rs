@@ -1,5 +1,5 @@
-//! The tools `get_project_info` and `get_version_info`: what is this UI5 project, and how does its
-//! version stand?
+//! The tools `get_project_info` and `get_version_info`: a UI5 project, and the support of its
+//! version.
 
 mod prompt;
 
@@ -148,7 +148,7 @@ impl Tool for ProjectInfo {
     }
 }
 
-/// How the project's version stands, if it names one, and what to know about that.
+/// The support of the project's version, if configured, and a note about its source.
 fn standing(project: &Project) -> Result<Option<(Standing, Option<String>)>, String> {
     let (Some(framework), Some(version)) = (project.framework, &project.framework_version) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The prompt that has a project upgraded to a newer UI5.
+//! The prompt that upgrades a project to a newer UI5.
 
 use portcullis_plugin::prelude::*;
 use ui5::{
@@ -81,7 +81,7 @@ impl Prompt for Upgrade {
     }
 }
 
-/// What the user has filled in.
+/// The user's input; `None` if it is empty.
 fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -90,7 +90,7 @@ fn known(framework: Framework) -> Result<Versions, Failure> {
     Ok(versions::of(framework, &Cdn::from_settings().map_err(Failure::new)?))
 }
 
-/// Which version is meant, in words: as far as it can be told without looking at the project.
+/// Describes the target version, as far as possible without reading the project.
 fn target(framework: Option<Framework>, version: Option<&str>) -> Result<String, Failure> {
     let asks = "ask `get_version_info` for the framework that the project uses";
     Ok(match (framework, version) {

@@ -1,4 +1,4 @@
-//! What the two tools answer, with and without the CDN.
+//! Tests of the two tools, with and without the CDN.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;

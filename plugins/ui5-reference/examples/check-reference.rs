@@ -1,10 +1,10 @@
-//! Compares answers with those another server has recorded:
+//! Compares answers with recorded ones of another server:
 //! `cargo run -p ui5-reference --example check-reference -- DIR`.
 //!
 //! `DIR` holds `api-reference-results.json` (or `.json.xz`), a list of objects with `query` and
-//! `response`, and `openui5-1.120.30-api.tar` (or `.tar.xz`) with the `api.json` files they are
-//! answers from. Its `errors.json` is used as far as it is about this tool and not about arguments
-//! that the host refuses. Hints that come after a refusal are ours and not compared.
+//! `response`, and `openui5-1.120.30-api.tar` (or `.tar.xz`) with the `api.json` files of these
+//! answers. Of its `errors.json`, entries about other tools or about arguments that the host
+//! refuses are skipped. Suggestions after a refusal are ours and not compared.
 
 use portcullis_plugin::{
     Reply,
@@ -53,11 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if equal == all && all > 0 { Ok(()) } else { Err("not the same".into()) }
 }
 
-/// What both say to arguments that are no query.
+/// The messages of both servers for arguments that are not a query.
 struct Refusal {
     /// The label of the case.
     what: String,
-    /// The message itself, without the form in which the arguments' schema is checked.
+    /// The message itself, without the schema validation around it.
     ours: String,
     theirs: String,
 }
@@ -81,7 +81,7 @@ fn refusals(directory: &Path, rehearsal: &Rehearsal) -> Result<Vec<Refusal>, Box
     Ok(result)
 }
 
-/// A project of that version, and the data it needs in a data directory.
+/// Creates a project of that version, and a data directory for it.
 fn prepare(directory: &Path, work: &Path) -> Result<String, Box<dyn Error>> {
     let data = work.join("mcp-server/api_json_files/openui5-1.120.30");
     fs::create_dir_all(&data)?;
@@ -100,7 +100,7 @@ fn prepare(directory: &Path, work: &Path) -> Result<String, Box<dyn Error>> {
     Ok(project.to_str().ok_or("not text")?.to_owned())
 }
 
-/// A file, which may be compressed.
+/// Reads a file, which may be compressed.
 fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     if path.exists() {
         return Ok(fs::read(path)?);
@@ -110,7 +110,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     if output.status.success() { Ok(output.stdout) } else { Err(compressed.into()) }
 }
 
-/// What is compared of an answer: URI, type and content of each resource, or the refusal.
+/// The compared parts of an answer: URI, type and content of each resource, or the refusal.
 fn answer(rehearsal: &Rehearsal, project: &str, query: &str) -> Vec<Value> {
     let arguments = json!({ "projectDir": project, "query": query });
     match rehearsal.call::<GetApiReference>(arguments) {
@@ -148,7 +148,7 @@ fn theirs(result: &Value) -> Result<Vec<Value>, Box<dyn Error>> {
     Ok(blocks.collect())
 }
 
-/// The same JSON without white space; the order of its members stays.
+/// The same JSON without white space, with members in the same order.
 fn compact(text: &str) -> String {
     serde_json::from_str::<Value>(text)
         .map_or_else(|error| error.to_string(), |value| value.to_string())

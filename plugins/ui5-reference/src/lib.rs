@@ -1,5 +1,4 @@
-//! The tool `get_api_reference`: what does the API of a UI5 symbol look like, in the version that a
-//! project uses?
+//! The tool `get_api_reference`: the API of a UI5 symbol in the version that a project uses.
 
 mod pages;
 
@@ -13,8 +12,8 @@ use ui5::{
     reference::{Found, Hit, Miss, Reference, Release, full, uri},
 };
 
-/// How many symbols of a module are shown at once, and how many bytes they may have together, each as
-/// its file has it: that is at hand before any is read, and little else than what is shown of it.
+/// Most symbols of a module on one page, and their most bytes in total. The bytes are those in the
+/// file: known without reading the symbols, and close to the size of the result.
 const PAGE: (usize, u32) = (64, 160_000);
 
 /// Search the UI5 API reference for module names and symbols
@@ -81,7 +80,7 @@ fn with_hit(reply: Reply, hit: &Hit, release: &Release) -> Reply {
     embed(reply, uri, "application/json", text)
 }
 
-/// A symbol as it is shown, and where it is documented.
+/// A formatted symbol, and the URL of its documentation.
 struct Shown {
     uri: String,
     text: String,
@@ -95,8 +94,8 @@ impl Shown {
     }
 }
 
-/// A page of the symbols that a module has, and how many pages there are; no symbol of another page is
-/// read. Fails with why the symbols cannot be read.
+/// A page of a module's symbols, and the number of pages; reads no symbols of other pages. Fails
+/// with the reason.
 fn page_of(
     reference: &mut Reference,
     module: &str,
@@ -113,7 +112,7 @@ fn page_of(
     shown.collect::<Result<_, String>>().map(|shown| (shown, count))
 }
 
-/// Which of a module's symbols, by how many bytes they have, are on which page.
+/// Divides a module's symbols into pages, by their lengths in bytes.
 fn pages(lengths: &[u32]) -> Vec<Range<usize>> {
     let (most, bytes) = PAGE;
     let mut pages: Vec<Range<usize>> = Vec::new();
@@ -136,7 +135,7 @@ fn pages(lengths: &[u32]) -> Vec<Range<usize>> {
     pages
 }
 
-/// What the tool answers for a page of a module.
+/// The tool's result for a page of a module.
 fn listing(
     reference: &mut Reference,
     module: &str,

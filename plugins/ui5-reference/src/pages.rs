@@ -1,4 +1,4 @@
-//! The API reference to be read page by page: what is at hand, and any symbol of any release.
+//! The API reference as MCP resources: available releases, and any symbol of any release.
 
 use crate::{Found, Release, Shown, page_of};
 use percent_encoding::percent_decode_str;
@@ -10,20 +10,20 @@ use ui5::{
 };
 use ui5_data::is_version;
 
-/// What the addresses begin with; the framework, the version and the symbol follow.
+/// The start of the URIs; the framework, the version and the symbol follow.
 const API: &str = "ui5://api/";
 
 const TEMPLATE: &str = "ui5://api/{framework}/{version}/{+symbol}";
 
 const JSON: &str = "application/json";
 
-/// No release has as many symbols.
+/// Most symbols of a release.
 const MOST_NAMES: usize = 100_000;
 
-/// As many names are offered as clients are given at once.
+/// Most names in a completion, the limit of MCP.
 const MOST_OFFERED: usize = 100;
 
-/// The API reference of the releases at hand, and by its template that of any release.
+/// The API reference of the downloaded releases, and by a template that of any release.
 pub struct Pages;
 
 impl Resources for Pages {
@@ -128,7 +128,7 @@ fn directory() -> Option<PathBuf> {
     settings::get(DATA_SETTING).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// The release and the symbol of an address, or no symbol.
+/// The release and the symbol of a URI; the symbol may be empty.
 fn parse(uri: &str) -> Option<(Release, String)> {
     let rest = percent_decode_str(uri.strip_prefix(API)?).decode_utf8().ok()?;
     let mut parts = rest.splitn(3, '/');
@@ -138,11 +138,11 @@ fn parse(uri: &str) -> Option<(Release, String)> {
     Some((Release { framework, version }, parts.next().unwrap_or_default().to_owned()))
 }
 
-/// The names of all symbols of a release that is at hand, a line each.
+/// The names of all symbols of a downloaded release, one per line.
 fn names(uri: &str, release: &Release) -> Result<Contents, Failure> {
     let directory = directory().ok_or_else(|| Failure::not_found(uri))?;
     let reference = Reference::at_hand(&directory, release).ok();
-    // The names of another release would be wrong ones.
+    // Names of another release would be wrong.
     let reference = reference.filter(|reference| reference.note.is_none());
     let mut reference = reference.ok_or_else(|| Failure::not_found(uri))?;
     let mut names = reference.names("", MOST_NAMES).map_err(Failure::new)?;

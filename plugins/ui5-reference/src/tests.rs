@@ -1,4 +1,4 @@
-//! What the tool answers, natively and from data that is at hand.
+//! Tests of the tool with data on disk.
 
 use super::*;
 use portcullis_plugin::{

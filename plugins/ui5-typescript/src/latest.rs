@@ -1,21 +1,21 @@
-//! Which version of an npm package is the newest: asked of npm, with the user's own configuration.
+//! Asks npm for the newest version of a package, with the user's own configuration.
 
 use portcullis_plugin::prelude::*;
 use std::{cell::Cell, time::Duration};
 
-/// Where [`Npm`] looks, in the guide's words.
+/// The name of the source in the guide.
 pub const SOURCE: &str = "npm";
 
 /// The operator's name for the command.
 pub const COMMAND: &str = "npm-view";
 
-/// For how long an answer counts.
+/// Time for which an answer is cached.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long npm may take for all packages together, since somebody waits for the guide.
+/// Time limit of npm for all packages together, since the caller waits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// npm, until it does not answer for the first time.
+/// npm, until its first failure.
 pub struct Npm<'r> {
     request: &'r Request<'r>,
     answers: Cell<bool>,
@@ -23,12 +23,12 @@ pub struct Npm<'r> {
 }
 
 impl<'r> Npm<'r> {
-    /// Nobody has been asked yet.
+    /// Starts without a failure.
     pub fn new(request: &'r Request<'r>) -> Self {
         Self { request, answers: Cell::new(true), waited: Cell::default() }
     }
 
-    /// The newest version of a package, or `None` if it cannot be told.
+    /// The newest version of a package, or `None` if unknown.
     pub fn latest(&self, package: &str) -> Option<String> {
         let key = format!("latest {package}");
         if let Some(kept) = cache::get(&key) {
@@ -49,8 +49,8 @@ impl<'r> Npm<'r> {
         Some(version)
     }
 
-    /// As [`Npm::latest`], and gives up with the first package that cannot be told: the next would
-    /// not be either, and each costs seconds.
+    /// Like [`Npm::latest`], but gives up after the first failure: the next package would fail too,
+    /// and each costs seconds.
     pub fn ask(&self, package: &str) -> Option<String> {
         let version = self.latest(package);
         self.answers.set(self.answers.get() && version.is_some());

@@ -1,4 +1,4 @@
-//! The tool `get_typescript_conversion_guidelines`: how a UI5 project moves from JavaScript to TypeScript.
+//! The tool `get_typescript_conversion_guidelines`: converting a UI5 project to TypeScript.
 
 mod guide;
 mod latest;
@@ -23,13 +23,13 @@ impl Tool for Guidelines {
     }
 }
 
-/// The guide with today's versions.
+/// The guide with current versions.
 fn text(request: &Request) -> String {
     let npm = Npm::new(request);
     guide::with(&versions::choose(|package| npm.ask(package), latest::SOURCE))
 }
 
-/// The guide, for clients whose users pick what to read.
+/// The guide as a resource, for clients whose users choose what to read.
 struct Texts;
 
 const URI: &str = "ui5://guidelines/typescript.md";

@@ -1,11 +1,11 @@
-//! The prompt that has a project converted to TypeScript.
+//! The prompt that converts a project to TypeScript.
 
 use portcullis_plugin::prelude::*;
 
-/// What is converted, where the user does not say it otherwise.
+/// The default scope.
 const WHOLE: &str = "the whole project";
 
-/// What may be converted, as it is offered.
+/// The suggested scopes.
 const SCOPES: [&str; 6] = [
     WHOLE,
     "the controllers",

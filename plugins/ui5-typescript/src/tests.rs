@@ -1,4 +1,4 @@
-//! What the guide says, and with which versions; `tests/ui5-guides` checks its code.
+//! Tests of the guide's text and versions; `tests/ui5-guides` checks its code.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -9,7 +9,7 @@ fn answer() -> String {
     reply.as_text().to_owned()
 }
 
-/// The block of code that is a file.
+/// The code block of a file.
 fn file<'a>(text: &'a str, info: &str) -> &'a str {
     let (_, rest) = text.split_once(&format!("```{info}\n")).expect("the file is shown");
     rest.split_once("```").expect("it has an end").0

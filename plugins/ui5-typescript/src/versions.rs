@@ -1,4 +1,4 @@
-//! Which versions of npm packages the guide recommends: the newest ones that fit each other.
+//! Chooses versions of npm packages for the guide: the newest ones that fit together.
 
 use semver::Version;
 use serde::Deserialize;
@@ -6,42 +6,42 @@ use std::collections::BTreeMap;
 
 const TABLE: &str = include_str!("../../../resources/ui5-guides/versions.json");
 
-/// The table that comes with the plugin.
+/// The table in the plugin.
 #[derive(Deserialize)]
 pub struct Table {
-    /// The day it was made.
+    /// The date of the table.
     pub date: String,
-    /// What it knows of each package of the guide.
+    /// The packages of the guide.
     pub packages: BTreeMap<String, Known>,
 }
 
-/// What the table knows of a package.
+/// The table's entry for a package.
 #[derive(Deserialize)]
 pub struct Known {
-    /// The newest version on that day that fits the others.
+    /// The newest version on that day that fits the other packages.
     pub version: Version,
-    /// From which version on it does not fit the others, if there is such a version.
+    /// The first version that no longer fits, if any.
     pub below: Option<Version>,
-    /// Why not.
+    /// The reason.
     pub because: Option<String>,
 }
 
 impl Table {
-    /// Reads it.
+    /// Parses the table.
     pub fn read() -> Self {
         serde_json::from_str(TABLE).expect("a test reads it")
     }
 }
 
-/// What the guide says of versions.
+/// The chosen versions.
 pub struct Choice {
     /// The version of each package.
     pub versions: BTreeMap<String, String>,
-    /// How old they are and what is particular about them.
+    /// How recent they are, and their peculiarities.
     pub note: String,
 }
 
-/// Chooses a version of each package of the table. `latest` is asked at `source` for the newest.
+/// Chooses a version of each package. `latest` returns the newest version, from `source`.
 pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     let table = Table::read();
     let (mut versions, mut tabled, mut held) = (BTreeMap::new(), Vec::new(), Vec::new());

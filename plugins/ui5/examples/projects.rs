@@ -1,4 +1,4 @@
-//! Says what each directory is as a project, a line of JSON each:
+//! Describes each directory as a UI5 project, one line of JSON each:
 //! `cargo run -p ui5 --example projects -- DIRECTORY...`.
 
 use portcullis_plugin::serde_json::json;

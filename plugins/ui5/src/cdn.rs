@@ -1,21 +1,21 @@
-//! Where the releases of the frameworks are served from.
+//! The URLs of the CDNs that serve the releases of the UI5 frameworks.
 
 use portcullis_plugin::settings;
 use ui5_data::Framework;
 
-/// The setting whose URL replaces both frameworks' CDN.
+/// The setting with a URL that replaces the CDNs of both frameworks.
 pub const CDN_SETTING: &str = "cdn-url";
 
-/// Where the frameworks are served from.
+/// The CDN in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cdn {
-    /// Without a slash at its end.
+    /// URL without a trailing slash.
     mirror: Option<String>,
 }
 
 impl Cdn {
-    /// The one the operator has set with [`CDN_SETTING`], or else the public ones. Fails with what
-    /// is wrong with the setting.
+    /// The mirror set with [`CDN_SETTING`], or else the public CDNs. Fails if the setting is
+    /// invalid, and says why.
     pub fn from_settings() -> Result<Self, String> {
         let set = settings::get(CDN_SETTING).filter(|url| !url.trim().is_empty());
         set.map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
@@ -34,7 +34,7 @@ impl Cdn {
         }
     }
 
-    /// The address everything of that framework begins with: of one version, or without any.
+    /// The base URL of a framework, with or without a version.
     ///
     /// ```
     /// # use ui5::{Cdn, Framework};
@@ -51,7 +51,7 @@ impl Cdn {
     }
 }
 
-/// Whether requests can be sent there: the scheme, then a host.
+/// Whether the text is an HTTP URL with a host.
 fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {

@@ -1,11 +1,11 @@
-//! Resources in answers, or texts for clients that cannot show resources.
+//! Embeds resources in results, or their text for clients that cannot show resources.
 
 use portcullis_plugin::{Reply, settings};
 
-/// The setting that, with anything in it, turns resources into texts.
+/// The setting that, with any value, replaces resources by texts.
 pub const SETTING: &str = "no-resources";
 
-/// Adds a resource to an answer, or its text alone where the operator has set [`SETTING`].
+/// Adds a resource to a result, or its text alone if the operator has set [`SETTING`].
 pub fn embed(
     reply: Reply,
     uri: impl Into<String>,

@@ -1,5 +1,4 @@
-//! What the UI5 plugins know in common: the frameworks, their versions, what a project is, and the
-//! API reference.
+//! Shared library of the UI5 plugins: frameworks, versions, UI5 projects and the API reference.
 
 pub mod cdn;
 pub mod embedded;

@@ -1,4 +1,4 @@
-//! What a UI5 project is, as its directory and its `ui5.yaml` say.
+//! Reads a UI5 project from its directory and its `ui5.yaml`.
 
 mod layout;
 mod report;
@@ -14,38 +14,38 @@ use serde_json::{Value, json};
 use std::{fs, io::Read, path::Path};
 use yaml::Document;
 
-/// What UI5 CLI calls the module it makes of a project that nobody depends on.
+/// The name UI5 CLI gives to the module for a root project without dependents.
 const MODULE: &str = "ui5-project";
 
-/// No configuration is as large; what is would only cost time.
+/// Largest configuration file in bytes, far above real ones.
 const LARGEST: u64 = 1024 * 1024;
 
 /// A UI5 project.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Project {
-    /// Its root directory: absolute, without a slash at its end.
+    /// The root directory: absolute, without a trailing slash.
     pub directory: String,
-    /// The file that configures it, if there is one.
+    /// The configuration file, if there is one.
     pub configuration: Option<String>,
-    /// Its name, which need not be its namespace.
+    /// The name, which may differ from the namespace.
     pub name: String,
     /// `application`, `library`, `theme-library`, `module`, or `component`.
     pub kind: String,
-    /// Such as `4.0`.
+    /// The version of the specification, such as `4.0`.
     pub spec_version: String,
-    /// The framework it uses, if it names one.
+    /// The framework, if configured.
     pub framework: Option<Framework>,
-    /// The version of the framework, if it names one.
+    /// The version of the framework, if configured.
     pub framework_version: Option<String>,
-    /// The libraries of the framework it uses, in their order.
+    /// The framework libraries, in the order of the configuration.
     pub framework_libraries: Vec<String>,
-    /// Where its sources are, relative to its directory; empty where that is the directory itself.
+    /// The source directory, relative to the root; empty for the root itself.
     pub source: String,
 }
 
 impl Project {
-    /// The project whose root is that directory. Fails with what is wrong with it.
+    /// Opens the project with that root directory. Fails with the reason.
     pub fn open(directory: &str) -> Result<Self, String> {
         let unusable = |why: String| {
             format!(
@@ -63,7 +63,7 @@ impl Project {
         }
     }
 
-    /// The project a configuration that has been judged speaks of.
+    /// The project of a valid configuration.
     fn of(directory: &str, file: Option<String>, configuration: &Value) -> Result<Self, String> {
         let text = |pointer| configuration.pointer(pointer).and_then(Value::as_str);
         let libraries = configuration.pointer("/framework/libraries").and_then(Value::as_array);
@@ -93,7 +93,7 @@ impl Project {
     }
 }
 
-/// The project that a file configures.
+/// The project of a configuration file.
 fn configured(directory: &str, path: String) -> Result<Project, String> {
     let text = read(&path).map_err(|why| {
         format!("Failed to read configuration for module {MODULE} at '{path}'. Error: {why}")
@@ -131,25 +131,25 @@ fn configured(directory: &str, path: String) -> Result<Project, String> {
     }
 }
 
-/// Fails with what a document has against the schemas.
+/// Validates a document against the schemas. Fails with a report.
 fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
     let spec_version =
         document.value.get("specVersion").and_then(Value::as_str).unwrap_or_default();
     let (value, is_known) = match spec_version {
         "5.0" => (as_known(&document.value), false),
-        // They are judged as what they are taken for.
+        // Old configurations are validated in their converted form.
         _ if is_old(&document.value) => return Ok(()),
         _ => (document.value.clone(), true),
     };
     let mut violations = schema::violations(&value);
     if !is_known {
-        // What is new there is not known here.
+        // Newer properties are unknown to the schemas.
         violations.retain(|it| !matches!(it.kind, schema::Kind::AdditionalProperty(_)));
     }
     report::report(&violations, document, file).map_or(Ok(()), Err)
 }
 
-/// Whether it is of before there were schemas.
+/// Whether the configuration is older than the schemas.
 fn is_old(configuration: &Value) -> bool {
     configuration
         .get("specVersion")
@@ -157,7 +157,7 @@ fn is_old(configuration: &Value) -> bool {
         .is_some_and(|version| matches!(version, "0.1" | "1.0" | "1.1"))
 }
 
-/// The oldest ones are taken for the last before names were restricted, if they can be.
+/// Validates an old configuration as the last version before names were restricted, if possible.
 fn judge_old(configuration: &Value) -> Result<(), String> {
     const TYPES: [&str; 7] = [
         "application",
@@ -188,7 +188,7 @@ fn judge_old(configuration: &Value) -> Result<(), String> {
     taken_for["specVersion"] = "2.6".into();
     let resources = taken_for.pointer_mut("/resources/configuration");
     if let Some(resources) = resources.and_then(Value::as_object_mut) {
-        // What is set to nothing has the usual value.
+        // An empty value means the default.
         resources.retain(|_, value| !value.is_null());
     }
     if schema::violations(&taken_for).is_empty() {
@@ -206,7 +206,7 @@ fn judge_old(configuration: &Value) -> Result<(), String> {
     ))
 }
 
-/// A configuration newer than the schemas, in the words of the newest of them.
+/// Converts a configuration newer than the schemas to their newest version.
 fn as_known(value: &Value) -> Value {
     let mut value = value.clone();
     value["specVersion"] = "4.0".into();
@@ -221,7 +221,7 @@ fn is_project(configuration: &Value) -> bool {
         || configuration.get("kind").is_some_and(|kind| kind == "project")
 }
 
-/// Theme libraries were once configured as libraries.
+/// The project type. Theme libraries were once configured as libraries.
 fn kind(configuration: &Value) -> String {
     const OLD_THEMES: [&str; 3] =
         ["themelib_sap_fiori_3", "themelib_sap_bluecrystal", "themelib_sap_belize"];
@@ -232,7 +232,7 @@ fn kind(configuration: &Value) -> String {
     kind.to_owned()
 }
 
-/// A configuration for a directory that has none.
+/// The default configuration of a directory that has none.
 fn assumed(kind: &str, source: &str, test: &str) -> Value {
     let paths = match kind {
         "application" => json!({ "webapp": source }),
@@ -246,7 +246,7 @@ fn assumed(kind: &str, source: &str, test: &str) -> Value {
     })
 }
 
-/// A text file, as Node reads it. Fails in words.
+/// Reads a text file with the semantics of Node.js. Fails with a message.
 fn read(path: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| in_words_of_node(&error, "open", path);
     let mut bytes = Vec::new();
@@ -261,7 +261,7 @@ fn read(path: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Clients may know these words.
+/// Message of Node.js for an I/O error; clients may know these messages.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
 fn in_words_of_node(error: &std::io::Error, doing: &str, path: &str) -> String {
     match error.kind() {

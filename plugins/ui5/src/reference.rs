@@ -1,5 +1,5 @@
-//! The API reference of a framework: kept in the UI5 data directory as the UI5 MCP server keeps it,
-//! fetched when it is not there, and looked up without reading more of it than is asked for.
+//! The API reference of a framework: downloads it to the UI5 data directory, in the layout of the
+//! UI5 MCP server, and looks up symbols without reading whole files.
 
 mod fetch;
 mod format;
@@ -19,23 +19,23 @@ use std::{
 };
 use ui5_data::{Data, THEIRS, api, apis, is_version};
 
-/// The setting that names the UI5 data directory.
+/// The setting with the UI5 data directory.
 pub const DATA_SETTING: &str = "data-dir";
 
-/// For how long a CDN that did not answer is not asked again.
+/// Time without requests to a CDN that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
 /// A framework in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Which framework.
+    /// The framework.
     pub framework: Framework,
-    /// Such as `1.120.30`.
+    /// The version, such as `1.120.30`.
     pub version: String,
 }
 
 impl Release {
-    /// The release a project uses; where it does not say so, OpenUI5, or a version of long-term
+    /// The release a project uses; without a configured one, OpenUI5 and a version with long-term
     /// maintenance.
     pub fn of(project: &Project) -> Self {
         let framework = project.framework.unwrap_or(Framework::OpenUi5);
@@ -53,15 +53,15 @@ impl Release {
 /// The API reference of one release.
 pub struct Reference {
     data: Data,
-    /// The release it is of: the one that was asked for, or the nearest there is.
+    /// The release of the data: the requested one, or the nearest available.
     pub release: Release,
-    /// What to know about it when it is not of the release that was asked for.
+    /// A note if the release is not the requested one.
     pub note: Option<String>,
 }
 
 impl Reference {
-    /// Opens the reference of a release, and fetches it first if it is not there. Without a CDN it
-    /// is the nearest there is. Fails with why there is none.
+    /// Opens the reference of a release, and downloads it first if it is missing. Without a CDN,
+    /// opens the nearest release available. Fails with the reason.
     pub fn open(wanted: &Release, cdn: &Cdn, request: &Request<'_>) -> Result<Self, String> {
         let directory = settings::get(DATA_SETTING).ok_or_else(|| {
             format!(
@@ -72,7 +72,7 @@ impl Reference {
         Self::open_in(Path::new(&directory), wanted, cdn, request)
     }
 
-    /// As [`Reference::open`], in that UI5 data directory.
+    /// Like [`Reference::open`], with that UI5 data directory.
     pub fn open_in(
         directory: &Path,
         wanted: &Release,
@@ -116,8 +116,8 @@ impl Reference {
         Self::nearest_in(&root, wanted, &why)
     }
 
-    /// The reference of a release, or the nearest, of those that are in that UI5 data directory.
-    /// Nothing is fetched. Fails with why there is none.
+    /// Opens the reference of a release, or of the nearest one, in that UI5 data directory, without
+    /// downloads. Fails with the reason.
     pub fn at_hand(directory: &Path, wanted: &Release) -> Result<Self, String> {
         let exact = api(directory, wanted.framework, &wanted.version);
         if is_version(&wanted.version) && exact.join(THEIRS).is_file() {
@@ -144,14 +144,14 @@ impl Reference {
         Data::open(&directory).map(|data| Self { data, release, note: Some(note) })
     }
 
-    /// Looks for a symbol, a part of one, or a module: `sap.m.Button`, `sap.m.Button#text`,
+    /// Looks up a symbol, a member of a symbol, or a module: `sap.m.Button`, `sap.m.Button#text`,
     /// `sap/m/library`.
     pub fn find(&mut self, query: &str) -> Result<Found, Miss> {
         lookup::find(&mut self.data, query)
     }
 
-    /// What symbols are called that begin like this, in any case, and then those that contain it: at
-    /// most so many, in the order of the index.
+    /// The names of symbols with that prefix, ignoring case, then of those that contain the text:
+    /// at most `most`, in the order of the index.
     pub fn names(&mut self, typed: &str, most: usize) -> Result<Vec<String>, String> {
         let typed = lookup::normalise(typed);
         let keys = self.data.keys()?;
@@ -161,13 +161,13 @@ impl Reference {
         Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
     }
 
-    /// How many bytes symbols have in their files, by their numbers: about what they have when they are
-    /// shown, without reading them.
+    /// The lengths of symbols in bytes, by number: about their length in a result, without reading
+    /// them.
     pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         self.data.lengths(numbers)
     }
 
-    /// Symbols of a module that was found, by their numbers, each read when it is asked for.
+    /// The symbols of a module, by number, each read on demand.
     pub fn listed(
         &mut self,
         module: &str,
@@ -176,7 +176,7 @@ impl Reference {
         lookup::listed(&mut self.data, module, numbers)
     }
 
-    /// Everything that is found, in no more than a few lines each: see [`summary`].
+    /// Summaries of all symbols found, of a few lines each: see [`summary`].
     pub fn summaries(
         &mut self,
         query: &str,
@@ -190,7 +190,7 @@ impl Reference {
     }
 }
 
-/// The releases whose API is in a UI5 data directory, the newest first.
+/// The releases in a UI5 data directory, newest first.
 pub fn releases_at_hand(directory: &Path) -> Vec<Release> {
     let root = apis(directory);
     let mut found = Vec::new();
@@ -205,13 +205,13 @@ pub fn releases_at_hand(directory: &Path) -> Vec<Release> {
     found
 }
 
-/// Makes `index.json` in a directory of `api.json` files, and our own index beside it, so that the
-/// directory can stand in the UI5 data directory. Fails with why it cannot.
+/// Writes `index.json` and our own index into a directory of `api.json` files, so that it can be
+/// part of the UI5 data directory. Fails with the reason.
 pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
 }
 
-/// The version nearest to one, the newer of two.
+/// The nearest version; of two, the newer.
 fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, PathBuf)> {
     let wanted = Version::parse(wanted).ok()?;
     let rated = cached.into_iter().filter_map(|(name, path)| {

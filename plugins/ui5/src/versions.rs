@@ -1,5 +1,5 @@
-//! Which versions there are of a framework, and which are maintained: asked of the CDN, or else as
-//! far as is remembered, or else as a dated table says.
+//! The versions of a framework and their maintenance: from the CDN, or else from the cache, or else
+//! from a dated table in the plugin.
 
 mod support;
 mod table;
@@ -17,48 +17,48 @@ use std::{
 };
 use ui5_data::Document;
 
-/// The setting that names the directory with lists of versions that somebody has put there.
+/// The setting with a directory of lists of versions for offline use.
 pub const DIRECTORY_SETTING: &str = "versions-dir";
 
-/// For how long an answer of the CDN is taken for today's.
+/// Time for which an answer of the CDN counts as current.
 const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// For how long a CDN that did not answer is not asked again.
+/// Time without requests to a CDN that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
-/// How long to wait for the CDN. Better an older list than none.
+/// Time limit for the CDN. An older list is better than none.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// No such list is nearly as large.
+/// Largest list in bytes, far above real ones.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// The versions of one framework. There is at least a latest one.
+/// The versions of one framework, with at least a latest one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Versions {
-    /// As `version.json` has them: `latest`, `active`, and each minor version, `1.120` for example.
+    /// The entries of `version.json`: `latest`, `active`, and each minor version, such as `1.120`.
     pub entries: Map<String, Value>,
-    /// Where they are from.
+    /// The source of the list.
     pub source: Source,
 }
 
-/// Where a list of versions is from.
+/// The source of a list of versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The CDN, a few hours ago at most.
+    /// The CDN, at most a few hours ago.
     Cdn,
-    /// The CDN, before it was out of reach, or where it was in reach.
+    /// The cache or the offline directory.
     Remembered {
-        /// The day it was asked, such as `2026-09-23`.
+        /// The day of the download, such as `2026-09-23`.
         date: String,
-        /// Why it cannot be asked now.
+        /// Why the CDN does not respond now.
         why: String,
     },
-    /// The table that comes with the program.
+    /// The table in the plugin.
     Table {
-        /// The day it says how things were.
+        /// The day on which the table was correct.
         date: String,
-        /// Why the CDN cannot be asked.
+        /// Why the CDN does not respond.
         why: String,
     },
 }
@@ -66,16 +66,16 @@ pub enum Source {
 /// One release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release<'v> {
-    /// Such as `1.120.30`.
+    /// The version, such as `1.120.30`.
     pub version: &'v str,
-    /// Such as `Maintenance`.
+    /// The state of support, such as `Maintenance`.
     pub support: &'v str,
-    /// Whether it is maintained for longer than others.
+    /// Whether the version has long-term maintenance.
     pub is_lts: bool,
 }
 
-/// The versions of a framework. Never fails: where the CDN cannot be asked, [`Versions::source`]
-/// says what the answer is instead.
+/// The versions of a framework. Never fails: without the CDN, [`Versions::source`] names the other
+/// source.
 pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
     match fetch(framework, cdn, Document::Versions) {
         Ok(List { content, source }) => Versions { entries: content, source },
@@ -86,11 +86,10 @@ pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
     }
 }
 
-/// Until when the minor versions of a framework are maintained and served, by minor version; and
-/// where that is from.
+/// The ends of maintenance of a framework's minor versions, by minor version, and the source.
 ///
-/// Each has an `endOfMaintenance` and an `endOfCloudProvisioning` as far as they are known, in the
-/// words of the CDN's version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
+/// Each has an `endOfMaintenance` and an `endOfCloudProvisioning`, if known, with the wording of
+/// the CDN's version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
 pub fn dates(framework: Framework, cdn: &Cdn) -> (Map<String, Value>, Source) {
     match fetch(framework, cdn, Document::Overview) {
         Ok(List { content, source }) => (overview_dates(&content), source),
@@ -104,7 +103,7 @@ impl Versions {
         self.release("latest").expect("lists without one are refused")
     }
 
-    /// The newest patch of a minor version, such as `1.120`, if that is listed.
+    /// The newest patch of a minor version, such as `1.120`, if listed.
     pub fn minor(&self, minor: &str) -> Option<Release<'_>> {
         parse_minor(minor)?;
         self.release(minor)
@@ -120,17 +119,17 @@ impl Versions {
         plain.max().map(|(_, version)| version)
     }
 
-    /// How a version stands: see [`Support`].
+    /// The state of support of a version: see [`Support`].
     pub fn support(&self, version: &str) -> Support {
         support::of(self, version)
     }
 
-    /// What to know about the list when it is not from the CDN just now.
+    /// A note if the list is not from the CDN.
     pub fn note(&self) -> Option<String> {
         self.source.note()
     }
 
-    /// Every entry by its key, in order; those without a version are no releases.
+    /// Every release by its key, in order; entries without a version are skipped.
     pub fn releases(&self) -> impl Iterator<Item = (&str, Release<'_>)> {
         self.entries.keys().filter_map(|key| Some((key.as_str(), self.release(key)?)))
     }
@@ -146,7 +145,7 @@ impl Versions {
 }
 
 impl Source {
-    /// What to know when it is not the CDN just now.
+    /// A note if the source is not the CDN.
     pub fn note(&self) -> Option<String> {
         match self {
             Self::Cdn => None,
@@ -161,20 +160,20 @@ impl Source {
     }
 }
 
-/// `1.120` as numbers.
+/// Parses a minor version such as `1.120`.
 pub(crate) fn parse_minor(minor: &str) -> Option<(u64, u64)> {
     let (major, minor) = minor.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// A JSON object from the CDN, and how old it is.
+/// A JSON object from the CDN, and its source.
 struct List {
     content: Map<String, Value>,
     source: Source,
 }
 
-/// Fetches a JSON object, or remembers it. Fails with why the CDN cannot be asked when there is
-/// nothing to remember.
+/// Downloads a JSON object, or takes it from the cache. Fails, if the cache has none, with the
+/// reason why the CDN did not respond.
 fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
     let url = format!("{}/{}", cdn.base(framework, None), document.name());
     let check = check(document);
@@ -205,7 +204,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
     Ok(List { content, source: Source::Remembered { date: day(fetched), why } })
 }
 
-/// What was brought from where the CDN can be reached.
+/// A list from the directory for offline use.
 fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::versions_name(framework, document));
@@ -241,7 +240,7 @@ fn parse(
     }
 }
 
-/// What makes a list one.
+/// The validation of a document.
 fn check(document: Document) -> fn(&Map<String, Value>) -> Result<(), String> {
     match document {
         Document::Versions => is_version_list,
@@ -249,7 +248,7 @@ fn check(document: Document) -> fn(&Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// Without a latest version there is nothing to go by.
+/// Requires a latest version.
 fn is_version_list(content: &Map<String, Value>) -> Result<(), String> {
     match content.get("latest").and_then(|latest| latest.get("version")) {
         Some(Value::String(_)) => Ok(()),
@@ -284,15 +283,15 @@ fn overview_dates(overview: &Map<String, Value>) -> Map<String, Value> {
     dates
 }
 
-/// In seconds since 1970.
+/// Seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
-/// The last second of which the year has four digits.
+/// The last second of the year 9999.
 const LAST: u64 = 253_402_300_799;
 
-/// The day that many seconds after 1970 began, such as `2026-09-23`.
+/// The date of a time in seconds since 1970, such as `2026-09-23`.
 fn day(seconds: u64) -> String {
     let moment = UNIX_EPOCH + Duration::from_secs(seconds.min(LAST));
     let mut day = humantime::format_rfc3339_seconds(moment).to_string();

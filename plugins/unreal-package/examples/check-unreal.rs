@@ -1,7 +1,7 @@
-//! Compares what the reader finds in a folder of packages with a file of facts about them, and says
-//! how much of their objects could be decoded.
+//! Compares what the reader finds in a folder of packages with a file of facts, and counts the
+//! decoded objects.
 //!
-//! `check-unreal DIR [FACTS]`; FACTS is `DIR/facts.json` unless it is named.
+//! `check-unreal DIR [FACTS]`; FACTS defaults to `DIR/facts.json`.
 
 use serde_json::{Value, json};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 };
 use unreal_package::{Fault, Header, Index, Package, Strength};
 
-/// What was counted for one version of the engine.
+/// Counts for one version of the engine.
 #[derive(Default)]
 struct Count {
     files: usize,
@@ -68,7 +68,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Reads 16 KiB, and the rest of the header only where it is asked for.
+/// Reads 16 KiB, and more of the header only on request.
 fn header(bytes: &[u8]) -> Result<(Header<'_>, usize), Fault> {
     let mut have = bytes.len().min(16 * 1024);
     for reads in 1.. {
@@ -142,7 +142,7 @@ fn objects(path: &str, bytes: &[u8], count: &mut Count) -> Result<(), Fault> {
             println!("{path}: {}: {warning}", package.header.path_within(index));
         }
     }
-    // These must come to an end, whatever they find.
+    // These must terminate, whatever the file holds.
     package.graphs(path);
     package.markdown(path, 1 << 20);
     package.thumbnails();

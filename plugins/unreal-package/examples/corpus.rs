@@ -1,7 +1,7 @@
-//! Makes the files that fuzzing begins with: `corpus DIR`, usually `fuzz/corpus/read`.
+//! Writes the seed files for fuzzing: `corpus DIR`, usually `fuzz/corpus/read`.
 //!
-//! A package of every version the writer knows, and what is none: a pointer of Git LFS, and a package
-//! that ends early.
+//! One package of every version that the writer supports, a Git LFS pointer, and a truncated
+//! package.
 
 use std::{error::Error, fs, path::Path};
 use unreal_package::writer;

@@ -1,10 +1,10 @@
-//! Reads packages that have been damaged in many ways: nothing may panic, take long or take much memory.
+//! Fuzz test: reads packages damaged at random; none may panic, or exceed limits of time or memory.
 //!
-//! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]` makes so many
-//! damaged files of the packages of the folder, and of packages of every version. The same seed makes the
-//! same files.
+//! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]`
+//! makes COUNT damaged files from the packages in the folder and from packages of every version.
+//! Equal seeds make equal files.
 
-// A counting allocator cannot be had otherwise.
+// The only way to count allocations.
 #![allow(unsafe_code, reason = "`GlobalAlloc` is an unsafe trait")]
 
 use std::{
@@ -24,7 +24,7 @@ struct Counting;
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is passed on to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
@@ -42,15 +42,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes of memory for each byte of a file that are too many.
+/// Limit of memory, in bytes for each byte of the file.
 const TOO_MUCH: usize = 64;
-/// What a reader may take whatever the file is.
+/// Memory allowed in addition, in bytes.
 const BASE: usize = 4 << 20;
-/// How long a file may take.
+/// Limit of time for a file.
 const TOO_LONG: Duration = Duration::from_millis(1000);
-/// How often a file is read that took longer than any before: the machine may have been busy elsewhere.
+/// Number of attempts for the slowest file, since the machine may have been busy.
 const TRIES: u32 = 5;
-/// After how many files it is said how far it is.
+/// Number of files between two reports of progress.
 const REPORTED: u64 = 100_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is to be damaged.
+/// The files to damage.
 fn originals(folder: &str) -> std::io::Result<Vec<Vec<u8>>> {
     let mut files = Vec::new();
     collect(Path::new(folder), &mut files)?;
@@ -100,11 +100,11 @@ fn originals(folder: &str) -> std::io::Result<Vec<Vec<u8>>> {
     Ok(files)
 }
 
-/// What reading a file took.
+/// The cost of reading a file.
 #[derive(Default)]
 struct Cost {
     took: Duration,
-    /// Bytes that were held at once.
+    /// Peak memory in bytes.
     memory: usize,
 }
 
@@ -114,7 +114,7 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Whether there was anything to read, and what it took.
+/// Whether the file could be read as a package, and the cost.
 fn measured(file: &[u8]) -> (bool, Cost) {
     let before = NOW.load(Relaxed);
     MOST.store(before, Relaxed);
@@ -140,7 +140,7 @@ fn damage(file: &mut Vec<u8>, random: &mut Random) {
         if file.len() < 8 {
             return;
         }
-        // Most of what decides is in the header.
+        // Damage in the header has the most effect.
         let reach = if random.below(2) == 0 { file.len().min(2048) } else { file.len() };
         let at = random.below(reach.saturating_sub(4).max(1));
         match random.below(6) {
@@ -167,7 +167,7 @@ fn damage(file: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Xorshift: the same for the same seed.
+/// The xorshift generator: deterministic for a seed.
 struct Random(u64);
 
 impl Random {

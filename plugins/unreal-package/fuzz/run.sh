@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes the reader of Unreal's packages for so many seconds (60 without an argument), with libFuzzer and a stable
+# Fuzzes the reader of Unreal packages for the given number of seconds (default 60), with libFuzzer and a stable
 # compiler. It needs a C++ compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 target="${CARGO_TARGET_DIR:-../../../target}/fuzz"
 host="$(rustc -vV | sed -n 's/^host: //p')"
-# As cargo-fuzz has it, without the sanitizer of addresses: that takes a nightly compiler, and here is no unsafe code.
+# The options of cargo-fuzz without the address sanitizer, which needs a nightly compiler; there is no unsafe code here.
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
 RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=1 $coverage" \
     cargo build --locked --release --target "$host" --target-dir "$target"

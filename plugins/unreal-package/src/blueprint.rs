@@ -1,4 +1,4 @@
-//! What a Blueprint is made of beside its graphs: parent, interfaces, variables, components.
+//! Reads a Blueprint's parent, interfaces, variables and components; `graph` reads its graphs.
 
 use crate::{
     object::{Object, Package, get},
@@ -16,42 +16,42 @@ pub struct Blueprint {
     pub name: String,
     /// The name of its class, such as `WidgetBlueprint`.
     pub class: String,
-    /// The path of the class it derives from.
+    /// Path of the parent class.
     pub parent: String,
-    /// The paths of its interfaces.
+    /// Paths of the implemented interfaces.
     pub interfaces: Vec<String>,
-    /// Its own variables.
+    /// Variables declared in this Blueprint.
     pub variables: Vec<Variable>,
-    /// Its own components.
+    /// Components added in this Blueprint.
     pub components: Vec<Component>,
 }
 
-/// A variable.
+/// A variable of a Blueprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: String,
     /// Its type, such as `array of object Actor`.
     pub kind: String,
-    /// The group it is listed in.
+    /// Category in the editor.
     pub category: String,
-    /// Its value in the beginning, where that is stored with it.
+    /// Default value, if stored with the variable.
     pub value: String,
 }
 
-/// A component.
+/// A component of a Blueprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Component {
     /// Its name.
     pub name: String,
-    /// The path of its class.
+    /// Path of its class.
     pub class: String,
-    /// The name of the component it is attached to.
+    /// Name of the component it is attached to.
     pub parent: String,
 }
 
 impl Package<'_> {
-    /// The Blueprints of this package, which has that name. A map has one if its level has a script.
+    /// The Blueprints of this package, named `package`. A map with a level script has one.
     pub fn blueprints(&self, package: &str) -> Vec<Blueprint> {
         let header = &self.header;
         let render = Render::new(header, package, usize::MAX);
@@ -100,7 +100,7 @@ impl Package<'_> {
         }
     }
 
-    /// The nodes of the tree of components that belong to a Blueprint.
+    /// The nodes of a Blueprint's component tree.
     fn components(
         &self,
         blueprint: &Object<'_>,

@@ -1,28 +1,28 @@
-//! A cursor that reads little-endian values and never past what it was given.
+//! A cursor that reads little-endian values with bounds checks.
 
 use crate::fault::Stop;
 use std::borrow::Cow;
 
-/// The longest string that is read, in characters of one or two bytes.
+/// Longest string, in characters of one or two bytes.
 const MAX_STRING: usize = 1 << 20;
 
-/// A place in a file of which perhaps only the beginning is in memory.
+/// A position in a file, of which perhaps only the start is in memory.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where what is read ends: the file's length, or that of a part of it.
+    /// The end of the readable part, as an offset in the file.
     end: u64,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the beginning of a file of that length; `bytes` is all of it or its beginning.
+    /// A cursor at the start of a file of that length; `bytes` is the whole file or its start.
     pub fn new(bytes: &'a [u8], file_len: u64) -> Self {
         let end = file_len.max(bytes.len() as u64);
         Self { bytes, at: 0, end }
     }
 
-    /// The part from `start` to `end`, or what is wrong with it.
+    /// A cursor over the part from `start` to `end`; fails if the part is out of bounds.
     pub fn part(&self, what: &'static str, start: u64, end: u64) -> Result<Self, Stop> {
         if start > end || end > self.end {
             return Err(Stop::Damaged { what, at: start });
@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
         Ok(Self { bytes: self.bytes, at, end })
     }
 
-    /// The same file from that offset on.
+    /// A cursor at another offset of the same file.
     pub fn from(&self, what: &'static str, offset: i64) -> Result<Self, Stop> {
         match u64::try_from(offset) {
             Ok(start) if start <= self.end => {
@@ -48,22 +48,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How far into the file.
+    /// The offset in the file.
     pub fn at(&self) -> u64 {
         self.at as u64
     }
 
-    /// How many bytes are left to read.
+    /// Number of bytes left.
     pub fn left(&self) -> u64 {
         self.end.saturating_sub(self.at as u64)
     }
 
-    /// A complaint about this place.
+    /// An error at this position.
     pub fn damaged(&self, what: &'static str) -> Stop {
         Stop::Damaged { what, at: self.at as u64 }
     }
 
-    /// That many bytes.
+    /// Takes `len` bytes.
     pub fn take(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], Stop> {
         if len as u64 > self.left() {
             return Err(self.damaged(what));
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         self.array(what).map(f64::from_le_bytes)
     }
 
-    /// A truth value as archives store it: four bytes that hold 0 or 1.
+    /// A boolean as archives store it: four bytes with 0 or 1.
     pub fn flag(&mut self, what: &'static str) -> Result<bool, Stop> {
         match self.u32(what)? {
             0 => Ok(false),
@@ -135,13 +135,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many things follow, each of which takes at least `least` bytes.
+    /// A count of items that take at least `least` bytes each.
     pub fn count(&mut self, what: &'static str, least: usize) -> Result<usize, Stop> {
         let count = self.i32(what)?;
         self.checked_count(what, count, least)
     }
 
-    /// A count read elsewhere, checked against what is left here.
+    /// Checks a count read elsewhere against the bytes left.
     pub fn checked_count(
         &self,
         what: &'static str,
@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
         Ok(count)
     }
 
-    /// A string: its length with the NUL, negative for UTF-16, and the characters.
+    /// A string: its length with the NUL (negative for UTF-16), and the characters.
     pub fn string(&mut self, what: &'static str) -> Result<Cow<'a, str>, Stop> {
         let length = self.i32(what)?;
         let units = length.unsigned_abs() as usize;
@@ -187,7 +187,7 @@ impl<'a> Cursor<'a> {
         Ok(Cow::Owned(text))
     }
 
-    /// Passes over a string.
+    /// Skips a string.
     pub fn skip_string(&mut self, what: &'static str) -> Result<(), Stop> {
         let length = self.i32(what)?;
         let units = length.unsigned_abs() as usize;

@@ -1,45 +1,45 @@
-//! Why a file cannot be read as a package, in words for whoever has the file.
+//! Errors: why a file cannot be read as a package, with messages for the user.
 
 use std::{error::Error, fmt};
 
-/// Why there is nothing to read in a file.
+/// The reason why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// More of the file is needed: its first `bytes` bytes.
     NeedMore {
-        /// From the beginning of the file; never more than its length.
+        /// Counted from the start of the file; at most its length.
         bytes: u64,
     },
-    /// Git LFS keeps the asset elsewhere; this is only the note that says so.
+    /// The file is a Git LFS pointer; the asset is stored elsewhere.
     LfsPointer {
-        /// How large the asset is, if the note says.
+        /// Size of the asset in bytes, if the pointer states it.
         size: Option<u64>,
     },
-    /// It does not begin as packages do.
+    /// The file does not start with the magic number of packages.
     NotAPackage,
-    /// A package of a big-endian console.
+    /// The package was saved for a big-endian console.
     BigEndian,
-    /// Cooked for a packaged game, without version numbers.
+    /// The package was cooked without version numbers.
     Unversioned,
-    /// Saved by Unreal Engine 3 or by a test version of 4 that no later engine reads either.
+    /// Saved by Unreal Engine 3 or by a preview of 4 that no later engine reads either.
     TooOld {
-        /// The version of the file format.
+        /// Version of the file format.
         legacy: i32,
-        /// The version of Unreal Engine 4's objects.
+        /// Object version of Unreal Engine 4.
         ue4: i32,
     },
-    /// Saved by an engine newer than this reader.
+    /// Saved by an engine newer than this reader supports.
     TooNew {
-        /// The version of the file format, which counts down.
+        /// Version of the file format, which counts down.
         legacy: i32,
-        /// The version of Unreal Engine 5's objects.
+        /// Object version of Unreal Engine 5.
         ue5: i32,
     },
-    /// The summary, without which nothing is found, says something impossible.
+    /// The summary, which is required to read anything, is invalid.
     Damaged {
-        /// What was being read.
+        /// The field.
         what: &'static str,
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         at: u64,
     },
 }
@@ -82,14 +82,14 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// A part of a package that could not be read; the rest was.
+/// A part of a package that could not be read, while the rest could.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Which part.
+    /// The part.
     pub section: &'static str,
-    /// What was being read there.
+    /// The field.
     pub what: &'static str,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub at: u64,
 }
 
@@ -100,17 +100,17 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why reading stopped.
+/// The reason why a cursor stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// What is in memory ends too early; the file does not.
+    /// More bytes have to be in memory; the file has them.
     Short { until: u64 },
-    /// What stands there cannot be.
+    /// The bytes are invalid.
     Damaged { what: &'static str, at: u64 },
 }
 
 impl Stop {
-    /// As a warning about a section.
+    /// Converts to a warning about a section.
     pub fn in_section(self, section: &'static str) -> Warning {
         match self {
             Self::Short { until } => Warning { section, what: "end", at: until },

@@ -1,4 +1,4 @@
-//! Graphs of a Blueprint as data: nodes, their pins, and what is linked to what.
+//! Reads Blueprint graphs: nodes, pins and links.
 
 use crate::{
     Guid,
@@ -12,19 +12,19 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// The longest value of a pin that is told, in characters.
+/// Longest value of a pin, in characters.
 const MAX_VALUE: usize = 2048;
 
-/// A graph.
+/// A Blueprint graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     /// Its name, such as `EventGraph`.
     pub name: String,
     /// The name of its class, such as `EdGraph`.
     pub class: String,
-    /// What it is for: `events`, `function`, `macro`, `signature`, or empty where nothing says.
+    /// The role: `events`, `function`, `macro`, `signature`, or empty if unknown.
     pub role: &'static str,
-    /// Its nodes, as they are stored.
+    /// The nodes, in stored order.
     pub nodes: Vec<Node>,
 }
 
@@ -35,17 +35,17 @@ pub struct Node {
     pub name: String,
     /// The name of its class, such as `K2Node_CallFunction`.
     pub class: String,
-    /// What it does, such as `Call PrintString`.
+    /// Description such as `Call PrintString`.
     pub title: String,
-    /// What somebody wrote about it.
+    /// Comment by the author.
     pub comment: String,
-    /// `Disabled` or `DevelopmentOnly`, or empty where it runs always.
+    /// `Disabled` or `DevelopmentOnly`, or empty for an enabled node.
     pub state: String,
-    /// Where it is on the graph.
+    /// Position in the graph.
     pub position: (i64, i64),
-    /// What values and the flow come and go by.
+    /// The pins for values and for the flow of execution.
     pub pins: Vec<NodePin>,
-    /// Why its pins are not all here.
+    /// The reason why pins are missing, if any.
     pub fault: Option<String>,
 }
 
@@ -54,31 +54,31 @@ pub struct Node {
 pub struct NodePin {
     /// Its name.
     pub name: String,
-    /// Its name for people, where that is another.
+    /// Display name, if it differs.
     pub label: String,
-    /// Whether values leave the node here.
+    /// Whether this is an output pin.
     pub output: bool,
-    /// The type of its values, such as `exec` or `object Actor`.
+    /// Type such as `exec` or `object Actor`.
     pub kind: String,
-    /// Its value while nothing is linked to it.
+    /// Default value, used while nothing is linked.
     pub value: String,
-    /// Whether it is not shown.
+    /// Whether the pin is hidden.
     pub hidden: bool,
-    /// What it is linked to.
+    /// The linked pins.
     pub links: Vec<Link>,
 }
 
-/// Where a link leads.
+/// The other end of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// The name of the node.
     pub node: String,
-    /// The name of its pin.
+    /// The name of the pin.
     pub pin: String,
 }
 
 impl<'a> Package<'a> {
-    /// The graphs of this package, which has that name.
+    /// The graphs of this package; `package` is its name.
     pub fn graphs(&self, package: &str) -> Vec<Graph> {
         let header = &self.header;
         let roles = self.roles();
@@ -105,7 +105,7 @@ impl<'a> Package<'a> {
             .collect()
     }
 
-    /// What each graph is for, as the Blueprint lists it.
+    /// The role of each graph, by the Blueprint's lists.
     fn roles(&self) -> HashMap<Index, &'static str> {
         let header = &self.header;
         let mut roles = HashMap::new();
@@ -198,7 +198,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// Pins that are objects of their own, as they were until 4.12.
+    /// Pins stored as separate objects, as they were until 4.12.
     fn pin_objects(&self, node: &Object<'a>) -> Vec<Pin<'a>> {
         let pins = node.get(&self.header, "Pins").map_or(&[][..], Value::items);
         let pins = pins.iter().filter_map(Value::object);
@@ -241,7 +241,7 @@ impl<'a> Package<'a> {
     }
 }
 
-/// What stands for the id of a pin that is an object.
+/// An artificial id for a pin that is an object.
 fn id(pin: Index) -> Guid {
     Guid([0, 0, 0, pin.0.unsigned_abs()])
 }

@@ -1,4 +1,4 @@
-//! A package without its objects: all that is known of it from its header.
+//! Reads a package's header: everything except its objects.
 
 use crate::{
     cursor::Cursor,
@@ -10,32 +10,32 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// How much more of a file is asked for while nothing says how much is needed, in bytes.
+/// Number of further bytes to request while the needed size is unknown.
 const STEP: u64 = 16 * 1024;
-/// How deeply objects are nested in one another at most.
+/// Deepest nesting of objects.
 const MAX_NESTING: usize = 64;
 
-/// A package without its objects.
+/// The header of a package.
 #[derive(Debug, Default)]
 pub struct Header<'a> {
-    /// Versions, flags and the engine.
+    /// Versions, flags and engine.
     pub summary: Summary<'a>,
-    /// The table of names.
+    /// The name table.
     pub names: Vec<Cow<'a, str>>,
-    /// Objects of other packages.
+    /// The import table: objects of other packages.
     pub imports: Vec<Import>,
-    /// Objects of this package.
+    /// The export table: objects of this package.
     pub exports: Vec<Export>,
-    /// What the asset registry knows of it.
+    /// The assets, by the asset registry data.
     pub assets: Vec<Asset<'a>>,
-    /// What it depends on.
+    /// The dependencies.
     pub dependencies: Vec<Dependency<'a>>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub warnings: Vec<Warning>,
     pub(crate) soft_paths: Vec<SoftPath<'a>>,
 }
 
-/// An entry of the table of soft object paths.
+/// An entry of the soft object path table.
 #[derive(Clone, Debug)]
 pub struct SoftPath<'a> {
     pub package: Name,
@@ -44,15 +44,15 @@ pub struct SoftPath<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header of a file of that length. `bytes` is its beginning; where it ends too
-    /// early, [`Fault::NeedMore`] says how much is needed. 16 KiB are enough for most.
+    /// Reads the header of a file of that length. `bytes` is the start of the file; if it is too
+    /// short, [`Fault::NeedMore`] states the needed size. 16 KiB suffice for most packages.
     ///
     /// # Errors
     ///
-    /// Where there is nothing to read. A fault in one table is a warning.
+    /// When the file cannot be read at all. An error in one table is a warning.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
         let summary = Summary::read(bytes, file_len).map_err(|fault| match fault {
-            // Where the header ends is not known yet.
+            // The size of the header is not known yet.
             Fault::NeedMore { bytes } => {
                 Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) }
             }
@@ -88,7 +88,7 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// A section, or a warning that it is missing. Only what is not in memory yet is a fault.
+    /// Keeps a section, or a warning in its place. Only missing bytes are a fault.
     fn keep<T: Default>(
         &mut self,
         section: &'static str,
@@ -104,7 +104,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Asks for the whole header at once rather than for one table after another.
+    /// Requests the whole header at once, rather than table by table.
     fn need(&self, stop: Stop) -> Fault {
         match stop {
             Stop::Short { until } => {
@@ -115,7 +115,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// A name as people write it. One that is not in the table is `None`.
+    /// The text of a name. A name outside the table is `None`.
     pub fn name(&self, name: Name) -> Cow<'a, str> {
         match (self.names.get(name.index as usize), name.number) {
             (None, _) => Cow::Borrowed("None"),
@@ -124,7 +124,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether a name is that one.
+    /// Whether a name has that text.
     pub fn is_named(&self, name: Name, text: &str) -> bool {
         name.number == 0 && self.names.get(name.index as usize).is_some_and(|name| name == text)
     }
@@ -142,7 +142,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// What an object is in.
+    /// The outer of an object.
     pub fn outer(&self, object: Index) -> Index {
         match (object.export(), object.import()) {
             (Some(export), _) => self.exports.get(export).map_or(Index(0), |export| export.outer),
@@ -151,7 +151,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The name of the class of an object, such as `K2Node_CallFunction`.
+    /// The name of an object's class, such as `K2Node_CallFunction`.
     pub fn class_name(&self, object: Index) -> Cow<'a, str> {
         match (object.export(), object.import()) {
             (Some(export), _) => match self.exports.get(export) {
@@ -166,7 +166,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The path of the class of an object, such as `/Script/Engine.Blueprint`.
+    /// The path of an object's class, such as `/Script/Engine.Blueprint`.
     pub fn class_path(&self, object: Index, package: &str) -> String {
         match (object.export(), object.import()) {
             (Some(export), _) => match self.exports.get(export) {
@@ -196,7 +196,7 @@ impl<'a> Header<'a> {
             path.push_str(package);
         }
         for (depth, object) in chain.iter().rev().enumerate() {
-            // Of another package the outermost is the package itself.
+            // The outermost object of an import is its package.
             match depth + usize::from(in_package) {
                 0 => {}
                 1 => path.push('.'),
@@ -208,7 +208,7 @@ impl<'a> Header<'a> {
         path
     }
 
-    /// The part of a path of an object that lies within this package: `BP_Door:EventGraph`.
+    /// The path of an object inside this package: `BP_Door:EventGraph`.
     pub fn path_within(&self, object: Index) -> String {
         let path = self.path(object, "");
         path.strip_prefix('.').map_or_else(|| path.clone(), str::to_owned)

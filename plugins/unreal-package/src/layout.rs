@@ -1,42 +1,43 @@
-//! What the versions of a package mean for the layout of its objects.
+//! Derives the layout of objects from the versions of a package.
 
 use crate::{
     summary::Summary,
     version::{custom, ue4, ue5},
 };
 
-/// Which parts are there, and how wide.
+/// The parts that objects of this package have, and their sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub ue4: i32,
     pub ue5: i32,
-    /// What only editors need has been left out.
+    /// Editor-only data has been stripped.
     pub stripped: bool,
-    /// Pins are stored within their node (`EdGraphPinOptimized`).
+    /// Pins are stored inside their node (`EdGraphPinOptimized`).
     pub pins_in_nodes: bool,
-    /// Names of pins are names, not strings (`PinsStoreFName`).
+    /// Names of pins are in the name table, not strings (`PinsStoreFName`).
     pub pins_have_names: bool,
-    /// A pin is a list, a set or a map by one number (`EdGraphPinContainerType`).
+    /// A number marks a pin as array, set or map (`EdGraphPinContainerType`).
     pub pin_container: bool,
     /// A pin may be a set or a map (`AdvancedContainerSupport`).
     pub pin_sets: bool,
-    /// A pin's type may wrap an object (`PinTypeIncludesUObjectWrapperFlag`).
+    /// A pin's type has a flag for object wrappers (`PinTypeIncludesUObjectWrapperFlag`).
     pub pin_wrapper: bool,
-    /// A pin's type may ask for single precision (`SerializeFloatPinDefaultValuesAsSinglePrecision`).
+    /// A pin's type may ask for single precision
+    /// (`SerializeFloatPinDefaultValuesAsSinglePrecision`).
     pub pin_precision: bool,
-    /// A pin says which it was (`EdGraphPinSourceIndex`).
+    /// A pin has its source index (`EdGraphPinSourceIndex`).
     pub pin_source: bool,
-    /// An empty text may hold an invariant string (`CultureInvariantTextSerializationKeyStability`).
+    /// Empty texts may have an invariant string (`CultureInvariantTextSerializationKeyStability`).
     pub text_invariant: bool,
-    /// A number may always have a sign (`AddedAlwaysSignNumberFormattingOption`).
+    /// Number formats may always show a sign (`AddedAlwaysSignNumberFormattingOption`).
     pub text_sign: bool,
     /// Arguments of a text have 64 bits (`TextFormatArgumentData64bitSupport`).
     pub text_wide: bool,
-    /// A text has notes of its developer, since 5.8.
+    /// A text has developer notes, since 5.8.
     pub text_notes: bool,
     /// Inputs of materials are stored natively (`MaterialInputNativeSerialize`).
     pub material_inputs: bool,
-    /// How many entries the table of soft object paths has.
+    /// Number of entries in the soft object path table.
     pub soft_paths: usize,
 }
 
@@ -66,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// Whether vectors have 64 bits.
+    /// Whether vectors have 64-bit components.
     pub fn large_worlds(&self) -> bool {
         self.ue5 >= ue5::LARGE_WORLDS
     }

@@ -1,7 +1,7 @@
-//! Reads Unreal Engine packages, `.uasset` and `.umap`, of 4.0 to 5.8, as editors save them.
+//! Reads Unreal Engine packages (`.uasset`, `.umap`) of versions 4.0 to 5.8, saved by the editor.
 //!
-//! Nothing here trusts the file: every count is checked against the bytes that are left, nothing is
-//! nested deeper than a limit, and a part that cannot be read is a warning beside the rest.
+//! The reader trusts nothing in the file: counts are checked against the bytes left, nesting has a
+//! limit, and an unreadable part becomes a warning while the rest is read.
 
 #![forbid(unsafe_code)]
 
@@ -51,7 +51,7 @@ use cursor::Cursor;
 use fault::Stop;
 use std::fmt;
 
-/// How deeply values are nested in one another at most.
+/// Deepest nesting of values.
 const MAX_DEPTH: usize = 16;
 
 /// A GUID: four numbers, written as 32 hexadecimal digits.

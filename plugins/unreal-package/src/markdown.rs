@@ -1,4 +1,4 @@
-//! A Blueprint as Markdown: short, for people and for models.
+//! Writes a Blueprint as concise Markdown, for people and for models.
 
 use crate::{
     blueprint::Blueprint,
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 impl Package<'_> {
-    /// The Blueprints of this package, which has that name, with their graphs. At most about
+    /// The Blueprints of this package with their graphs; `package` is its name. At most about
     /// `limit` bytes.
     pub fn markdown(&self, package: &str, limit: usize) -> String {
         let mut out = Out { text: String::new(), limit };
@@ -120,7 +120,7 @@ impl Out {
         }
     }
 
-    /// Inputs with where they come from or what they are; outputs with where they lead.
+    /// An input with its source or value; an output with its targets.
     fn pin(&mut self, pin: &NodePin, numbers: &HashMap<&str, usize>) {
         let links: Vec<String> = pin
             .links
@@ -133,7 +133,7 @@ impl Out {
         let (name, links) = (code(&pin.name), links.join(", "));
         match (pin.output, links.is_empty()) {
             (true, false) => self.line(format_args!("   - `{name}` → {links}")),
-            // Where the flow comes from is told at the other end.
+            // Execution links are listed at their source.
             (false, false) if pin.kind.starts_with("exec") => {}
             (false, false) => self.line(format_args!("   - `{name}` ← {links}")),
             (false, true) if !pin.value.is_empty() => {
@@ -144,7 +144,7 @@ impl Out {
     }
 }
 
-/// Text that means nothing in Markdown.
+/// Escapes text for Markdown.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -160,7 +160,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Text between two backticks.
+/// Text for a code span.
 fn code(text: &str) -> String {
     text.replace('`', "'").replace(['\n', '\t'], " ")
 }

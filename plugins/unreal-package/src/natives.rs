@@ -1,4 +1,4 @@
-//! Structures that are stored without tags.
+//! Reads structures with native serialization, which are stored without property tags.
 
 use crate::{
     Guid,
@@ -12,10 +12,10 @@ use crate::{
 
 const WHAT: &str = "structure";
 
-/// A member of a structure with a fixed layout.
+/// A field of a structure with a fixed layout.
 #[derive(Clone, Copy)]
 enum Field {
-    /// Single precision until 4.27, then double.
+    /// Single precision until 4.27, double since.
     Real,
     Single,
     Double,
@@ -104,7 +104,7 @@ fn shape(name: &str) -> Option<Shape> {
     })
 }
 
-/// What is built upon `FExpressionInput`: the fallback that a material's input has.
+/// Structures based on `FExpressionInput`: the constant of a material's input.
 fn constant(name: &str) -> Option<Shape> {
     use Field::{Single, U8, U32};
     Some(match name {
@@ -121,7 +121,7 @@ fn constant(name: &str) -> Option<Shape> {
 }
 
 impl Layout {
-    /// A structure of that name if it is one that is stored without tags.
+    /// Reads a structure of that name, if it has native serialization.
     pub fn native<'a>(
         &self,
         cursor: &mut Cursor<'a>,
@@ -208,7 +208,7 @@ impl Layout {
         } else {
             push("InputName", Value::String(cursor.string(WHAT)?));
         }
-        // Which channels are used: the mask, then one number for each.
+        // The mask of channels, then one number for each channel.
         for name in ["Mask", "MaskR", "MaskG", "MaskB", "MaskA"] {
             push(name, Value::Int(cursor.i32(WHAT)?.into()));
         }
@@ -238,7 +238,7 @@ impl Layout {
         Ok(Value::Map(values))
     }
 
-    /// The path of an object that need not be loaded.
+    /// Reads a soft object path.
     pub fn soft_path<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, Stop> {
         let what = "soft object path";
         if self.ue5 >= ue5::SOFT_PATH_TABLE && self.soft_paths > 0 {
@@ -255,7 +255,7 @@ impl Layout {
     }
 }
 
-/// What a structure without tags turns out to be.
+/// The content of a native structure.
 pub enum Native<'a> {
     Fields(Vec<Property<'a>>),
     Value(Value<'a>),

@@ -1,4 +1,4 @@
-//! A whole package: its header and, one by one, its objects.
+//! Reads a whole package: the header, and each object on request.
 
 use crate::{
     cursor::Cursor,
@@ -12,32 +12,32 @@ use crate::{
 };
 use std::cell::Cell;
 
-/// A package that is in memory as a whole.
+/// A package whose file is completely in memory.
 #[derive(Debug)]
 pub struct Package<'a> {
-    /// What is known without its objects.
+    /// Everything except the objects.
     pub header: Header<'a>,
     bytes: &'a [u8],
-    /// How many bytes of objects are still decoded. Objects of an honest file do not overlap, so that
-    /// this is enough to read all of them again and again.
+    /// Number of bytes of objects that may still be decoded. Objects of a valid file do not
+    /// overlap, so that this suffices to read all of them many times.
     budget: Cell<u64>,
 }
 
-/// How many times the length of its file is decoded of a package.
+/// The budget, as a multiple of the file's length.
 const PASSES: u64 = 24;
 
-/// What an object of a package is made of.
+/// The content of an object.
 #[derive(Debug, Default)]
 pub struct Object<'a> {
-    /// What differs from what it was made after.
+    /// The properties that differ from the object's archetype.
     pub properties: Vec<Property<'a>>,
-    /// Its pins, if it is a node of a graph that stores them itself.
+    /// The pins, if the object is a graph node that stores its pins itself.
     pub pins: Vec<Pin<'a>>,
-    /// How many properties, at any depth, could not be decoded.
+    /// Number of properties, at any depth, that could not be decoded.
     pub undecoded: usize,
-    /// Where in the file what follows is, which only its class understands, and how long it is.
+    /// Offset and length of the remaining data, which only the object's class can read.
     pub native: Option<(u64, u64)>,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub warnings: Vec<Warning>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The value of a property by its name.
+/// The value of a property, by name.
 pub fn get<'v, 'a>(
     properties: &'v [Property<'a>],
     header: &Header<'_>,
@@ -66,19 +66,19 @@ impl<'a> Package<'a> {
     ///
     /// # Errors
     ///
-    /// Where there is nothing to read; see [`Header::read`].
+    /// When the file cannot be read at all; see [`Header::read`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let len = bytes.len() as u64;
         let budget = Cell::new(len.saturating_mul(PASSES).saturating_add(1 << 20));
         Ok(Self { header: Header::read(bytes, len)?, bytes, budget })
     }
 
-    /// All of the file.
+    /// A cursor over the whole file.
     pub(crate) fn whole(&self) -> Cursor<'a> {
         Cursor::new(self.bytes, self.bytes.len() as u64)
     }
 
-    /// The object of an export. What cannot be read is among its warnings.
+    /// The object of an export. Unreadable parts become warnings.
     pub fn object(&self, export: Index) -> Object<'a> {
         let mut object = Object::default();
         if let Err(stop) = self.fill(export, &mut object) {
@@ -107,7 +107,7 @@ impl<'a> Package<'a> {
         } else if header.class_name(index).ends_with("AssetImportData")
             && !header.summary.is_stripped()
         {
-            // Where the sources are comes first, as JSON.
+            // The source files come first, as JSON.
             cursor.skip_string("sources of an import")?;
         }
         let decoder = Decoder::new(header);
@@ -123,7 +123,7 @@ impl<'a> Package<'a> {
         self.rest(&decoder, index, cursor, object)
     }
 
-    /// What follows the properties.
+    /// Reads what follows the properties.
     fn rest(
         &self,
         decoder: &Decoder<'_, 'a>,
@@ -145,12 +145,12 @@ impl<'a> Package<'a> {
         Ok(())
     }
 
-    /// The actors of a level, where its list of them can be read: in the order of the list.
+    /// The actors of a level in the order of its list, if that can be read.
     pub fn actors(&self, level: Index) -> Option<Vec<Index>> {
         let (at, len) = self.object(level).native?;
         let whole = self.whole();
         let list = whole.part("actors", at, at + len).ok()?;
-        // Until 4.19 the list says first whose it is.
+        // Until 4.19 the list starts with its owner.
         [0, 4].into_iter().find_map(|skipped| {
             let mut cursor = list.clone();
             cursor.skip("actors", skipped).ok()?;
@@ -179,7 +179,7 @@ fn properties<'a>(
 }
 
 impl Header<'_> {
-    /// Whether an object is a node of a graph.
+    /// Whether an object is a graph node.
     pub fn is_node(&self, object: Index) -> bool {
         let outer = self.outer(object);
         object.export().is_some()

@@ -1,4 +1,4 @@
-//! Tagged properties: what an object has that differs from what it was made after.
+//! Reads tagged properties: the values in which an object differs from its archetype.
 
 use crate::{
     MAX_DEPTH,
@@ -14,14 +14,14 @@ use crate::{
 use std::cell::Cell;
 
 const WHAT: &str = "value";
-/// The most values that are kept of one container whose items are single bytes.
+/// Most values kept of a container of single bytes.
 const MAX_BYTES: usize = 4096;
 
-/// Reads the properties of the objects of one package.
+/// Reads the properties of the objects in one package.
 pub struct Decoder<'h, 'a> {
     pub header: &'h Header<'a>,
     pub layout: Layout,
-    /// How many values could not be decoded.
+    /// Number of values that could not be decoded.
     pub undecoded: Cell<usize>,
 }
 
@@ -31,8 +31,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Self { header, layout, undecoded: Cell::new(0) }
     }
 
-    /// Properties up to the end mark. What a tag introduces is passed over where it is not
-    /// understood, as its size is known.
+    /// Reads properties up to the end mark. A value that cannot be decoded is skipped, since its
+    /// tag states its size.
     pub fn properties(
         &self,
         cursor: &mut Cursor<'a>,
@@ -55,7 +55,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(properties)
     }
 
-    /// The value behind a tag, which fills its part to the last byte.
+    /// Reads the value behind a tag, which has to use every byte of its size.
     fn tagged(&self, mut body: Cursor<'a>, tag: &Tag, depth: usize) -> Result<Value<'a>, Stop> {
         if self.header.is_named(tag.kind.name, "BoolProperty") {
             return Ok(Value::Bool(tag.truth));
@@ -68,7 +68,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(value)
     }
 
-    /// A value of a type. `size` is how large it is where that is known.
+    /// Reads a value of a type. `size` is its size in bytes, if known.
     fn value(
         &self,
         cursor: &mut Cursor<'a>,
@@ -135,7 +135,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::Delegate(Index::read(cursor, WHAT)?, Name::read(cursor, WHAT)?))
     }
 
-    /// A structure: natively if its type is one of those, or else as tagged properties.
+    /// Reads a structure: by its native layout if it has one, or else as tagged properties.
     fn structure(
         &self,
         cursor: &mut Cursor<'a>,
@@ -180,7 +180,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         count: usize,
         depth: usize,
     ) -> Result<Value<'a>, Stop> {
-        // Whether a byte is stored as a number or as a name shows in how much room there is.
+        // The space left shows whether a byte is stored as a number or as a name.
         let left = usize::try_from(cursor.left()).unwrap_or(usize::MAX);
         let each = left.checked_div(count);
         if count > MAX_BYTES && each == Some(1) {
@@ -197,7 +197,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         let Some(inner) = kind.inner.first() else {
             return Err(cursor.damaged("set without a type"));
         };
-        // First what is removed from the set it was made after.
+        // First the items removed from the archetype's set.
         for _ in 0..cursor.count(WHAT, 1)? {
             self.item(cursor, inner, depth)?;
         }
@@ -219,8 +219,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::Map(entries.collect::<Result<_, _>>()?))
     }
 
-    /// An item of a set or map. Before 5.4 nothing says what structure it is: one with tags, or
-    /// else most often a GUID.
+    /// Reads an item of a set or map. Before 5.4 the type of a structure is not stored: it is a
+    /// tagged structure, or else most often a GUID.
     fn item(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
         let named = !kind.inner.is_empty() || !self.header.is_named(kind.name, "StructProperty");
         let enumeration = self.header.is_named(kind.name, "ByteProperty") && !kind.inner.is_empty();

@@ -1,4 +1,4 @@
-//! What a package tells the asset registry: its assets, their tags, and what it depends on.
+//! Reads the asset registry data of a package: assets, tags and dependencies.
 
 use crate::{
     cursor::Cursor,
@@ -10,14 +10,14 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// An asset of a package.
+/// An asset in a package.
 #[derive(Clone, Debug, Default)]
 pub struct Asset<'a> {
-    /// `BP_Door`, or for an external actor the whole path of the object.
+    /// `BP_Door`, or for an external actor the full path of the object.
     pub path: Cow<'a, str>,
     /// `Blueprint` until 5.0, `/Script/Engine.Blueprint` since.
     pub class: Cow<'a, str>,
-    /// What the class tells of it, such as `ParentClass`.
+    /// Asset registry tags, such as `ParentClass`.
     pub tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
@@ -28,33 +28,33 @@ impl Asset<'_> {
     }
 }
 
-/// How a package depends on another.
+/// The kind of dependency on another package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
-    /// It is loaded with it.
+    /// Loaded together with the package.
     Hard,
-    /// It may be loaded later.
+    /// Loaded on demand.
     Soft,
-    /// It is needed to build it.
+    /// Needed to build the package.
     Build,
 }
 
 /// Another package that this one depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependency<'a> {
-    /// Its name, such as `/Game/Doors/BP_Door` or `/Script/Engine`.
+    /// The package's name, such as `/Game/Doors/BP_Door` or `/Script/Engine`.
     pub package: Cow<'a, str>,
-    /// How.
+    /// The kind of dependency.
     pub strength: Strength,
-    /// Only in the editor; `None` where the package does not say, before 4.26.
+    /// Whether only the editor needs it; `None` before 4.26, which does not store this.
     pub editor_only: Option<bool>,
 }
 
-/// What stands in the asset registry's part of a package.
+/// The asset registry section of a package.
 #[derive(Debug, Default)]
 pub struct Registry<'a> {
     pub assets: Vec<Asset<'a>>,
-    /// Where the flags of the dependencies are.
+    /// Offset of the flags of the dependencies.
     pub dependencies: Option<i64>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Used<'a> {
     }
 }
 
-/// What says of each dependency whether the game needs it.
+/// Flags that state which dependencies the game needs.
 #[derive(Default)]
 pub struct Flags<'a> {
     imports: Option<Used<'a>>,
@@ -125,7 +125,7 @@ impl<'a> Flags<'a> {
     }
 }
 
-/// Soft references: the names of packages.
+/// Reads the soft package references: names of packages.
 pub fn soft_packages<'a>(
     whole: &Cursor<'a>,
     summary: &Summary<'a>,
@@ -149,14 +149,14 @@ pub fn soft_packages<'a>(
     Ok(packages)
 }
 
-/// A soft reference as it is stored.
+/// A stored soft reference.
 pub enum SoftPackage<'a> {
     Name(Name),
-    /// Perhaps of an object in the package.
+    /// Possibly the path of an object in the package.
     Path(Cow<'a, str>),
 }
 
-/// All that a package depends on, each once for each strength.
+/// All dependencies, one for each package and strength.
 pub fn dependencies<'a>(
     header: &Header<'a>,
     soft: &[SoftPackage<'a>],
@@ -192,7 +192,7 @@ pub fn dependencies<'a>(
     found
 }
 
-/// The package in the path of an object.
+/// The package in an object's path.
 fn package_of<'a>(path: &Cow<'a, str>) -> Cow<'a, str> {
     let end = path.find('.').unwrap_or(path.len());
     match path {

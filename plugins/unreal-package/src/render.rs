@@ -1,4 +1,4 @@
-//! Values as text, in the notation that the engine uses when it exports objects.
+//! Writes values as text, in the notation of the engine's object export.
 
 use crate::{
     header::Header,
@@ -8,25 +8,25 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The longest string that is shown, in characters.
+/// Longest string shown, in characters.
 const MAX_SHOWN: usize = 16_384;
 
-/// Writes values of one package, until there is enough.
+/// Writes values of one package, up to a limit.
 pub struct Render<'h, 'a> {
     header: &'h Header<'a>,
     package: &'h str,
-    /// What has been written.
+    /// The text so far.
     pub out: String,
     limit: usize,
 }
 
 impl<'h, 'a> Render<'h, 'a> {
-    /// For a package of that name; `limit` bytes are enough.
+    /// For a package of that name; stops after `limit` bytes.
     pub fn new(header: &'h Header<'a>, package: &'h str, limit: usize) -> Self {
         Self { header, package, out: String::new(), limit }
     }
 
-    /// Whether there is enough.
+    /// Whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.out.len() >= self.limit
     }
@@ -76,7 +76,7 @@ impl<'h, 'a> Render<'h, 'a> {
         visible(&text, 2048, false).into_owned()
     }
 
-    /// The type of a pin in words: `array of object Actor`.
+    /// Describes the type of a pin: `array of object Actor`.
     pub fn pin_type(&self, kind: &PinType<'_>) -> String {
         let one = |category: &Label<'_>, subcategory: &Label<'_>, object: Index| {
             let mut text = self.label(category);
@@ -189,7 +189,7 @@ impl<'h, 'a> Render<'h, 'a> {
         });
     }
 
-    /// Writes a text with how it is translated.
+    /// Writes a localizable text with its key.
     pub fn text(&mut self, text: &Text<'_>) {
         match text {
             Text::Empty => self.out.push_str("\"\""),
@@ -231,7 +231,7 @@ impl<'h, 'a> Render<'h, 'a> {
         self.out.push(')');
     }
 
-    /// What a text says, without how it is translated.
+    /// The source string of a text, without its key.
     pub fn plain(&self, text: &Text<'_>) -> String {
         match text {
             Text::Empty => String::new(),

@@ -1,4 +1,4 @@
-//! The package summary: the versions, and where in the file everything else is.
+//! Reads the package summary: versions, and the offsets of all tables.
 
 use crate::{
     Guid,
@@ -11,39 +11,39 @@ use std::borrow::Cow;
 const MAGIC: u32 = 0x9E2A_83C1;
 const LFS: &[u8] = b"version https://git-lfs";
 
-/// Flags of a package that mean something here (`EPackageFlags`).
+/// Package flags that this reader uses (`EPackageFlags`).
 pub mod flags {
     /// Cooked for a packaged game.
     pub const COOKED: u32 = 0x0000_0200;
     /// Properties are stored without tags.
     pub const UNVERSIONED_PROPERTIES: u32 = 0x0000_2000;
-    /// It holds a map.
+    /// Contains a map.
     pub const MAP: u32 = 0x0002_0000;
-    /// What only editors need has been left out.
+    /// Editor-only data has been stripped.
     pub const FILTER_EDITOR_ONLY: u32 = 0x8000_0000;
 }
 
-/// A table: how many entries, and where in the file.
+/// Count and offset of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     pub count: i32,
     pub offset: i32,
 }
 
-/// What stands at the beginning of a package.
+/// The start of a package.
 #[derive(Clone, Debug, Default)]
 pub struct Summary<'a> {
-    /// The layout.
+    /// The versions that define the layout.
     pub versions: Versions,
-    /// Versions of parts of the engine.
+    /// Custom versions of parts of the engine.
     pub customs: Vec<(Guid, i32)>,
-    /// Where the header ends and the objects begin, in bytes.
+    /// Size of the header in bytes; the objects follow.
     pub header_size: u64,
-    /// The name it was saved under; it may have been moved since. `None` before 5.1.
+    /// Name under which the package was saved; it may have been moved since. `None` before 5.1.
     pub saved_name: Cow<'a, str>,
     /// See [`flags`].
     pub flags: u32,
-    /// What it was saved by.
+    /// The engine that saved the package.
     pub engine: Engine<'a>,
     pub(crate) names: Table,
     pub(crate) soft_paths: Table,
@@ -56,7 +56,7 @@ pub struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Reads it from the beginning of a file of that length.
+    /// Reads the summary from the start of a file of that length.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
         if bytes.starts_with(LFS) {
             return Err(Fault::LfsPointer { size: lfs_size(bytes) });
@@ -74,17 +74,17 @@ impl<'a> Summary<'a> {
         Ok(summary)
     }
 
-    /// The version of a part of the engine, or -1 where the package does not use it.
+    /// The custom version of a part of the engine, or -1 if the package does not use it.
     pub fn custom(&self, part: Guid) -> i32 {
         self.customs.iter().find(|(guid, _)| *guid == part).map_or(-1, |(_, version)| *version)
     }
 
-    /// Whether what only editors need has been left out.
+    /// Whether editor-only data has been stripped.
     pub fn is_stripped(&self) -> bool {
         self.flags & flags::FILTER_EDITOR_ONLY != 0
     }
 
-    /// Whether it was made for a packaged game.
+    /// Whether the package was cooked.
     pub fn is_cooked(&self) -> bool {
         self.flags & (flags::COOKED | flags::FILTER_EDITOR_ONLY) != 0
     }
@@ -142,7 +142,7 @@ impl<'a> Summary<'a> {
         self.tail(cursor)
     }
 
-    /// From the generations on.
+    /// Reads the fields from the generations on.
     fn tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
         let Versions { legacy, ue4, .. } = self.versions;
         let generations = cursor.count("generations", 8)?;
@@ -161,7 +161,7 @@ impl<'a> Summary<'a> {
         if legacy > -7 {
             cursor.skip("texture allocations", 4)?;
         }
-        // The rest of the summary is about bulk data and chunks, which nobody asks for.
+        // The rest of the summary describes bulk data and chunks, which nothing here needs.
         self.registry = cursor.i32("offset of the asset registry data")?;
         Ok(())
     }
@@ -229,7 +229,7 @@ fn engine<'a>(cursor: &mut Cursor<'a>, ue4: i32, since: i32) -> Result<Engine<'a
         major,
         minor,
         patch,
-        // The highest bit says whose change it is.
+        // The highest bit marks a licensee's changelist.
         changelist: changelist & 0x7FFF_FFFF,
         licensee: changelist >> 31 == 1,
         branch: cursor.string(what)?,

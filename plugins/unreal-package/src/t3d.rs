@@ -1,4 +1,4 @@
-//! An object and all that is in it as text, like what the engine exports (T3D).
+//! Writes an object and its subobjects as text in the engine's T3D notation.
 
 use crate::{
     object::Package,
@@ -8,41 +8,41 @@ use crate::{
     value::{Container, Label, Property, Text},
 };
 
-/// How much of an object the text tells.
+/// How much the text contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Objects.
+    /// Number of objects.
     pub objects: usize,
-    /// Their properties.
+    /// Number of their properties.
     pub properties: usize,
-    /// Pins of nodes.
+    /// Number of pins of nodes.
     pub pins: usize,
-    /// Properties of which only the size is told.
+    /// Number of properties shown only by their size.
     pub undecoded: usize,
-    /// Whether the text ends before the object does.
+    /// Whether the text was cut off at the limit.
     pub cut: bool,
 }
 
-/// A text and how much it tells.
+/// A text and its statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct T3d {
     /// The text.
     pub text: String,
-    /// How much it tells.
+    /// The statistics.
     pub told: Told,
-    /// What could not be read.
+    /// The parts that could not be read.
     pub warnings: Vec<String>,
 }
 
-/// How deeply objects are told within one another.
+/// Deepest nesting of objects.
 const MAX_NESTING: usize = 32;
 
 impl Package<'_> {
-    /// An object of this package, which has that name, and all that is in it; of a Blueprint also
-    /// what its class has by default. At most about `limit` bytes of text.
+    /// An object of this package and its subobjects; for a Blueprint also its class default object.
+    /// `package` is the name of this package. At most about `limit` bytes of text.
     ///
-    /// It is made from what the file holds, in the engine's notation but not by the engine: the
-    /// first line says so.
+    /// The text follows the engine's notation but is not the engine's export: the first line says
+    /// so.
     pub fn t3d(&self, object: Index, package: &str, limit: usize) -> T3d {
         let mut writer = Writer {
             package: self,
@@ -71,7 +71,7 @@ impl Package<'_> {
         T3d { text, told, warnings: writer.warnings }
     }
 
-    /// Which objects are in each export.
+    /// The subobjects of each export.
     fn children(&self) -> Vec<Vec<Index>> {
         let exports = &self.header.exports;
         let mut children = vec![Vec::new(); exports.len()];
@@ -83,7 +83,7 @@ impl Package<'_> {
         children
     }
 
-    /// The defaults of the class that an asset makes.
+    /// The class default objects of the class that an asset generates.
     fn class_defaults(&self, asset: Index) -> Vec<Index> {
         let class = format!("Default__{}_C", self.header.object_name(asset));
         let exports = self.header.exports.iter().enumerate();
@@ -143,7 +143,7 @@ impl Writer<'_, '_> {
         self.render.out.push_str(text);
     }
 
-    /// A property; an array item by item.
+    /// Writes a property; an array item by item.
     fn property(&mut self, property: &Property<'_>, depth: usize) {
         if self.render.is_full() {
             return;

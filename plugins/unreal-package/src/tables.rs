@@ -1,4 +1,4 @@
-//! Names, imports and exports: the tables that everything in a package refers to by number.
+//! The tables of names, imports and exports, to which a package refers by number.
 
 use crate::{
     cursor::Cursor,
@@ -8,15 +8,15 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// The longest name that engines make (`NAME_SIZE`), in bytes of UTF-8.
+/// Longest name that engines write (`NAME_SIZE`), in bytes of UTF-8.
 const MAX_NAME: usize = 1024 * 3;
 
-/// A reference to the name table; `number` - 1 is appended where it is not 0.
+/// A reference to the name table; a `number` other than 0 appends `number` - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// Which entry of the table.
+    /// Index in the name table.
     pub index: u32,
-    /// 0, or one more than what is appended.
+    /// 0, or the appended number plus 1.
     pub number: u32,
 }
 
@@ -25,17 +25,17 @@ pub struct Name {
 pub struct Index(pub i32);
 
 impl Index {
-    /// The position in the table of exports.
+    /// Index in the export table.
     pub fn export(self) -> Option<usize> {
         (self.0 > 0).then(|| self.0 as usize - 1)
     }
 
-    /// The position in the table of imports.
+    /// Index in the import table.
     pub fn import(self) -> Option<usize> {
         (self.0 < 0).then(|| self.0.unsigned_abs() as usize - 1)
     }
 
-    /// The export at that position.
+    /// The reference to the export at that index.
     pub fn of_export(position: usize) -> Self {
         Self(i32::try_from(position + 1).unwrap_or(0))
     }
@@ -44,11 +44,11 @@ impl Index {
 /// An object of another package.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Import {
-    /// The package its class is in.
+    /// The package of its class.
     pub class_package: Name,
     /// Its class.
     pub class: Name,
-    /// What it is in; none for a package.
+    /// Its outer; none for a package.
     pub outer: Index,
     /// Its own name.
     pub name: Name,
@@ -59,26 +59,26 @@ pub struct Import {
 pub struct Export {
     /// Its class; none for a class.
     pub class: Index,
-    /// What it derives from, where it is a class, a structure or a function.
+    /// The parent of a class, structure or function.
     pub parent: Index,
-    /// What it was made after.
+    /// Its archetype.
     pub template: Index,
-    /// What it is in; none for the outermost.
+    /// Its outer; none for an outermost object.
     pub outer: Index,
     /// Its own name.
     pub name: Name,
     /// `EObjectFlags`.
     pub flags: u32,
-    /// Where its data is in the file, in bytes.
+    /// Offset of its data in the file, in bytes.
     pub offset: u64,
-    /// How much there is.
+    /// Size of its data in bytes.
     pub size: u64,
-    /// Where in that data its properties are, since Unreal Engine 5.4.
+    /// Start and end of its properties within its data, since Unreal Engine 5.4.
     pub script: Option<(u64, u64)>,
 }
 
 impl Export {
-    /// Whether it holds the defaults of its class.
+    /// Whether the object is a class default object.
     pub fn is_class_default(&self) -> bool {
         self.flags & 0x10 != 0
     }

@@ -1,4 +1,4 @@
-//! Tags: what stands before the value of a property and says what it is.
+//! Reads property tags: the name, type and size before each property's value.
 
 use crate::{
     cursor::Cursor,
@@ -10,31 +10,31 @@ use crate::{
 };
 
 const WHAT: &str = "property tag";
-/// How many types one type is made of at most.
+/// Most parts of one type.
 const MAX_TYPES: usize = 64;
 
 /// The type of a property: `ArrayProperty` of `StructProperty` of `Vector`.
 #[derive(Clone, Debug, Default)]
 pub struct Type {
     pub name: Name,
-    /// What it is made of, or what its values are named by.
+    /// Type arguments, or the names that qualify the type.
     pub inner: Vec<Type>,
 }
 
-/// What stands before a value.
+/// A property tag.
 pub struct Tag {
     pub name: Name,
     pub kind: Type,
     pub size: usize,
     pub index: u32,
-    /// The value of a property that is true or false.
+    /// The value of a boolean property.
     pub truth: bool,
-    /// Whether a structure is stored without tags, where the tag says so.
+    /// Whether a structure has native serialization, if the tag states it.
     pub native: Option<bool>,
 }
 
 impl Tag {
-    /// The next tag, or `None` after the last.
+    /// Reads the next tag; `None` after the last.
     pub fn read(
         header: &Header<'_>,
         layout: &Layout,
@@ -54,7 +54,7 @@ impl Tag {
     }
 }
 
-/// Since 5.4: the whole type, and flags for what else there is.
+/// Reads a tag since 5.4: the complete type, and flags for optional fields.
 fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, Stop> {
     let mut most = MAX_TYPES;
     let kind = type_name(cursor, &mut most, 0)?;
@@ -84,7 +84,7 @@ fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<
     Ok(Type { name, inner })
 }
 
-/// Until 5.3: the name of the type, and then what the type needs.
+/// Reads a tag until 5.3: the name of the type, then fields that depend on it.
 fn short(
     header: &Header<'_>,
     layout: &Layout,
@@ -129,7 +129,7 @@ fn short(
 fn extensions(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
     let flags = cursor.u8(WHAT)?;
     if flags & 0x02 != 0 {
-        // How it is overridden, and whether that is an experiment.
+        // The kind of override, and whether it is experimental.
         cursor.skip(WHAT, 5)?;
     }
     if flags & 0x04 != 0 {

@@ -1,4 +1,4 @@
-//! Texts: what they say, and by what they are translated.
+//! Reads localizable texts (`FText`): the source string and its key.
 
 use crate::{
     cursor::Cursor,
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 const WHAT: &str = "text";
 
 impl Layout {
-    /// A text, nested `depth` deep.
+    /// Reads a text at nesting depth `depth`.
     pub fn text<'a>(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Text<'a>, Stop> {
         if depth > crate::MAX_DEPTH {
             return Err(cursor.damaged(WHAT));
@@ -50,7 +50,7 @@ impl Layout {
         }
     }
 
-    /// Before 4.3: the source, by what it is translated, and flags.
+    /// Reads a text before 4.3: source, key and flags.
     fn old_text<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Text<'a>, Stop> {
         let source = cursor.string(WHAT)?;
         // 226: `ADDED_NAMESPACE_AND_KEY_DATA_TO_FTEXT`.
@@ -111,7 +111,7 @@ impl Layout {
         }
         let value = self.argument(cursor, true, depth)?;
         if cursor.flag(WHAT)? {
-            // Grouping, rounding and four numbers of digits.
+            // Grouping, rounding and four digit counts.
             cursor.skip(WHAT, 4 + 1 + 16 + if self.text_sign { 4 } else { 0 })?;
         }
         cursor.skip_string(WHAT)?;

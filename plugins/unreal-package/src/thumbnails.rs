@@ -1,21 +1,21 @@
-//! Thumbnails: small pictures of the assets in a package.
+//! Reads the thumbnails of the assets in a package.
 
 use crate::{cursor::Cursor, fault::Stop, object::Package};
 
-/// A picture of an asset.
+/// A thumbnail of an asset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thumbnail<'a> {
     /// The class of the object, such as `Blueprint`.
     pub class: String,
     /// The object in the package, such as `BP_Door`.
     pub object: String,
-    /// In pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels.
     pub height: u32,
     /// `image/png` or `image/jpeg`.
     pub mime_type: &'static str,
-    /// The picture as a file.
+    /// The image file.
     pub bytes: &'a [u8],
 }
 
@@ -23,10 +23,10 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const JPEG: &[u8] = b"\xff\xd8\xff";
 
 impl<'a> Package<'a> {
-    /// The pictures in this package. What is no picture is left out.
+    /// The thumbnails in this package. Entries without an image are skipped.
     pub fn thumbnails(&self) -> Vec<Thumbnail<'a>> {
         let mut found = Vec::new();
-        // What was read before a fault is kept.
+        // Thumbnails before an error are kept.
         let _fault = self.read_thumbnails(&mut found);
         found
     }
@@ -57,7 +57,7 @@ fn picture<'a>(
 ) -> Result<Option<Thumbnail<'a>>, Stop> {
     let what = "thumbnails";
     let width = cursor.i32(what)?.unsigned_abs();
-    // Its sign says whether the picture is compressed with loss.
+    // The sign says whether the image is lossy.
     let height = cursor.i32(what)?.unsigned_abs();
     let size = cursor.count(what, 1)?;
     let bytes = cursor.take(what, size)?;

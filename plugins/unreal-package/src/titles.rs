@@ -1,4 +1,4 @@
-//! What a node of a graph does, in a few words.
+//! Describes a graph node in a few words.
 
 use crate::{
     header::Header,
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Classes of nodes whose properties name what they are about: class, property, words before it.
+/// Node classes with a property that names their subject: class, property, prefix.
 const ABOUT: &[(&str, &str, &str)] = &[
     ("K2Node_CallParentFunction", "FunctionReference", "Call parent "),
     ("K2Node_CallFunction", "FunctionReference", "Call "),
@@ -47,7 +47,7 @@ const ABOUT: &[(&str, &str, &str)] = &[
     ("EdGraphNode_Comment", "NodeComment", "Comment: "),
 ];
 
-/// Classes of nodes that are always about the same.
+/// Node classes with a fixed description.
 const ALWAYS: &[(&str, &str)] = &[
     ("K2Node_IfThenElse", "Branch"),
     ("K2Node_ExecutionSequence", "Sequence"),
@@ -66,7 +66,7 @@ const ALWAYS: &[(&str, &str)] = &[
     ("K2Node_CreateWidget", "Create widget"),
 ];
 
-/// What a node does, such as `Call PrintString`.
+/// The title of a node, such as `Call PrintString`.
 pub fn title(
     render: &Render<'_, '_>,
     header: &Header<'_>,
@@ -86,7 +86,7 @@ pub fn title(
     })
 }
 
-/// Where the name was before references to members were structures.
+/// The property with the name, before member references were structures.
 fn older<'o, 'a>(
     header: &Header<'_>,
     object: &'o Object<'a>,
@@ -101,7 +101,7 @@ fn older<'o, 'a>(
     }
 }
 
-/// What a property names: a member, an object or a text.
+/// The name of the subject: a member, an object or a text.
 fn subject(render: &Render<'_, '_>, header: &Header<'_>, value: &Value<'_>) -> Option<String> {
     if !value.fields().is_empty() {
         let members = ["MemberName", "MacroGraph", "KeyName"];
@@ -120,15 +120,15 @@ fn subject(render: &Render<'_, '_>, header: &Header<'_>, value: &Value<'_>) -> O
     (!text.is_empty() && text != "None").then(|| visible(&text, 256, false).into_owned())
 }
 
-/// What somebody wrote about a node.
+/// The comment on a node.
 pub fn comment(header: &Header<'_>, object: &Object<'_>) -> String {
     let text = object.get(header, "NodeComment").and_then(Value::string);
     text.map_or_else(String::new, |text| visible(text, 2048, true).into_owned())
 }
 
-/// Whether a node does not always run: `Disabled`, `DevelopmentOnly`, or nothing.
+/// The enabled state of a node: `Disabled`, `DevelopmentOnly`, or empty.
 pub fn state(header: &Header<'_>, object: &Object<'_>) -> String {
-    // Until 4.15 it was true or false.
+    // Until 4.15 the state was a boolean.
     if object.get(header, "bIsNodeEnabled") == Some(&Value::Bool(false)) {
         return "Disabled".to_owned();
     }

@@ -1,4 +1,4 @@
-//! Values of properties, as they are stored: names and objects are still references.
+//! Property values as stored; names and objects are still references.
 
 use crate::{
     Guid,
@@ -6,17 +6,17 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// How a thing is called: by the name table, or by its own text.
+/// A label: in the name table, or as text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label<'a> {
-    /// In the name table.
+    /// A reference to the name table.
     Name(Name),
-    /// As it stands.
+    /// The text itself.
     Text(Cow<'a, str>),
 }
 
 impl Label<'static> {
-    /// A text that is known here.
+    /// A constant label.
     pub(crate) const fn fixed(text: &'static str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
@@ -27,7 +27,7 @@ impl Label<'static> {
 pub struct Property<'a> {
     /// Its name.
     pub name: Label<'a>,
-    /// Which element of a fixed array it is; otherwise 0.
+    /// The index in a fixed-size array; otherwise 0.
     pub index: u32,
     /// Its value.
     pub value: Value<'a>,
@@ -42,19 +42,19 @@ pub enum Value<'a> {
     Int(i64),
     /// A whole number that may exceed [`i64`].
     Unsigned(u64),
-    /// A number of single or double precision.
+    /// A floating-point number of single or double precision.
     Float(f64),
     /// A string.
     String(Cow<'a, str>),
     /// A name.
     Name(Name),
-    /// An entry of an enumeration, by name.
+    /// An entry of an enumeration.
     Enum(Name),
-    /// A text that may be translated.
+    /// A localizable text.
     Text(Box<Text<'a>>),
     /// An object of this package or of another.
     Object(Index),
-    /// An object of any package, by its path.
+    /// A soft object path.
     Path(Box<SoftPath<'a>>),
     /// A GUID.
     Guid(Guid),
@@ -62,15 +62,15 @@ pub enum Value<'a> {
     Struct(Box<Struct<'a>>),
     /// An array or a set.
     List(Vec<Value<'a>>),
-    /// Keys and their values.
+    /// A map.
     Map(Vec<(Value<'a>, Value<'a>)>),
-    /// A function of an object.
+    /// A delegate: a function of an object.
     Delegate(Index, Name),
     /// The type of a pin.
     PinType(Box<PinType<'a>>),
-    /// Something that is not understood here.
+    /// A value that could not be decoded.
     Undecoded {
-        /// How large it is.
+        /// Its size in bytes.
         bytes: u64,
     },
 }
@@ -78,60 +78,60 @@ pub enum Value<'a> {
 /// A structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Struct<'a> {
-    /// Its type, such as `Vector`, where it is known.
+    /// Its type, such as `Vector`, if known.
     pub kind: Option<Name>,
     /// Its members.
     pub fields: Vec<Property<'a>>,
 }
 
-/// The path of an object that need not be loaded.
+/// A soft object path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SoftPath<'a> {
     /// As a string.
     Text(Cow<'a, str>),
-    /// In the package's table of such paths.
+    /// As an index in the package's soft object path table.
     Entry(u32),
-    /// An asset by its whole path, and what is in it.
+    /// As an asset's full path and a subobject.
     Asset(Name, Cow<'a, str>),
-    /// A package, an asset of it, and what is in that.
+    /// As a package, an asset in it, and a subobject.
     Parts(Name, Name, Cow<'a, str>),
 }
 
-/// A text that may be translated.
+/// A localizable text (`FText`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Text<'a> {
-    /// Nothing.
+    /// No text.
     Empty,
     /// The same in every language.
     Invariant(Cow<'a, str>),
-    /// With what it is translated by.
+    /// A source string with its key.
     Base {
-        /// Where the key is unique.
+        /// Namespace of the key.
         namespace: Cow<'a, str>,
-        /// Which text.
+        /// Key within the namespace.
         key: Cow<'a, str>,
-        /// In the language it was written in.
+        /// Source string, in the original language.
         source: Cow<'a, str>,
     },
-    /// An entry of a table of strings.
+    /// An entry of a string table.
     Entry(Name, Cow<'a, str>),
-    /// A pattern and what is filled in.
+    /// A format pattern and its arguments.
     Format(Box<Text<'a>>, Vec<(Cow<'a, str>, Value<'a>)>),
-    /// Another text or value in another form: in upper case, as an amount, as a date.
+    /// Another text or value, transformed: in upper case, as a currency amount, as a date.
     Formed(Box<Value<'a>>),
 }
 
-/// A list, a set or a map.
+/// The container kind of a pin type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Container {
-    /// One value.
+    /// A single value.
     #[default]
     None,
-    /// Several.
+    /// An array.
     Array,
-    /// Several different ones.
+    /// A set.
     Set,
-    /// Several by keys.
+    /// A map.
     Map,
 }
 
@@ -140,69 +140,69 @@ pub enum Container {
 pub struct PinType<'a> {
     /// `exec`, `object`, `int` and so on.
     pub category: Label<'a>,
-    /// More about it, such as `double` for `real`.
+    /// Further detail, such as `double` for `real`.
     pub subcategory: Label<'a>,
     /// The class, structure or enumeration.
     pub object: Index,
-    /// Whether there are several.
+    /// The container kind.
     pub container: Container,
     /// The type of the values of a map: category, subcategory, object.
     pub values: Option<(Label<'a>, Label<'a>, Index)>,
-    /// Passed by reference.
+    /// Whether values are passed by reference.
     pub reference: bool,
-    /// Not to be changed.
+    /// Whether values are constant.
     pub constant: bool,
 }
 
 impl<'a> Value<'a> {
-    /// A whole number.
+    /// The integer, if the value is one.
     pub fn number(&self) -> Option<i64> {
         if let Self::Int(number) = self { Some(*number) } else { None }
     }
 
-    /// A number with or without a fraction.
+    /// The floating-point number, if the value is one.
     pub fn real(&self) -> Option<f64> {
         if let Self::Float(number) = self { Some(*number) } else { None }
     }
 
-    /// An object that is there.
+    /// The object, if the value is one and not null.
     pub fn object(&self) -> Option<Index> {
         if let Self::Object(object) = self { (object.0 != 0).then_some(*object) } else { None }
     }
 
-    /// A string.
+    /// The string, if the value is one.
     pub fn string(&self) -> Option<&Cow<'a, str>> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// A name, also one of an enumeration.
+    /// The name, also of an enumeration's entry.
     pub fn name(&self) -> Option<Name> {
         if let Self::Name(name) | Self::Enum(name) = self { Some(*name) } else { None }
     }
 
-    /// A text.
+    /// The text, if the value is one.
     pub fn text(&self) -> Option<&Text<'a>> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The items of an array or a set; none of anything else.
+    /// The items of an array or a set; otherwise empty.
     pub fn items(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
     }
 
-    /// The members of a structure; none of anything else.
+    /// The members of a structure; otherwise empty.
     pub fn fields(&self) -> &[Property<'a>] {
         if let Self::Struct(value) = self { &value.fields } else { &[] }
     }
 
-    /// The type of a pin.
+    /// The pin type, if the value is one.
     pub fn pin_type(&self) -> Option<&PinType<'a>> {
         if let Self::PinType(kind) = self { Some(kind) } else { None }
     }
 }
 
 impl<'a> Text<'a> {
-    /// What it says in the language it was written in; nothing where that is put together.
+    /// The source string; empty for a composed text.
     pub fn source(&self) -> &str {
         match self {
             Self::Invariant(source) | Self::Base { source, .. } => source,

@@ -1,114 +1,114 @@
-//! Version numbers: what a package was saved by, and which number changed what.
+//! Version numbers of packages, and the layout changes they mark.
 
 use std::fmt;
 
-/// The numbers of Unreal Engine 4's objects (`EUnrealEngineObjectUE4Version`) that change a layout.
+/// Object versions of Unreal Engine 4 (`EUnrealEngineObjectUE4Version`) that change a layout.
 pub mod ue4 {
-    /// The oldest that any engine still loads.
+    /// The oldest version that any engine loads.
     pub const OLDEST: i32 = 214;
-    /// World composition's tile has an offset in the summary.
+    /// The summary has the offset of world composition's tile data.
     pub const WORLD_TILE: i32 = 224;
-    /// A package has a chunk.
+    /// The summary has a chunk id.
     pub const CHUNK: i32 = 278;
-    /// The tag of an array names the type of its items.
+    /// The tag of an array states the type of its items.
     pub const ARRAY_INNER_TYPE: i32 = 282;
-    /// A pin's type is stored natively.
+    /// Pin types are stored natively.
     pub const PIN_TYPE: i32 = 324;
-    /// A package has several chunks.
+    /// The summary has several chunk ids.
     pub const CHUNKS: i32 = 326;
-    /// The engine's version is a structure.
+    /// The engine version is a structure.
     pub const ENGINE_VERSION: i32 = 336;
-    /// A pin's type names a member.
+    /// Pin types have a member reference.
     pub const PIN_MEMBER: i32 = 355;
-    /// Exports say whether editors load them in a game.
+    /// Exports have a flag for loading in an editor game.
     pub const LOAD_FOR_EDITOR_GAME: i32 = 365;
     /// A text has a history.
     pub const TEXT_HISTORY: i32 = 368;
-    /// Soft references are listed.
+    /// Soft package references are listed.
     pub const SOFT_REFERENCES: i32 = 384;
-    /// A formatted amount names its currency.
+    /// A currency format has a currency code.
     pub const TEXT_CURRENCY: i32 = 389;
-    /// A formatted date names a time zone.
+    /// A date format has a time zone.
     pub const TEXT_TIME_ZONE: i32 = 422;
-    /// The tag of a structure has its GUID.
+    /// The tag of a structure has a GUID.
     pub const STRUCT_GUID: i32 = 441;
-    /// The oldest engine that can load it is named.
+    /// The summary has the oldest compatible engine version.
     pub const COMPATIBLE_ENGINE: i32 = 444;
-    /// A pin's type says whether it is constant.
+    /// Pin types have a flag for constants.
     pub const PIN_TYPE_CONST: i32 = 456;
-    /// Texts to translate are listed.
+    /// Gatherable texts are listed.
     pub const GATHERABLE_TEXT: i32 = 459;
-    /// Exports say whether they are assets.
+    /// Exports have a flag for assets.
     pub const COOKED_IN_EDITOR: i32 = 485;
-    /// An array of structures repeats the tag.
+    /// An array of structures repeats the tag of its items.
     pub const ARRAY_INNER_TAG: i32 = 500;
-    /// A tag may have a GUID.
+    /// Tags may have a property GUID.
     pub const PROPERTY_GUID: i32 = 503;
     /// Names have hashes.
     pub const NAME_HASHES: i32 = 504;
-    /// Exports list what must be loaded before.
+    /// Exports list their preload dependencies.
     pub const PRELOAD: i32 = 507;
-    /// Exports name their template.
+    /// Exports have an archetype.
     pub const TEMPLATE: i32 = 508;
-    /// Tags of sets and maps name the types inside.
+    /// Tags of sets and maps state the types of their items.
     pub const SET_AND_MAP: i32 = 509;
-    /// Searchable names have an offset.
+    /// The summary has the offset of searchable names.
     pub const SEARCHABLE_NAMES: i32 = 510;
     /// Exports have sizes of 64 bits.
     pub const WIDE_EXPORTS: i32 = 511;
-    /// Soft references are object paths with a name.
+    /// Soft package references are object paths with a name.
     pub const SOFT_OBJECT_PATH: i32 = 514;
     /// The summary has a localization id.
     pub const LOCALIZATION_ID: i32 = 516;
     /// The summary has a persistent GUID.
     pub const OWNER: i32 = 518;
-    /// Imports name their package.
+    /// Imports have a package name.
     pub const IMPORT_PACKAGE: i32 = 520;
-    /// The asset registry's dependencies have flags.
+    /// Asset registry dependencies have flags.
     pub const DEPENDENCY_FLAGS: i32 = 521;
 }
 
-/// The numbers of Unreal Engine 5's objects (`EUnrealEngineObjectUE5Version`) that change a layout.
+/// Object versions of Unreal Engine 5 (`EUnrealEngineObjectUE5Version`) that change a layout.
 pub mod ue5 {
-    /// Names that export data uses come first.
+    /// Names referenced by exports come first.
     pub const NAMES_FROM_EXPORTS: i32 = 1001;
-    /// The payloads have a table.
+    /// The summary has the offset of the payload table.
     pub const PAYLOAD_TOC: i32 = 1002;
-    /// Resources may be missing.
+    /// Imports have a flag for optional resources.
     pub const OPTIONAL: i32 = 1003;
-    /// Vectors have 64 bits.
+    /// Vectors have 64-bit components.
     pub const LARGE_WORLDS: i32 = 1004;
-    /// Exports lose a GUID.
+    /// Exports have no GUID any more.
     pub const NO_EXPORT_GUID: i32 = 1005;
-    /// Exports say whether they are inherited.
+    /// Exports have a flag for inheritance.
     pub const INHERITED: i32 = 1006;
-    /// Soft paths are two names.
+    /// Soft object paths have the package and the asset as two names.
     pub const TOP_LEVEL_ASSET_PATH: i32 = 1007;
-    /// Soft paths are in a table.
+    /// Soft object paths are in a table.
     pub const SOFT_PATH_TABLE: i32 = 1008;
-    /// Data resources have an offset.
+    /// The summary has the offset of data resources.
     pub const DATA_RESOURCES: i32 = 1009;
-    /// Exports say where their properties are.
+    /// Exports have the offsets of their properties.
     pub const SCRIPT_OFFSETS: i32 = 1010;
     /// Tags have extensions.
     pub const TAG_EXTENSIONS: i32 = 1011;
     /// Tags have complete type names.
     pub const COMPLETE_TYPE_NAMES: i32 = 1012;
-    /// The registry has build dependencies.
+    /// Asset registry data has build dependencies.
     pub const BUILD_DEPENDENCIES: i32 = 1013;
-    /// Metadata has an offset.
+    /// The summary has the offset of metadata.
     pub const METADATA: i32 = 1014;
     /// Verse cells are listed.
     pub const CELLS: i32 = 1015;
-    /// The package has a hash instead of a GUID.
+    /// The summary has a hash instead of a GUID.
     pub const SAVED_HASH: i32 = 1016;
-    /// The types of imports are listed.
+    /// The summary has a table of import types.
     pub const IMPORT_TYPES: i32 = 1018;
-    /// The newest that is known here: Unreal Engine 5.7 and 5.8.
+    /// The newest supported version: Unreal Engine 5.7 and 5.8.
     pub const NEWEST: i32 = 1018;
 }
 
-/// Versions of parts of the engine, each known by a GUID.
+/// Custom versions of parts of the engine, identified by GUIDs.
 pub mod custom {
     use crate::Guid;
 
@@ -130,21 +130,21 @@ pub mod custom {
     pub const CORE: Guid = Guid([0x375E_C13C, 0x06E4_48FB, 0xB500_84F0, 0x262A_717E]);
 }
 
-/// What a package says its layout is.
+/// The version numbers of a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
-    /// Of the file format; it counts down from -2 (4.0) to -9 (5.6).
+    /// File format version; it counts down from -2 (4.0) to -9 (5.6).
     pub legacy: i32,
-    /// Of Unreal Engine 4's objects.
+    /// Object version of Unreal Engine 4.
     pub ue4: i32,
-    /// Of Unreal Engine 5's objects; 0 before 5.0.
+    /// Object version of Unreal Engine 5; 0 before 5.0.
     pub ue5: i32,
-    /// Of a licensee's own changes.
+    /// Version of a licensee's changes.
     pub licensee: i32,
 }
 
 impl Versions {
-    /// The engine these numbers are of, as far as they tell. Measured on packages that name theirs.
+    /// The engine with these versions, if known; measured on packages that name theirs.
     pub fn engine(self) -> &'static str {
         match (self.ue4, self.ue5) {
             (_, 1018..) => "5.7 or 5.8",
@@ -171,20 +171,20 @@ impl Versions {
     }
 }
 
-/// The engine a package was saved by. All 0 where it was built from source without a version.
+/// The engine that saved a package. All 0 for a source build without a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Engine<'a> {
-    /// 5 of 5.6.1.
+    /// The 5 of 5.6.1.
     pub major: u16,
-    /// 6 of 5.6.1.
+    /// The 6 of 5.6.1.
     pub minor: u16,
-    /// 1 of 5.6.1.
+    /// The 1 of 5.6.1.
     pub patch: u16,
-    /// The change it was built from.
+    /// Changelist of the build.
     pub changelist: u32,
-    /// Whether that is a change of a licensee.
+    /// Whether the changelist is a licensee's.
     pub licensee: bool,
-    /// The branch it was built from, such as `++UE5+Release-5.6`.
+    /// Branch of the build, such as `++UE5+Release-5.6`.
     pub branch: std::borrow::Cow<'a, str>,
 }
 

@@ -1,9 +1,9 @@
-//! Text from a package, made fit to be shown: nothing in it can hide, move or reorder other text.
+//! Sanitises text from a package for display: removes characters that hide, move or reorder text.
 
 use std::borrow::Cow;
 
-/// A text of at most `most` characters, without control characters and those that are not seen.
-/// Line ends stay if `lines` says so and are spaces otherwise.
+/// The text without control and invisible characters, at most `most` characters. Line ends are kept
+/// if `lines` is set, and otherwise become spaces.
 pub fn visible(text: &str, most: usize, lines: bool) -> Cow<'_, str> {
     let keeps = |c: char| !is_hidden(c) && (lines || !matches!(c, '\n' | '\t'));
     if text.len() <= most && text.chars().all(keeps) {
@@ -27,7 +27,7 @@ pub fn visible(text: &str, most: usize, lines: bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Controls, marks of direction, and characters without width.
+/// Control characters, bidirectional marks, and zero-width characters.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(

@@ -1,4 +1,4 @@
-//! Makes packages of any version, small and plain, so that tests need no files of others.
+//! Writes small, simple packages of any version, so that tests need no foreign files.
 
 mod ink;
 mod profile;
@@ -13,7 +13,7 @@ use crate::{
     tables::{Index, Name},
 };
 
-/// A package that is being made.
+/// A package under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     package: String,
@@ -21,7 +21,7 @@ pub struct Draft {
     summary: Summary<'static>,
     names: Vec<String>,
     soft_paths: Vec<String>,
-    /// The package of the class, the class, the outer's number, the name.
+    /// Package of the class, class, index of the outer, name.
     imports: Vec<[String; 4]>,
     exports: Vec<Piece>,
     /// Path, class and tags.
@@ -32,10 +32,10 @@ pub struct Draft {
     thumbnail: Option<(String, Vec<u8>)>,
 }
 
-/// What is told of an asset.
+/// Asset registry tags of an asset.
 type Tags = Vec<(String, String)>;
 
-/// An object that is being made.
+/// An object under construction.
 #[derive(Clone, Debug, Default)]
 struct Piece {
     class: Index,
@@ -53,61 +53,61 @@ impl Piece {
     }
 }
 
-/// The value of a property.
+/// A property value to write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i32),
-    /// A number of single precision.
+    /// A floating-point number of single precision.
     Float(f32),
-    /// A number of double precision.
+    /// A floating-point number of double precision.
     Double(f64),
     /// A string.
     String(String),
     /// A name.
     Name(String),
-    /// A text, with a key but no namespace.
+    /// A localizable text, with a key but no namespace.
     Text(String),
-    /// The type of an enumeration, and an entry of it.
+    /// An enumeration's type and entry.
     Enum(String, String),
     /// An object.
     Object(Index),
-    /// The path of an asset.
+    /// A soft object path.
     Soft(String),
     /// A GUID.
     Guid(Guid),
-    /// A structure that is stored without tags.
+    /// A structure with native serialization.
     Vector([f64; 3]),
-    /// A structure with tags: its type and its members.
+    /// A tagged structure: its type and its members.
     Struct(String, Vec<(String, Worth)>),
-    /// The category of the type of a pin.
+    /// A pin type, by its category.
     PinType(String),
-    /// An array; all items are of the first one's type.
+    /// An array; all items have the type of the first.
     List(Vec<Worth>),
-    /// A map; all entries are of the first one's types.
+    /// A map; all entries have the types of the first.
     Map(Vec<(Worth, Worth)>),
 }
 
-/// A pin of a node.
+/// A pin to write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pin {
-    /// Unique within the node.
+    /// Its id, unique within the node.
     pub id: Guid,
     /// Its name.
     pub name: String,
-    /// Whether values leave the node here.
+    /// Whether this is an output pin.
     pub output: bool,
-    /// Such as `exec`.
+    /// Its type, such as `exec`.
     pub kind: String,
-    /// Its value while nothing is linked.
+    /// Default value, used while nothing is linked.
     pub default: String,
-    /// Its value, if that is an object.
+    /// Default value, if it is an object.
     pub object: Index,
-    /// Nodes and ids of pins.
+    /// Links, as nodes and pin ids.
     pub links: Vec<(Index, Guid)>,
-    /// Whether it is not shown.
+    /// Whether the pin is hidden.
     pub hidden: bool,
 }
 
@@ -115,7 +115,7 @@ impl Draft {
     /// An empty package of that name and version.
     pub fn new(profile: Profile, package: &str) -> Self {
         let Profile { engine, versions, customs, .. } = profile;
-        // The oldest list numbers its parts otherwise, and nothing here needs them.
+        // The oldest format has another list of custom versions, which nothing here needs.
         let customs = if versions.legacy == -2 { Vec::new() } else { customs.to_vec() };
         let summary = Summary { versions, customs, ..Summary::default() };
         Self { package: package.to_owned(), engine, summary, ..Self::default() }
@@ -127,8 +127,8 @@ impl Draft {
         self
     }
 
-    /// An object of another package, such as `/Script/Engine.Actor`, of a class of
-    /// `/Script/CoreUObject` or of the package of that path. Its package becomes a dependency.
+    /// Adds an import, such as `/Script/Engine.Actor`. Its class is in `/Script/CoreUObject` or in
+    /// the package of that path. Its package becomes a dependency.
     pub fn import(&mut self, class: &str, path: &str) -> Index {
         let (package, object) = path.split_once('.').unwrap_or((path, ""));
         let outer = self.import_entry("/Script/CoreUObject", "Package", Index(0), package);
@@ -150,32 +150,32 @@ impl Draft {
         Index(-i32::try_from(position + 1).expect("they are few"))
     }
 
-    /// An object of this package, of a class such as `/Script/Engine.EdGraph`.
+    /// Adds an export of a class such as `/Script/Engine.EdGraph`.
     pub fn export(&mut self, class: &str, outer: Index, name: &str) -> Index {
         let class = self.import("Class", class);
         self.export_of(class, outer, name)
     }
 
-    /// An object of this package, of a class that is known.
+    /// Adds an export of an imported or exported class.
     pub fn export_of(&mut self, class: Index, outer: Index, name: &str) -> Index {
         self.exports.push(Piece { class, outer, name: name.to_owned(), ..Piece::default() });
         Index::of_export(self.exports.len() - 1)
     }
 
-    /// Gives an object a property.
+    /// Sets a property of an object.
     pub fn set(&mut self, object: Index, name: &str, worth: Worth) -> &mut Self {
         self.piece(object).properties.push((name.to_owned(), worth));
         self
     }
 
-    /// Gives an object bytes that only its class understands.
+    /// Adds native data to an object.
     pub fn native(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
         self.piece(object).native.extend_from_slice(bytes);
         self
     }
 
-    /// Makes an object a node with these pins. Where pins are objects of their own they are made,
-    /// and links to nodes whose pins come later are lost.
+    /// Makes an object a node with these pins. For versions with pins as separate objects, links to
+    /// nodes whose pins are added later are dropped.
     pub fn pins(&mut self, node: Index, pins: &[Pin]) -> &mut Self {
         let piece = self.piece(node);
         piece.is_node = true;
@@ -213,27 +213,27 @@ impl Draft {
         self.set(node, "Pins", Worth::List(objects));
     }
 
-    /// Tells the asset registry of an asset: its path in the package, and its class.
+    /// Adds an asset to the asset registry data: its path in the package, its class and its tags.
     pub fn asset(&mut self, path: &str, class: &str, tags: &[(&str, &str)]) -> &mut Self {
         let tags = tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         self.assets.push((path.to_owned(), class.to_owned(), tags.collect()));
         self
     }
 
-    /// A package that may be loaded later.
+    /// Adds a soft dependency.
     pub fn soft(&mut self, package: &str) -> &mut Self {
         self.soft.push(package.to_owned());
         self
     }
 
-    /// A package that is loaded with it, but only by editors.
+    /// Adds an editor-only hard dependency.
     pub fn editor_only(&mut self, package: &str) -> &mut Self {
         let index = self.import("Package", package);
         self.editor_imports.push(index.import().expect("it is an import"));
         self
     }
 
-    /// A picture of an asset.
+    /// Sets the thumbnail of an asset.
     pub fn thumbnail(&mut self, object: &str, picture: &[u8]) -> &mut Self {
         self.thumbnail = Some((object.to_owned(), picture.to_vec()));
         self
@@ -244,7 +244,7 @@ impl Draft {
         &mut self.exports[position]
     }
 
-    /// A name of the table; a number behind it is kept apart, as engines do.
+    /// Adds a name to the table; a trailing number is stored separately, as engines do.
     fn name(&mut self, text: &str) -> Name {
         let (text, number) = split_number(text);
         let known = self.names.iter().position(|known| known == text);
@@ -256,7 +256,7 @@ impl Draft {
     }
 }
 
-/// `Door_3` is `Door` and 4; without a number it is 0.
+/// `Door_3` is `Door` and 4; without a number, the second part is 0.
 fn split_number(text: &str) -> (&str, u32) {
     let plain = (text, 0);
     let Some((before, digits)) = text.rsplit_once('_') else { return plain };
@@ -271,7 +271,7 @@ fn split_number(text: &str) -> (&str, u32) {
     }
 }
 
-/// A Blueprint of the usual shape: its asset, its class, and a graph in which an event prints a text.
+/// A typical Blueprint: its asset, its class, and a graph whose event prints a text.
 pub fn blueprint(profile: Profile, package: &str, parent: &str) -> Draft {
     let mut draft = Draft::new(profile, package);
     let name = package.rsplit('/').next().unwrap_or(package).to_owned();

@@ -1,4 +1,4 @@
-//! The files that fuzzing begins with: they are what they are meant to be, and harm nobody.
+//! Tests that the seed files for fuzzing are complete and are read without harm.
 
 #[path = "../examples/everything/mod.rs"]
 mod everything;

@@ -1,11 +1,11 @@
-//! What the writer makes in each version of the engine, the reader finds again.
+//! Tests that the reader reads what the writer writes, for each engine version.
 
 use unreal_package::{
     Fault, Guid, Header, Index, Package, Strength, Value, flags,
     writer::{Draft, PROFILES, Profile, Worth, blueprint},
 };
 
-/// Reads as an index does: a beginning, and more only when it is asked for.
+/// Reads like an index: the start of the file, and more only on request.
 fn header(bytes: &[u8], first: usize) -> Header<'_> {
     let len = bytes.len() as u64;
     let mut have = first.min(bytes.len());
@@ -23,7 +23,7 @@ fn header(bytes: &[u8], first: usize) -> Header<'_> {
     panic!("it asks for more again and again");
 }
 
-/// Before the first release an array did not say what its items are.
+/// Before the first release, tags of arrays had no type of the items.
 fn has_arrays(profile: &Profile) -> bool {
     profile.versions.ue4 >= 282
 }
@@ -67,7 +67,7 @@ fn every_version_has_its_tables() {
         let soft =
             (profile.versions.ue4 >= 384).then_some((Strength::Soft, flags_known.then_some(false)));
         assert_eq!(find("/Game/Sounds/S_Creak"), soft, "{name}");
-        // A beginning of any length leads to the same.
+        // The result does not depend on the length of the first part.
         for first in [0, 4, 64, 200, 1000] {
             let again = header(&bytes, first);
             assert_eq!(format!("{again:?}"), format!("{whole:?}"), "{name} from {first}");
@@ -218,7 +218,7 @@ fn cooked_data_is_in_another_file() {
 fn a_fault_in_one_part_leaves_the_rest() {
     let mut bytes = blueprint(Profile::of("5.5"), "/Game/X", "/Script/Engine.Actor").bytes();
     let exports = header(&bytes, usize::MAX).exports.len();
-    // The name of the first asset, with its length before it and that of its class behind it.
+    // The name of the first asset with its length, followed by the length of its class.
     let name = b"\x02\0\0\0X\0\x19\0\0\0/Script/Engine.Blueprint";
     let at = bytes.windows(name.len()).position(|window| window == name).expect("it is there");
     bytes[at..at + 4].copy_from_slice(&i32::MAX.to_le_bytes());

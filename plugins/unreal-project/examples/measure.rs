@@ -1,6 +1,6 @@
-//! Measures the index on a project that is made for it: `measure [PACKAGES] [FOLDER]`.
+//! Benchmarks the index on a generated project: `measure [PACKAGES] [FOLDER]`.
 //!
-//! With FOLDER the project is made there and stays, to be measured in the sandbox as well.
+//! With FOLDER, the project is kept there, to be measured in the sandbox as well.
 
 use std::{
     error::Error,
@@ -11,7 +11,7 @@ use std::{
 use unreal_package::writer::{Profile, blueprint};
 use unreal_project::{AssetQuery, BlueprintQuery, Index, Policy, Relations, find, refresh};
 
-/// How many packages are in one folder.
+/// Number of packages in one folder.
 const IN_FOLDER: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure(&folder)
 }
 
-/// Packages that each derive from the first of their folder, and need those around them.
+/// Writes packages that derive from the first of their folder and depend on their neighbours.
 fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder.join("Content"))?;
     fs::write(folder.join("Measured.uproject"), "{}")?;
@@ -46,7 +46,7 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
             let path = format!("/Game/{}.BP_Thing{other:06}", path(other));
             draft.import("/Script/Engine.Blueprint", &path);
         }
-        // As large as a small Blueprint is.
+        // The size of a small Blueprint.
         let object = unreal_package::Index(1);
         draft.native(object, &vec![0; 12_000]);
         fs::write(file, draft.bytes())?;
@@ -86,7 +86,7 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The shortest of a few times.
+/// The shortest of several runs.
 fn time<T>(what: &str, run: impl Fn() -> T) -> T {
     let mut best = Duration::MAX;
     let mut last = None;

@@ -1,4 +1,4 @@
-//! What derives from what: Blueprint classes by their tags, native ones as far as they are known.
+//! The class hierarchy: Blueprint classes by their tags, native classes by a table.
 
 use crate::{entry::Asset, index::Index, natives};
 use std::{
@@ -7,18 +7,18 @@ use std::{
     rc::Rc,
 };
 
-/// The longest chain of classes that is followed.
+/// Longest chain of classes.
 const MAX_CHAIN: usize = 64;
 
-/// The classes of a project, by their paths.
+/// The classes of a project, by path.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// The parent of each Blueprint's class, in lower case, by a hash of its own path: of ten thousand
-    /// paths most are never asked for.
+    /// The parent of each Blueprint class, in lower case, by a hash of the class's path: of ten
+    /// thousand paths most are never needed as text.
     parents: HashMap<u64, Rc<str>>,
 }
 
-/// The hash of a path in lower case. The buffer is used again and again.
+/// The hash of a path in lower case. `buffer` is reused between calls.
 fn key(buffer: &mut String, parts: &[&str]) -> u64 {
     buffer.clear();
     parts.iter().for_each(|part| buffer.push_str(part));
@@ -48,7 +48,7 @@ impl Index {
 }
 
 impl Classes {
-    /// The classes that the Blueprints of an index make.
+    /// The classes of all Blueprints in an index.
     pub fn of(index: &Index) -> Self {
         let (mut parents, mut lowered, mut buffer) =
             (HashMap::new(), HashMap::new(), String::new());
@@ -59,7 +59,7 @@ impl Classes {
                 if parent.is_empty() || !index.is_blueprint(asset) {
                     continue;
                 }
-                // The class that it makes; of an external actor the path is whole.
+                // The generated class; the path of an external actor is complete.
                 let class = match index.text(asset.path) {
                     path if path.starts_with('/') => key(&mut buffer, &[path, "_C"]),
                     path => key(&mut buffer, &[package, ".", path, "_C"]),
@@ -73,8 +73,8 @@ impl Classes {
         Self { parents }
     }
 
-    /// The classes that a class derives from, from the nearest to the farthest that is known, in
-    /// lower case, and whether that is the last one.
+    /// The known ancestors of a class, nearest first, in lower case, and whether the chain is
+    /// complete.
     pub fn ancestors(&self, class: &str) -> (Vec<String>, bool) {
         let mut chain: Vec<String> = Vec::new();
         let mut at = class.to_ascii_lowercase();
@@ -95,22 +95,21 @@ impl Classes {
         if let Some(parent) = self.parents.get(&key(&mut String::new(), &[class])) {
             return Some(parent.to_string());
         }
-        // Native classes are known by name: modules were split more than once.
+        // Native classes are found by name: the engine has moved classes between modules.
         class.starts_with("/script/").then(|| natives::parent(class_of(class))).flatten()
     }
 
-    /// Whether a class derives from what somebody calls `Actor`, `AActor`, `BP_Door`, `BP_Door_C`,
-    /// `/Game/BP_Door` or `/Script/Engine.Actor`. `None` where its ancestors are not all known and
-    /// it is not among those that are.
+    /// Whether a class derives from `Actor`, `AActor`, `BP_Door`, `BP_Door_C`, `/Game/BP_Door` or
+    /// `/Script/Engine.Actor`. `None` if the chain is incomplete and the class is not in it.
     pub fn derives(&self, class: &str, from: &str) -> Option<bool> {
         let (chain, is_whole) = self.ancestors(class);
         let wanted = Wanted::of(from);
-        // Whatever is between, there is nothing above.
+        // `UObject` is the root of every chain.
         let is_object = matches!(wanted.text.as_str(), "object" | "uobject");
         if is_object || wanted.is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
     }
 
-    /// Whether a class is, or derives from, another; `None` as for [`Self::derives`].
+    /// Whether a class is, or derives from, another; `None` as in [`Self::derives`].
     pub fn is_or_derives(&self, class: &str, from: &str) -> Option<bool> {
         if class.is_empty() {
             return None;
@@ -120,7 +119,7 @@ impl Classes {
     }
 }
 
-/// A class as somebody calls it.
+/// A class as a user writes it.
 struct Wanted {
     text: String,
     is_path: bool,
@@ -130,7 +129,7 @@ impl Wanted {
     fn of(text: &str) -> Self {
         let text = class_path(text.trim()).to_ascii_lowercase();
         let is_path = text.starts_with('/');
-        // `/Game/BP_Door` is `/Game/BP_Door.BP_Door`.
+        // `/Game/BP_Door` means `/Game/BP_Door.BP_Door`.
         let text = match text.rsplit_once('/') {
             Some((_, name)) if is_path && !name.contains('.') => format!("{text}.{name}"),
             _ => text,

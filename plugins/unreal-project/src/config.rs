@@ -1,4 +1,4 @@
-//! `Config/Default*.ini`: the project's own layer of the configuration, and where each value is from.
+//! Reads `Config/*.ini`: the project's layer of the configuration, with the line of each value.
 
 use crate::descriptor::decode;
 use std::{
@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that is read, in bytes.
+/// Largest file in bytes.
 const MAX_SIZE: u64 = 8 << 20;
-/// How many files are read.
+/// Most files.
 const MAX_FILES: usize = 256;
 
 /// One line of a file.
@@ -16,7 +16,7 @@ const MAX_FILES: usize = 256;
 pub struct Setting {
     /// The file, relative to the project.
     pub file: String,
-    /// Which line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
     /// The section, without brackets.
     pub section: String,
@@ -24,11 +24,11 @@ pub struct Setting {
     pub operator: char,
     /// The key.
     pub key: String,
-    /// The value, without the quotation marks around it.
+    /// The value, without surrounding quotation marks.
     pub value: String,
 }
 
-/// What a key amounts to when all lines of its file are applied.
+/// The result of a key after all lines of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The file, relative to the project.
@@ -37,7 +37,7 @@ pub struct Value {
     pub section: String,
     /// The key.
     pub key: String,
-    /// Its values, and the line each is from. Several, where the key is a list.
+    /// The values with their lines; several if the key is a list.
     pub values: Vec<(String, usize)>,
 }
 
@@ -46,7 +46,7 @@ pub struct Value {
 pub struct Config {
     /// Every line, file by file.
     pub settings: Vec<Setting>,
-    /// What could not be read.
+    /// The files that could not be read.
     pub warnings: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Config {
         config
     }
 
-    /// What each key amounts to, in the order of their first lines.
+    /// The result of each key, in the order of their first lines.
     pub fn values(&self) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
         let mut known = std::collections::HashMap::new();
@@ -95,7 +95,7 @@ impl Config {
         values
     }
 
-    /// The value of a key that has one: of `DefaultEngine.ini` and so on, by the end of its name.
+    /// The last line that sets a key. Ignores the case of file, section and key.
     pub fn get(&self, file: &str, section: &str, key: &str) -> Option<&Setting> {
         self.settings.iter().rev().find(|setting| {
             setting.file.eq_ignore_ascii_case(file)
@@ -106,7 +106,7 @@ impl Config {
     }
 }
 
-/// What a line does to the values of its key.
+/// Applies a line to the values of its key.
 fn apply(setting: &Setting, values: &mut Vec<(String, usize)>) {
     let new = (setting.value.clone(), setting.line);
     match setting.operator {
@@ -135,7 +135,7 @@ fn ini_files(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a file that set something.
+/// The lines of a file with a setting.
 pub(crate) fn lines_of(file: &str, text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut section = String::new();
@@ -149,7 +149,7 @@ pub(crate) fn lines_of(file: &str, text: &str) -> Vec<Setting> {
             continue;
         }
         let Some((key, value)) = line.split_once('=').or_else(|| {
-            // To clear a list needs no value.
+            // The operator that clears a list needs no value.
             line.starts_with('!').then_some((line, ""))
         }) else {
             continue;

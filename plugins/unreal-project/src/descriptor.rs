@@ -1,48 +1,48 @@
-//! `.uproject` and `.uplugin`: what a project or a plugin says of itself.
+//! Reads `.uproject` and `.uplugin` files.
 
 use serde_json::Value;
 use std::{borrow::Cow, fs, io, path::Path};
 
-/// The largest descriptor that is read, in bytes.
+/// Largest descriptor in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Which engine a project is for.
+/// The engine of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Association {
     /// An installed version, such as `5.6`.
     Version(String),
-    /// An engine that somebody built, by the id it is registered under.
+    /// A source build, by its registered id.
     Guid(String),
     /// An engine in a folder.
     Path(String),
-    /// The project is within the engine's folders, or does not say.
+    /// None: the project lies in the engine's folder, or the field is empty.
     #[default]
     Absent,
 }
 
-/// Another plugin that is turned on or off.
+/// An entry that enables or disables a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginUse {
     /// Its name.
     pub name: String,
-    /// Whether it is turned on.
+    /// Whether the entry enables it.
     pub enabled: bool,
 }
 
-/// What a `.uproject` or a `.uplugin` says.
+/// The content of a `.uproject` or `.uplugin`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Which engine.
+    /// The engine.
     pub association: Association,
-    /// In a sentence.
+    /// The description.
     pub description: String,
-    /// The names of its modules of C++.
+    /// The names of the C++ modules.
     pub modules: Vec<String>,
-    /// The plugins it turns on or off.
+    /// The plugins that it enables or disables.
     pub plugins: Vec<PluginUse>,
-    /// Where else its plugins are; relative to the project.
+    /// Additional folders of plugins, relative to the project.
     pub plugin_dirs: Vec<String>,
-    /// The version, as people write it.
+    /// The version, for display.
     pub version: String,
 }
 
@@ -51,7 +51,7 @@ impl Descriptor {
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, is too large or is not a JSON object.
+    /// When the file cannot be read, is too large or is not a JSON object.
     pub fn read(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.len() > MAX_SIZE {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger than 4 MiB"));
@@ -60,11 +60,11 @@ impl Descriptor {
             .map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 
-    /// What the bytes of such a file say.
+    /// Parses the bytes of such a file.
     ///
     /// # Errors
     ///
-    /// Where they are not a JSON object; in words.
+    /// When the bytes are not a JSON object; the error is a message.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = decode(bytes);
         let json: Value = serde_json::from_str(&text).map_err(|fault| fault.to_string())?;
@@ -103,8 +103,7 @@ fn association(text: &str) -> Association {
     }
 }
 
-/// The text of a file that may be in UTF-16 and may say in the beginning what it is in. What is not
-/// valid is replaced.
+/// Decodes text in UTF-8 or UTF-16, with or without a byte order mark. Invalid parts are replaced.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let units = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();

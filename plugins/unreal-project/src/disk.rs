@@ -1,28 +1,28 @@
-//! Folders and the beginnings of files, with as few questions to the host as there can be.
+//! Reads folders and the starts of files with as few calls to the host as possible.
 //!
-//! The standard library asks more than once for each entry of a folder and for each file, as what it
-//! promises everywhere (a number for each file, a position to read on from) has to be asked for in the
-//! sandbox. With tens of thousands of packages that is most of the time, so the sandbox is asked
-//! directly; where that fails, the standard library is asked as everywhere else.
+//! In the sandbox the standard library makes several calls for each folder entry and each file,
+//! since it has to provide, for example, an inode number and a read position. With tens of
+//! thousands of packages, these calls take most of the time. So this module calls WASI directly,
+//! and falls back to the standard library if that fails.
 
 use std::{fs, io, io::Read, path::Path, time::UNIX_EPOCH};
 
-/// What stands in a folder.
+/// A folder entry.
 pub struct Listed {
     pub name: String,
     pub kind: Kind,
 }
 
-/// What it is.
+/// The kind of a folder entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Folder,
     File,
-    /// Or something that is none of these.
+    /// A link, or any other kind.
     Link,
 }
 
-/// Size in bytes, and when it was changed, in nanoseconds since 1970; 0 where nobody knows.
+/// Size in bytes, and time of modification in nanoseconds since 1970; 0 if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub size: u64,
@@ -31,21 +31,21 @@ pub struct Stat {
     pub is_folder: bool,
 }
 
-/// The way to the files.
+/// Access to files.
 #[derive(Default)]
 pub struct Disk {
     #[cfg(target_family = "wasm")]
     sandbox: sandbox::Sandbox,
 }
 
-/// A folder that is open.
+/// An open folder.
 pub struct Folder<'d> {
     path: &'d Path,
     #[cfg(target_family = "wasm")]
     open: Option<sandbox::Open>,
 }
 
-/// A file that is open.
+/// An open file.
 pub enum File {
     Standard(fs::File),
     #[cfg(target_family = "wasm")]
@@ -53,7 +53,7 @@ pub enum File {
 }
 
 impl Disk {
-    /// Opens a folder, to list it and to look at what is in it.
+    /// Opens a folder, to list it and to examine its entries.
     pub fn folder<'d>(&self, path: &'d Path) -> Folder<'d> {
         Folder {
             path,
@@ -62,7 +62,7 @@ impl Disk {
         }
     }
 
-    /// Opens a file, to read how it begins.
+    /// Opens a file, to read its start.
     pub fn file(&self, path: &Path) -> io::Result<File> {
         #[cfg(target_family = "wasm")]
         if let Some(open) = self.sandbox.open(path, false) {
@@ -73,8 +73,8 @@ impl Disk {
 }
 
 impl File {
-    /// Has the buffer hold the first `want` bytes, or all there are. What it holds already, read by
-    /// this very file, is not read again.
+    /// Fills the buffer with the first `want` bytes, or the whole file. Bytes that this file has
+    /// already read into the buffer are kept.
     pub fn start(&mut self, want: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Standard(file) => fill(file, buffer, want),
@@ -86,7 +86,7 @@ impl File {
     }
 }
 
-/// Reads on until the buffer has so many bytes, or there are no more.
+/// Reads until the buffer has `want` bytes, or the file ends.
 fn fill(file: &mut impl Read, buffer: &mut Vec<u8>, want: usize) -> io::Result<()> {
     let mut have = buffer.len();
     buffer.resize(want.max(have), 0);
@@ -101,7 +101,7 @@ fn fill(file: &mut impl Read, buffer: &mut Vec<u8>, want: usize) -> io::Result<(
 }
 
 impl Folder<'_> {
-    /// What stands in it.
+    /// Lists the folder.
     pub fn list(&self) -> io::Result<Vec<Listed>> {
         #[cfg(target_family = "wasm")]
         if let Some(listed) = self.open.as_ref().and_then(sandbox::Open::list) {
@@ -119,8 +119,7 @@ impl Folder<'_> {
         Ok(listed.collect())
     }
 
-    /// What is known of an entry, or with an empty name of the folder itself. Of a link, what it leads
-    /// to is meant.
+    /// Size and time of an entry, or with an empty name of the folder itself. Follows links.
     pub fn stat(&self, name: &str) -> Option<Stat> {
         #[cfg(target_family = "wasm")]
         if let Some(stat) = self.open.as_ref().and_then(|open| open.stat(name)) {
@@ -143,7 +142,7 @@ impl Folder<'_> {
 
 #[cfg(target_family = "wasm")]
 mod sandbox {
-    //! The host's own functions. `None`: they cannot tell, and somebody else is to be asked.
+    //! The WASI functions. `None`: the caller falls back to the standard library.
 
     use super::{Kind, Listed, Stat};
     use std::path::Path;
@@ -154,7 +153,7 @@ mod sandbox {
         },
     };
 
-    /// The folders that are open for this call.
+    /// The preopened folders of this call.
     pub struct Sandbox(Vec<(Descriptor, String)>);
 
     impl Default for Sandbox {
@@ -163,11 +162,11 @@ mod sandbox {
         }
     }
 
-    /// A file or folder that is open.
+    /// An open file or folder.
     pub struct Open(Descriptor);
 
     impl Sandbox {
-        /// Opens what is beneath one of them.
+        /// Opens a path inside one of the folders.
         pub fn open(&self, path: &Path, is_folder: bool) -> Option<Open> {
             let (base, inside) = self.0.iter().find_map(|(base, name)| {
                 let inside = path.strip_prefix(name).ok()?;
@@ -218,7 +217,7 @@ mod sandbox {
             })
         }
 
-        /// As [`super::File::start`].
+        /// See [`super::File::start`].
         pub fn start(&self, want: usize, buffer: &mut Vec<u8>) -> Option<()> {
             while buffer.len() < want {
                 let more = (want - buffer.len()) as u64;

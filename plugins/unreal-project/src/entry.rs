@@ -1,4 +1,4 @@
-//! What the index knows of one package.
+//! Reads what the index stores about one package.
 
 use crate::{
     disk::Disk,
@@ -7,34 +7,34 @@ use crate::{
 use std::{borrow::Cow, collections::HashMap, path::Path};
 use unreal_package::{Fault, Header, Index as Object, Strength, flags};
 
-/// How much of a file is read at first, in bytes: enough for most headers.
+/// Bytes of a file read first: enough for most headers.
 const FIRST: usize = 16 * 1024;
-/// The largest header that is read, in bytes.
+/// Largest header in bytes.
 const MAX_HEADER: u64 = 64 << 20;
-/// The longest value of a tag that is kept, in bytes.
+/// Longest stored value of a tag, in bytes.
 const MAX_TAG: usize = 1024;
 
-/// How far a package could be read.
+/// The result of reading a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Its header was read.
+    /// The header was read.
     #[default]
     Read,
-    /// It was read, save for parts that are damaged.
+    /// The header was read, except for damaged parts.
     Partly,
-    /// There was no time for it yet.
+    /// The time limit ended before it was read.
     Unread,
-    /// Git LFS keeps it elsewhere.
+    /// A Git LFS pointer.
     LfsPointer,
-    /// Cooked, without versions.
+    /// Cooked without version numbers.
     Unversioned,
-    /// Encrypted, or something else.
+    /// Encrypted, or not a package.
     NotAPackage,
-    /// Of an engine before 4.0, or for a big-endian console.
+    /// Saved by an engine before 4.0, or for a big-endian console.
     TooOld,
-    /// Of an engine that is newer than the reader.
+    /// Saved by an engine newer than the reader.
     TooNew,
-    /// Damaged or cut off.
+    /// Damaged or truncated.
     Damaged,
     /// The file cannot be opened.
     Unreadable,
@@ -54,7 +54,7 @@ impl State {
         Self::Unreadable,
     ];
 
-    /// What that means for whoever has the file.
+    /// A message for the user.
     pub fn words(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -84,37 +84,37 @@ impl From<&Fault> for State {
     }
 }
 
-/// A package.
+/// A package in the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its name, such as `/Game/Doors/BP_Door`.
     pub package: Id,
     /// Its file, relative to the project.
     pub file: Id,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When the file was changed, in nanoseconds since 1970; 0 where nobody knows.
+    /// Time of modification in nanoseconds since 1970; 0 if unknown.
     pub modified: u64,
-    /// How far it could be read.
+    /// The result of reading it.
     pub state: State,
     /// Whether it is a map.
     pub is_map: bool,
-    /// Whether it is made for a packaged game.
+    /// Whether it was cooked.
     pub is_cooked: bool,
-    /// Whether it holds one actor or object of a map.
+    /// Whether it holds one external actor or object of a map.
     pub is_external: bool,
-    /// Major, minor and patch of the engine, and its change.
+    /// Major, minor and patch version of the engine, and the changelist.
     pub engine: [u32; 4],
-    /// Which of the index's assets are its own: from, and how many.
+    /// Its range in the index's assets: start and count.
     pub(crate) assets: (u32, u32),
-    /// Which of the index's links are its own.
+    /// Its range in the index's links.
     pub(crate) links: (u32, u32),
 }
 
 /// An asset in a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asset {
-    /// Its path: relative to the package, or whole for an external actor.
+    /// Path relative to the package, or complete for an external actor.
     pub path: Id,
     /// The path of its class.
     pub class: Id,
@@ -124,22 +124,22 @@ pub struct Asset {
     pub native_parent: Id,
     /// The label of an actor.
     pub label: Id,
-    /// Where a redirector leads.
+    /// Target of a redirector.
     pub target: Id,
 }
 
-/// That a package depends on another.
+/// A dependency on another package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The other.
+    /// The other package.
     pub package: Id,
-    /// How.
+    /// The kind of dependency.
     pub strength: Strength,
-    /// Only in the editor, where that is known.
+    /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
 }
 
-/// What a header adds to the index.
+/// The index data of one header.
 #[derive(Default)]
 pub struct Found {
     pub entry: Entry,
@@ -147,7 +147,7 @@ pub struct Found {
     pub links: Vec<Link>,
 }
 
-/// Reads the header of a file. `buffer` is used again and again.
+/// Reads the header of a file. `buffer` is reused between calls.
 pub fn read(
     disk: &Disk,
     path: &Path,
@@ -162,7 +162,7 @@ pub fn read(
         if file.start(want, buffer).is_err() {
             return of_state(State::Unreadable);
         }
-        // What the file has lost since it was listed is not asked for again.
+        // The file may have shrunk since it was listed; a shorter read ends the file.
         let len = if buffer.len() < want { buffer.len() as u64 } else { size };
         match Header::read(buffer, len) {
             Ok(header) => return of_header(&header, strings),
@@ -239,8 +239,8 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
     found
 }
 
-/// The outermost objects by their names, where the assets do not say their classes: until 5.0 only
-/// the name of a class was told.
+/// The outermost objects by name, for files whose assets lack the path of their class: until 5.0
+/// only the name of the class was stored.
 fn outermost<'a>(header: &Header<'a>) -> HashMap<Cow<'a, str>, Object> {
     if header.assets.iter().all(|asset| asset.class.starts_with('/')) {
         return HashMap::new();
@@ -252,7 +252,7 @@ fn outermost<'a>(header: &Header<'a>) -> HashMap<Cow<'a, str>, Object> {
         .collect()
 }
 
-/// Where a redirector leads: to the only object that it knows in another package of assets.
+/// The target of a redirector: the only object imported from another package of assets.
 fn redirected(header: &Header<'_>) -> String {
     let imports = (1..=i32::try_from(header.imports.len()).unwrap_or(0)).map(|n| Object(-n));
     let paths = imports

@@ -1,4 +1,4 @@
-//! Finds the project that is meant: in a folder, around it, or beneath it.
+//! Finds the Unreal project for a path: in the folder, above it, or below it.
 
 use crate::{
     descriptor::Descriptor,
@@ -10,11 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How deeply beneath a folder projects are looked for.
+/// Deepest level of the search below a folder.
 const MAX_DEPTH: usize = 3;
-/// How many folders are looked into.
+/// Most folders searched.
 const MAX_FOLDERS: usize = 2_000;
-/// Folders in which no projects are.
+/// Folders that contain no projects.
 const NOT_THERE: &[&str] = &[
     "Content",
     "Binaries",
@@ -30,29 +30,29 @@ const NOT_THERE: &[&str] = &[
 /// A project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
-    /// Its folder.
+    /// Its root folder.
     pub dir: PathBuf,
     /// Its name: that of its `.uproject`.
     pub name: String,
-    /// The file that describes it; `None` for a mere folder with `Content`.
+    /// The descriptor file; `None` for a folder with only `Content`.
     pub file: Option<PathBuf>,
-    /// What that says.
+    /// The content of the descriptor.
     pub descriptor: Descriptor,
-    /// What is not as it should be.
+    /// Problems with the project.
     pub warnings: Vec<String>,
 }
 
-/// Why there is no project.
+/// The reason why no project was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// None here.
+    /// There is none.
     Nowhere {
-        /// Where it was looked for.
+        /// The folders searched.
         looked: Vec<PathBuf>,
     },
-    /// Several.
+    /// There are several.
     Several {
-        /// The files that describe them.
+        /// Their descriptor files.
         found: Vec<PathBuf>,
     },
 }
@@ -87,7 +87,7 @@ impl fmt::Display for Lost {
 impl Error for Lost {}
 
 impl Project {
-    /// The project that a `.uproject` or `.uplugin` describes.
+    /// The project of a `.uproject` or `.uplugin`.
     fn of(file: PathBuf) -> Self {
         let dir = file.parent().map(Path::to_owned).unwrap_or_default();
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -102,7 +102,7 @@ impl Project {
         project
     }
 
-    /// A folder with `Content` that nothing describes.
+    /// A folder with `Content` and no descriptor.
     fn bare(dir: &Path) -> Self {
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
         Self {
@@ -113,13 +113,13 @@ impl Project {
         }
     }
 
-    /// Where its packages are, and the folders that were looked into for plugins.
+    /// Its mount points, and the folders that were searched for plugins.
     pub fn mounts(&self) -> (Vec<Mount>, Vec<String>) {
         mounts(&self.dir, &self.name, &self.descriptor)
     }
 }
 
-/// The project at, around or beneath a path.
+/// The project at, above or below a path.
 ///
 /// # Errors
 ///
@@ -151,7 +151,7 @@ pub fn find(path: &Path) -> Result<Project, Lost> {
     Err(Lost::Nowhere { looked: vec![path.to_owned()] })
 }
 
-/// The only project among the roots of a session.
+/// The only project in the session's roots.
 ///
 /// # Errors
 ///
@@ -185,7 +185,7 @@ fn one(mut found: Vec<PathBuf>) -> Result<Project, Lost> {
     }
 }
 
-/// The files of a folder with that end.
+/// The files of a folder with that extension.
 fn here(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).ok()?;
     let files = entries.flatten().map(|entry| entry.path());

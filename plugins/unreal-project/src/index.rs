@@ -1,4 +1,4 @@
-//! Every package of a project with its assets and dependencies, to be searched without a file being opened.
+//! The index of a project's packages, assets and dependencies, for searches without opening files.
 
 use crate::{
     entry::{Asset, Entry, Found, Link},
@@ -14,30 +14,30 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Index {
     pub(crate) strings: Strings,
-    /// Where packages are.
+    /// The mount points.
     pub mounts: Vec<Mount>,
-    /// Folders relative to the project, and when each was changed.
+    /// Folders relative to the project, and their times of modification.
     pub(crate) folders: Vec<(Id, u64)>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) assets: Vec<Asset>,
     pub(crate) links: Vec<Link>,
-    /// When every file was last looked at, in nanoseconds since 1970.
+    /// Time of the last check of every file, in nanoseconds since 1970.
     pub walked: u64,
-    /// Folders that are links, and were left out.
+    /// Number of folders skipped because they are links.
     pub linked_folders: u32,
-    /// Whether the project has more packages than are listed.
+    /// Whether the project has more packages than the limit.
     pub cut: bool,
-    /// Hashes of the names of all entries in lower case, in order, each with which entry it is.
+    /// Hashes of all package names in lower case, sorted, each with the position of its entry.
     pub(crate) lookup: OnceCell<Vec<(u64, u32)>>,
 }
 
 impl Index {
-    /// The text of a number.
+    /// The string with that id.
     pub fn text(&self, id: Id) -> &str {
         self.strings.get(id)
     }
 
-    /// All packages, by their names.
+    /// All packages, sorted by name.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -47,13 +47,13 @@ impl Index {
         slice(&self.assets, entry.assets)
     }
 
-    /// What a package depends on.
+    /// The dependencies of a package.
     pub fn links_of(&self, entry: &Entry) -> &[Link] {
         slice(&self.links, entry.links)
     }
 
-    /// Which entry is the package of that name. As in the engine, case does not matter; where two
-    /// differ in nothing else, the one that is written alike is meant.
+    /// The position of the package with that name. Case is ignored, as in the engine; of several
+    /// names that differ only in case, an exact match is preferred.
     pub fn position(&self, package: &str) -> Option<usize> {
         let lookup = self.lookup.get_or_init(|| {
             let names = self.entries.iter().map(|entry| folded(self.text(entry.package)));
@@ -74,17 +74,17 @@ impl Index {
         Some(alike.find(|position| name(position) == package).unwrap_or(first))
     }
 
-    /// The package of that name.
+    /// The package with that name.
     pub fn find(&self, package: &str) -> Option<&Entry> {
         self.position(package).map(|position| &self.entries[position])
     }
 
-    /// Whether packages of that name would be in this project.
+    /// Whether the name belongs to a mount point of this project.
     pub fn has_mount_of(&self, package: &str) -> bool {
         self.mounts.iter().any(|mount| mount.below(package).is_some())
     }
 
-    /// The whole path of an asset of a package.
+    /// The full path of an asset in a package.
     pub fn object_path(&self, entry: &Entry, asset: &Asset) -> String {
         let path = self.text(asset.path);
         if path.starts_with('/') {
@@ -93,7 +93,7 @@ impl Index {
         format!("{}.{path}", self.text(entry.package))
     }
 
-    /// Where a package leads, if all it has is a redirector: the package of the target.
+    /// The target package of a package that holds only a redirector.
     pub fn redirected(&self, entry: &Entry) -> Option<&str> {
         let assets = self.assets_of(entry);
         let target = assets.iter().map(|asset| self.text(asset.target)).find(|t| !t.is_empty())?;

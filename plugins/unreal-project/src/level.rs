@@ -1,4 +1,4 @@
-//! The actors of a map: those in its own package, and those that each have a package.
+//! Lists the actors of a map: those in the map's package, and external actors.
 
 use crate::{
     find::Project,
@@ -8,9 +8,9 @@ use crate::{
 use std::fs;
 use unreal_package::{Header, Index as Object, Package, Property, Render, Value, get, visible};
 
-/// The largest package of one actor that is read, in bytes.
+/// Largest package of an external actor that is read, in bytes.
 const MAX_ACTOR: u64 = 8 << 20;
-/// Classes of objects that lie in a level and are no actors.
+/// Classes of objects in a level that are not actors.
 const NO_ACTORS: &[&str] = &[
     "Model",
     "Polys",
@@ -32,36 +32,36 @@ const NO_ACTORS: &[&str] = &[
 pub struct Actor {
     /// Its name in the level.
     pub name: String,
-    /// Its name for people.
+    /// Display name.
     pub label: String,
     /// The path of its class.
     pub class: String,
-    /// Where it is in the world, where that is stored.
+    /// Location in the world, if stored.
     pub location: Option<[f64; 3]>,
-    /// The folder it is listed in.
+    /// Folder in the World Outliner.
     pub folder: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The package it has of its own.
+    /// The package of an external actor.
     pub package: Option<String>,
 }
 
 /// The actors of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Actors {
-    /// The name of the map's package.
+    /// Name of the map's package.
     pub map: String,
-    /// The actors asked for.
+    /// The requested actors.
     pub actors: Vec<Actor>,
-    /// How many there are.
+    /// Total number of matching actors.
     pub total: usize,
-    /// What is to be known of the list.
+    /// Notes on the list.
     pub warnings: Vec<String>,
 }
 
 impl Index {
-    /// The actors of a map, `most` of them from `offset` on: first those in its package, then those
-    /// with packages of their own. `fits` is told the class and the label or name.
+    /// The actors of a map, `most` of them from `offset` on: first those in its package, then
+    /// external actors. `fits` filters by class and label or name.
     ///
     /// # Errors
     ///
@@ -108,9 +108,9 @@ impl Index {
         Ok(list)
     }
 
-    /// The packages of single actors of a map: which entry, class, label and name.
+    /// The external actors of a map: position of the entry, class, label and name.
     fn outside(&self, map: &str) -> Vec<(usize, String, String, String)> {
-        // `/Game/Maps/Town` has them in `/Game/__ExternalActors__/Maps/Town/`.
+        // External actors of `/Game/Maps/Town` are in `/Game/__ExternalActors__/Maps/Town/`.
         let Some((mount, rest)) = map[1..].split_once('/') else { return Vec::new() };
         let folder = format!("/{mount}/__externalactors__/{rest}/").to_ascii_lowercase();
         let mut found = Vec::new();
@@ -129,7 +129,7 @@ impl Index {
         found
     }
 
-    /// What the package of a single actor tells beside what the index knows.
+    /// Adds what an external actor's package holds beyond the index.
     fn fill(&self, project: &Project, position: usize, actor: &mut Actor) {
         let entry = &self.entries[position];
         let Ok(bytes) = fs::read(project.dir.join(self.text(entry.file))) else { return };
@@ -152,7 +152,7 @@ impl Index {
     }
 }
 
-/// The actors in the package of a map.
+/// The actors in the map's own package.
 fn inside(package: &Package<'_>, opened: &Opened, warnings: &mut Vec<String>) -> Vec<Actor> {
     let header = &package.header;
     let all = || (0..header.exports.len()).map(Object::of_export);

@@ -1,5 +1,5 @@
-//! An Unreal Engine project on disk: what is in it, what depends on what, and how it is configured,
-//! without an editor.
+//! Reads an Unreal Engine project from disk, without an editor: packages, dependencies and
+//! configuration.
 
 #![forbid(unsafe_code)]
 

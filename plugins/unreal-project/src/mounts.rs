@@ -1,4 +1,4 @@
-//! Mount points: where in the project the packages of `/Game/` and of each plugin are.
+//! Mount points: the folders of the packages in `/Game/` and in each plugin.
 
 use crate::descriptor::Descriptor;
 use std::{
@@ -6,15 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How deeply plugins are looked for.
+/// Deepest level of the search for plugins.
 const MAX_DEPTH: usize = 6;
-/// How many folders are looked into for plugins.
+/// Most folders searched for plugins.
 const MAX_FOLDERS: usize = 5_000;
-/// Folders in which no plugins are.
+/// Folders that contain no plugins.
 const NOT_THERE: &[&str] =
     &["Content", "Source", "Binaries", "Intermediate", "Resources", "Config", "Saved", "Shaders"];
 
-/// A folder of packages and what their names begin with.
+/// A folder of packages, and the prefix of their names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mount {
     /// `/Game` or `/PluginName`.
@@ -24,12 +24,12 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// The name of the package in a file, by its path relative to the folder and without its end.
+    /// The name of a package, by the path of its file relative to the folder, without extension.
     pub fn package(&self, relative: &str) -> String {
         format!("{}/{relative}", self.name)
     }
 
-    /// What the path of a package is below this mount; none where it is of another. Case does not matter.
+    /// The rest of a package's name below this mount; `None` for another mount. Ignores case.
     pub fn below<'p>(&self, package: &'p str) -> Option<&'p str> {
         let start = package.get(..self.name.len())?;
         let rest = package.get(self.name.len()..)?.strip_prefix('/')?;
@@ -37,13 +37,13 @@ impl Mount {
     }
 }
 
-/// The mounts of a project, and the folders that were looked into for plugins.
+/// The mount points of a project, and the folders that were searched for plugins.
 pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount>, Vec<String>) {
     let mut found = Found::default();
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
-    // A plugin that is on its own.
+    // A plugin without a project.
     if project.join(format!("{name}.uplugin")).is_file() {
         found.mounts.clear();
         found.plugin(project, name, "");
@@ -52,7 +52,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     for dir in &descriptor.plugin_dirs {
         let dir = dir.replace('\\', "/");
         let dir = dir.trim_end_matches('/');
-        // What lies outside of the project cannot be seen from here.
+        // Folders outside the project are out of the sandbox.
         let inside = !dir.is_empty() && !dir.starts_with('/') && !dir.contains(':');
         if inside && dir.split('/').all(|part| part != "..") {
             found.look(project, dir.trim_start_matches("./"), 0);

@@ -1,9 +1,9 @@
-//! The classes of the engine that Blueprints derive from most, each with its parent. A fact of the
-//! engine; where it has changed from version to version, as in 5.x.
+//! A table of native engine classes that Blueprints often derive from, with their parents. Facts
+//! about the engine; where versions differ, those of 5.x.
 
 use std::{collections::HashMap, sync::LazyLock};
 
-/// Parents, each with its children, in lower case.
+/// Parents with their children, in lower case.
 const CHILDREN: &[(&str, &str)] = &[
     (
         "actor",
@@ -179,7 +179,7 @@ const CHILDREN: &[(&str, &str)] = &[
     ("worldsubsystem", "tickableworldsubsystem"),
 ];
 
-/// The parent of each, from the table above.
+/// The parent of each class, from the table above.
 static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let pairs = CHILDREN.iter().flat_map(|(parent, children)| {
         children.split_ascii_whitespace().map(move |child| (child, *parent))
@@ -187,8 +187,8 @@ static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// The path, in lower case, of the class that a native class derives from, by its name in lower case.
-/// Which module it is in is not told apart from the class itself.
+/// The path of a native class's parent, in lower case; `name` is in lower case. The module in the
+/// path is not exact.
 pub fn parent(name: &str) -> Option<String> {
     let parent = PARENTS.get(name)?;
     let module = if *parent == "object" { "coreuobject" } else { "engine" };

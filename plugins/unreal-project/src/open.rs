@@ -1,4 +1,4 @@
-//! From the path of an object to its package in memory.
+//! Opens the package of an object's path.
 
 use crate::{
     classes::class_path,
@@ -9,9 +9,9 @@ use crate::{
 use std::{error::Error, fmt, fs, io};
 use unreal_package::{Fault, Index as Object, Package};
 
-/// The largest package that is read as a whole, in bytes: a share of the memory of a plugin.
+/// Largest package read completely, in bytes: limited by the plugin's memory.
 const MAX_SIZE: u64 = 96 << 20;
-/// How many redirectors are followed.
+/// Most redirectors followed.
 const MAX_REDIRECTS: usize = 16;
 
 /// A package in memory.
@@ -21,30 +21,30 @@ pub struct Opened {
     pub package: String,
     /// Its file, relative to the project.
     pub file: String,
-    /// The object in it that was asked for: `BP_Door_C`, or empty for the main asset.
+    /// The requested object: `BP_Door_C`, or empty for the main asset.
     pub object: String,
-    /// Where a redirector was followed from.
+    /// The redirectors that were followed.
     pub redirected_from: Vec<String>,
-    /// The file.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Why a package cannot be had.
+/// The reason why a package cannot be opened.
 #[derive(Debug)]
 pub enum OpenFault {
-    /// It is not in the project, though its mount is.
+    /// The package is missing, but its mount point exists.
     Missing(String),
-    /// It is not among what this project has: the engine's, or another plugin's.
+    /// The package belongs to the engine or to a plugin outside the project.
     Elsewhere(String),
-    /// It is no path of a package.
+    /// The text is not the path of a package.
     NoPath(String),
-    /// It is too large.
+    /// The file is too large.
     TooLarge(String, u64),
-    /// Redirectors lead in a circle.
+    /// The redirectors form a cycle.
     Circle(String),
-    /// Its file cannot be read.
+    /// The file cannot be read.
     Unreadable(String, io::Error),
-    /// There is nothing to read in it.
+    /// The file is not a readable package.
     Fault(String, Fault),
 }
 
@@ -74,8 +74,8 @@ impl fmt::Display for OpenFault {
 
 impl Error for OpenFault {}
 
-/// The package and the object in it that a path names. `Class'/Game/A.A_C'`, `/Game/A.A:Graph` and
-/// `/Game/A` are such paths.
+/// The package and the object of a path. Accepts `Class'/Game/A.A_C'`, `/Game/A.A:Graph` and
+/// `/Game/A`.
 pub fn object_path(text: &str) -> Option<(&str, &str)> {
     let path = class_path(text.trim());
     if !path.starts_with('/') || path.len() < 3 || path.contains("//") || path.ends_with('/') {
@@ -89,11 +89,11 @@ pub fn object_path(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Index {
-    /// Reads the package of an object, over redirectors.
+    /// Reads the package of an object, and follows redirectors.
     ///
     /// # Errors
     ///
-    /// When it is not there or cannot be read.
+    /// When the package is missing or cannot be read.
     pub fn open(&self, project: &Project, path: &str) -> Result<Opened, OpenFault> {
         let (package, object) =
             object_path(path).ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
@@ -137,23 +137,23 @@ impl Index {
         }
     }
 
-    /// Why an entry cannot be read, if that is so.
+    /// The problem with an entry, if any.
     pub fn problem(&self, entry: &Entry) -> Option<&'static str> {
         (entry.state != State::Read).then(|| entry.state.words())
     }
 }
 
 impl Opened {
-    /// The package.
+    /// Parses the package.
     ///
     /// # Errors
     ///
-    /// Where there is nothing to read in it.
+    /// When the file is not a readable package.
     pub fn package(&self) -> Result<Package<'_>, OpenFault> {
         Package::read(&self.bytes).map_err(|fault| OpenFault::Fault(self.package.clone(), fault))
     }
 
-    /// The object that was asked for; without one, the main asset.
+    /// The requested object; by default the main asset.
     pub fn find(&self, package: &Package<'_>) -> Option<Object> {
         let header = &package.header;
         let all = || (0..header.exports.len()).map(Object::of_export);

@@ -1,4 +1,4 @@
-//! Brings an index up to date with as little looking as is safe.
+//! Updates an index with as few file system calls as is safe.
 
 use crate::{
     disk::Disk,
@@ -14,14 +14,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How long what has been looked at is trusted.
+/// How long earlier checks are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// After a look at the folders, nothing is looked at for so long.
+    /// After a check of the folders, time without any check.
     pub trusted: Duration,
-    /// After a look at every file, only folders are looked at for so long. A file that is written
-    /// anew under its own name changes its folder, as editors and version control do it; one that
-    /// is changed in place does not.
+    /// After a check of every file, time in which only folders are checked. Editors and version
+    /// control replace a file, which changes its folder; a change in place does not.
     pub folders: Duration,
 }
 
@@ -31,35 +30,35 @@ impl Default for Policy {
     }
 }
 
-/// How far was looked.
+/// What was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// Not at all: it was looked at moments ago.
+    /// Nothing: the last check is recent.
     Trusted,
-    /// When each folder was changed.
+    /// The time of modification of each folder.
     Folders,
-    /// Every file's size and when it was changed.
+    /// The size and time of modification of each file.
     Files,
 }
 
-/// An index that is up to date.
+/// An updated index.
 #[derive(Debug)]
 pub struct Fresh {
     /// The index.
     pub index: Index,
-    /// How far was looked.
+    /// What was checked.
     pub checked: Checked,
-    /// Whether it differs from the one there was.
+    /// Whether the index has changed.
     pub changed: bool,
-    /// How many headers were read.
+    /// Number of headers read.
     pub read: usize,
-    /// How many headers are not read yet, as time was up.
+    /// Number of headers not read within the time limit.
     pub left: usize,
 }
 
-/// Brings an index up to date. `checked` is when its folders were last looked at, in nanoseconds
-/// since 1970. `go_on` is told how many headers have been read, and of how many; where it says
-/// no, the rest is left for the next time.
+/// Updates an index. `checked` is the time of the last check of its folders, in nanoseconds since
+/// 1970. `go_on` gets the number of headers read and their total; if it returns `false`, the rest
+/// waits for the next update.
 pub fn refresh(
     project: &Project,
     old: Option<Index>,
@@ -83,7 +82,7 @@ pub fn refresh(
     renew(project, None, now, &mut go_on)
 }
 
-/// A time in the future is no time: a clock was set.
+/// A time in the future is invalid: the clock was changed.
 fn then_known(then: u64, now: u64) -> bool {
     then != 0 && then <= now
 }
@@ -92,7 +91,7 @@ fn unchanged(index: Index, checked: Checked) -> Fresh {
     Fresh { index, checked, changed: false, read: 0, left: 0 }
 }
 
-/// Now, in nanoseconds since 1970.
+/// The current time in nanoseconds since 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -107,7 +106,7 @@ fn same_folders(project: &Project, index: &Index) -> bool {
     })
 }
 
-/// Looks at every file, and reads those that are new or have changed.
+/// Checks every file, and reads those that are new or changed.
 fn renew(
     project: &Project,
     old: Option<Index>,
@@ -150,7 +149,7 @@ fn renew(
         let mut found = if let Some(entry) = same(file) {
             carried.over(entry, &mut index.strings)
         } else {
-            // Not after every file: to ask may cost more than to read one.
+            // Not for every file: the call may cost more than a read.
             going = going && (read % 32 != 0 || go_on(read, to_read));
             if going {
                 read += 1;
@@ -189,10 +188,10 @@ fn same_files(old: &Index, listed: &Walk) -> bool {
         })
 }
 
-/// What is carried over from one index to the next, with its strings.
+/// Copies entries from an old index to a new one, with their strings.
 struct Carried<'o> {
     old: &'o Index,
-    /// The new number of each string that has one.
+    /// The new id of each copied string.
     ids: Vec<u32>,
 }
 

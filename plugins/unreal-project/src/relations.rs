@@ -1,5 +1,5 @@
-//! What depends on what: in both directions, over redirectors, as a tree; what nothing needs, and
-//! what is missing.
+//! Dependencies between packages: in both directions, through redirectors, as a tree; unused and
+//! missing packages.
 
 use crate::{
     config::Config,
@@ -14,71 +14,71 @@ use std::{
 };
 use unreal_package::Strength;
 
-/// The largest file of source code that is looked through, in bytes, and how many.
+/// Largest source file searched, in bytes, and the most files.
 const MAX_SOURCE: u64 = 1 << 20;
 const MAX_SOURCES: usize = 5_000;
 
-/// No entry of the index.
+/// Marks a name without an entry in the index.
 const NONE: u32 = u32::MAX;
 
-/// That a package depends on another.
+/// A dependency between two packages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Relation {
-    /// The other package: the one that is needed, or the one that needs.
+    /// The other package: the dependency or the referencer.
     pub package: String,
-    /// How.
+    /// The kind of dependency.
     pub strength: Strength,
-    /// Only in the editor, where that is known.
+    /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
-    /// The redirector over which it is reached.
+    /// The redirector in between.
     pub via: Option<String>,
 }
 
-/// A package in a tree of dependencies.
+/// A package in a dependency tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeNode {
     /// Its name.
     pub package: String,
-    /// How many steps from the first.
+    /// Number of steps from the root.
     pub depth: usize,
-    /// What it depends on.
+    /// Its dependencies.
     pub dependencies: Vec<String>,
 }
 
-/// A package that nothing needs.
+/// An unused package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     /// Its name.
     pub package: String,
-    /// Packages that need it; all of them unused as well.
+    /// Packages that refer to it, all unused as well.
     pub referencers: Vec<String>,
 }
 
-/// A reference to a package that is not there.
+/// A reference to a missing package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Who refers.
+    /// The referencer.
     pub package: String,
-    /// To what.
+    /// The missing package.
     pub missing: String,
-    /// How.
+    /// The kind of dependency.
     pub strength: Strength,
 }
 
-/// Both directions, ready to be asked.
+/// Dependencies in both directions, computed from an index.
 #[derive(Debug)]
 pub struct Relations<'i> {
     index: &'i Index,
-    /// For each name of a package, which entry it is, or [`NONE`].
+    /// For each string, the position of the package with that name, or [`NONE`].
     targets: Vec<u32>,
-    /// For each entry, who refers to it: which entry, and by which of its links.
+    /// For each entry, its referencers: their position, and the position of the link.
     referencers: Vec<Vec<(u32, u32)>>,
-    /// Who refers to packages that are not in the project, by their names in lower case.
+    /// Referencers of packages outside the project, by name in lower case.
     elsewhere: HashMap<String, Vec<(u32, u32)>>,
 }
 
 impl<'i> Relations<'i> {
-    /// Of an index.
+    /// Computes the relations of an index.
     pub fn of(index: &'i Index) -> Self {
         let mut referencers = vec![Vec::new(); index.entries().len()];
         let mut elsewhere: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
@@ -103,14 +103,14 @@ impl<'i> Relations<'i> {
         Self { index, targets, referencers, elsewhere }
     }
 
-    /// The entry of a link's package.
+    /// The position of a link's package.
     fn target(&self, link: &Link) -> Option<usize> {
         let position = self.targets.get(link.package.0 as usize).copied()? as usize;
         (position < self.referencers.len()).then_some(position)
     }
 
-    /// What a package depends on; the target for a redirector. `native` has classes of C++ among
-    /// them, `/Script/…`.
+    /// The dependencies of a package; a redirector is replaced by its target. `native` includes C++
+    /// classes, `/Script/…`.
     pub fn dependencies(&self, entry: &Entry, wanted: &[Strength], native: bool) -> Vec<Relation> {
         let index = self.index;
         let own = index.text(entry.package);
@@ -144,7 +144,7 @@ impl<'i> Relations<'i> {
         relation
     }
 
-    /// The packages that depend on one; over redirectors to it as well.
+    /// The packages that depend on a package, also through redirectors.
     pub fn referencers(&self, package: &str, wanted: &[Strength]) -> Vec<Relation> {
         let mut found = Vec::new();
         self.collect(package, wanted, None, 0, &mut found);
@@ -184,8 +184,8 @@ impl<'i> Relations<'i> {
         }
     }
 
-    /// What a package depends on, what that depends on, and so on: each package once, where it is
-    /// nearest. At most `most` packages; whether that is all comes along.
+    /// The transitive dependencies of a package, each package once at its smallest depth. At most
+    /// `most` packages; also returns whether the tree is complete.
     pub fn tree(
         &self,
         package: &str,
@@ -224,8 +224,8 @@ impl<'i> Relations<'i> {
         (nodes, whole)
     }
 
-    /// What no map needs, nor the configuration, nor the source code, nor anything that these need.
-    /// Under `path`, if it is not empty.
+    /// Packages that neither a map, the configuration nor the source code needs, directly or
+    /// indirectly. Only those under `path`, unless it is empty.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];
@@ -267,7 +267,7 @@ impl<'i> Relations<'i> {
         found
     }
 
-    /// The packages that are named in the configuration and in the source code.
+    /// The packages named in the configuration and in the source code.
     fn mentioned(&self, project: &Project) -> HashSet<String> {
         let mut found = HashSet::new();
         for setting in Config::read(&project.dir).settings {
@@ -303,8 +303,8 @@ impl<'i> Relations<'i> {
         }
     }
 
-    /// References to packages of this project's mounts that are not there; and how many lead to
-    /// packages of mounts that are not in the project, such as the engine's, and cannot be checked.
+    /// References to missing packages of this project's mount points; and the number of references
+    /// to other mount points, such as the engine's, which cannot be checked.
     pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
         let index = self.index;
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
@@ -333,8 +333,8 @@ impl<'i> Relations<'i> {
     }
 }
 
-/// Each relation once, in order. That a package is needed to build another says nothing more where
-/// it is needed anyway.
+/// Sorts relations and removes duplicates. A build dependency is dropped if there is another kind
+/// of dependency.
 fn once(mut relations: Vec<Relation>) -> Vec<Relation> {
     relations.sort();
     relations.dedup_by(|second, first| {

@@ -1,4 +1,4 @@
-//! Finds assets and Blueprints by name, place, class and parent.
+//! Searches assets and Blueprints by name, folder, class and parent.
 
 use crate::{
     classes::{Classes, class_of, class_path},
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// An asset that was found.
+/// A found asset.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'i> {
     /// Its package.
@@ -17,45 +17,45 @@ pub struct Hit<'i> {
     pub asset: &'i Asset,
 }
 
-/// Which assets are looked for. What is empty does not matter.
+/// A search for assets. Empty fields match everything.
 #[derive(Clone, Debug, Default)]
 pub struct AssetQuery {
     /// Folders, such as `/Game/Doors`.
     pub paths: Vec<String>,
-    /// Whether also what is in folders within these.
+    /// Whether to include subfolders.
     pub recursive: bool,
-    /// Names of packages, such as `/Game/Doors/BP_Door`; `*` stands for anything.
+    /// Names of packages, such as `/Game/Doors/BP_Door`; `*` matches anything.
     pub names: Vec<String>,
     /// Classes by path or by name.
     pub classes: Vec<String>,
 }
 
-/// Which Blueprints are looked for.
+/// A search for Blueprints.
 #[derive(Clone, Debug)]
 pub enum BlueprintQuery {
-    /// Their name contains it.
+    /// The name contains the text.
     Name(String),
-    /// The tag with their parent contains it.
+    /// The parent's tag contains the text.
     Parent(String),
-    /// Either.
+    /// The name or the parent's tag contains the text.
     All(String),
-    /// They derive from it, over however many classes.
+    /// The Blueprint derives from the class, directly or indirectly.
     Inherits(String),
 }
 
-/// Why a Blueprint was found.
+/// The reason for a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matched {
-    /// By its name.
+    /// The name.
     Name,
-    /// By its direct parent.
+    /// The direct parent.
     Parent,
-    /// By a class that it derives from.
+    /// An ancestor.
     Ancestor,
 }
 
 impl Index {
-    /// The assets that fit, by package.
+    /// The matching assets, ordered by package.
     pub fn search_assets(&self, query: &AssetQuery) -> Vec<Hit<'_>> {
         let scope = Scope::new(&query.paths, query.recursive);
         let names: Vec<Pattern> = query.names.iter().map(|name| Pattern::new(name)).collect();
@@ -77,14 +77,14 @@ impl Index {
         hits
     }
 
-    /// Whether a package is in a folder, or in one below it.
+    /// Whether a package lies in a folder or its subfolders.
     pub fn has_folder(&self, folder: &str) -> bool {
         let scope = Scope::new(&[folder.to_owned()], true);
         self.entries().iter().any(|entry| scope.has(self, entry))
     }
 
-    /// The Blueprints that fit, each with why. Of what `Inherits` cannot tell, as ancestors are not
-    /// known, the number comes along.
+    /// The matching Blueprints, each with the reason; and the number of Blueprints that `Inherits`
+    /// cannot decide, since their ancestors are unknown.
     pub fn search_blueprints(
         &self,
         query: &BlueprintQuery,
@@ -122,8 +122,8 @@ impl Index {
         (found, unknown)
     }
 
-    /// Why a Blueprint fits; `None` where its ancestors are not all known. What has been found out
-    /// of a parent is kept in `known`: most Blueprints have few.
+    /// The reason for a match; `None` if not all ancestors are known. `known` caches the result for
+    /// each parent: most Blueprints share a few.
     fn why(
         &self,
         query: &BlueprintQuery,
@@ -144,7 +144,7 @@ impl Index {
                 let derives = *known.entry(parents).or_insert_with(|| {
                     let [parent, native] =
                         [parents.0, parents.1].map(|tag| class_path(self.text(tag)));
-                    // Where a parent is in another project, its native parent is told all the same.
+                    // If the parent lies outside the project, its native parent is still stored.
                     let by_parent = classes.is_or_derives(parent, term);
                     by_parent.or_else(|| classes.is_or_derives(native, term))
                 });
@@ -155,13 +155,13 @@ impl Index {
     }
 }
 
-/// Whether a text has another in it, whatever the case of its letters of ASCII.
+/// Whether a text contains another, ignoring the case of ASCII letters.
 fn contains(text: &str, part: &str) -> bool {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     part.is_empty() || text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// Whether a class, by its path, is what somebody calls so, in lower case.
+/// Whether a class path matches the name or path that a user gave, in lower case.
 fn is_class(path: &str, wanted: &str) -> bool {
     if wanted.starts_with('/') {
         return path.eq_ignore_ascii_case(wanted);
@@ -169,12 +169,12 @@ fn is_class(path: &str, wanted: &str) -> bool {
     class_of(path).eq_ignore_ascii_case(wanted)
 }
 
-/// Folders of packages.
+/// A set of folders.
 struct Scope {
-    /// In lower case, without a slash at the end.
+    /// In lower case, without a trailing slash.
     folders: Vec<String>,
     recursive: bool,
-    /// Whether the packages that editors make for single actors are meant as well.
+    /// Whether external actors are included.
     external: bool,
 }
 
@@ -205,17 +205,17 @@ impl Scope {
     }
 }
 
-/// Whether a package holds one actor or object of a map.
+/// Whether a package holds an external actor or object of a map.
 pub fn is_external(package: &str) -> bool {
     contains(package, "/__ExternalActors__") || contains(package, "/__ExternalObjects__")
 }
 
-/// A name in which `*` stands for anything.
+/// A name with `*` as wildcard.
 struct Pattern(Vec<String>);
 
 impl Pattern {
     fn new(text: &str) -> Self {
-        // Of an object the package is meant.
+        // The path of an object stands for its package.
         let text = class_path(text.trim()).to_ascii_lowercase();
         let package = match text.rsplit_once('/') {
             Some((folder, name)) => {

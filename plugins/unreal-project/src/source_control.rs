@@ -1,7 +1,7 @@
-//! What files tell of the source control of a package, for who is about to overwrite it.
+//! Detects the source control of a package from files on disk, before the package is overwritten.
 //!
-//! Whether a file is checked out or locked only the server of a source control knows, and whether it is
-//! read-only a sandbox is not told. Neither is guessed.
+//! Whether a file is checked out or locked is known only to the server, and the sandbox does not
+//! show whether it is read-only. Neither is guessed.
 
 mod git_index;
 
@@ -13,13 +13,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How many folders above a file are looked into.
+/// Most folders searched above a file.
 const MAX_DEPTH: usize = 64;
-/// The largest index of git that is read, in bytes: of about half a million files.
+/// Largest git index in bytes, enough for about half a million files.
 const MAX_INDEX: u64 = 64 << 20;
-/// The largest other file that is read, in bytes.
+/// Largest other file in bytes.
 const MAX_SIZE: u64 = 1 << 20;
-/// What is in the folder that a source control begins in.
+/// Files and folders that mark the root of a source control.
 const MARKS: &[(&str, Mark)] = &[
     (".git", Mark::Git),
     (".p4config", Mark::Of("Perforce")),
@@ -36,29 +36,29 @@ enum Mark {
     Of(&'static str),
 }
 
-/// What is known of the source control of a file. As text it is a part of a sentence about the file.
+/// The source control of a file. Its text is part of a sentence about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceControl {
     keeper: Keeper,
-    /// What the editor itself is set to use.
+    /// The source control selected in the editor.
     of_editor: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Keeper {
-    /// Nothing was found that could bring it back.
+    /// No source control was found.
     Unknown,
     Git {
-        /// None where the index of git cannot be read from here.
+        /// `None` if the git index cannot be read.
         tracked: Option<Tracked>,
         is_lockable: bool,
     },
-    /// Of which no more can be told from files.
+    /// Another source control, of which files tell no more.
     Other(&'static str),
 }
 
 impl SourceControl {
-    /// Of a file of a project. Folders that cannot be read are as if they were not there.
+    /// Detects the source control of a project's file. Unreadable folders count as missing.
     pub fn of(project: &Project, file: &Path) -> Self {
         let above = file.ancestors().skip(1).take(MAX_DEPTH);
         let found = above.flat_map(|folder| MARKS.iter().map(move |mark| (folder, mark)));
@@ -103,11 +103,11 @@ impl fmt::Display for SourceControl {
     }
 }
 
-/// Whether git has the file; the repository begins in the folder `top`.
+/// Whether git tracks the file; `top` is the repository's root.
 fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     let mut folder = top.join(".git");
     if folder.is_file() {
-        // Of a submodule, or of one of several working trees.
+        // A submodule, or one of several working trees.
         let text = read(&folder, MAX_SIZE)?;
         let text = String::from_utf8(text).ok()?;
         folder = top.join(text.strip_prefix("gitdir:")?.trim());
@@ -117,7 +117,7 @@ fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     git_index::tracked(&index, &name, &fs::metadata(file).ok()?)
 }
 
-/// Whether `.gitattributes` of the repository says of files with such an end that they are to be locked.
+/// Whether the repository's `.gitattributes` marks files with that extension as lockable.
 fn is_lockable(top: &Path, file: &Path) -> bool {
     let text = read(&top.join(".gitattributes"), MAX_SIZE).unwrap_or_default();
     let end = file.extension().map(|end| end.to_string_lossy().into_owned()).unwrap_or_default();
@@ -138,13 +138,13 @@ fn is_lockable(top: &Path, file: &Path) -> bool {
     lockable
 }
 
-/// What somebody chose in the editor, which it keeps for each platform in `Saved/Config`; or else what the
-/// project has for everybody.
+/// The source control selected in the editor, stored for each platform in `Saved/Config`; or else
+/// the project's default.
 fn of_editor(project: &Project) -> Option<String> {
     let platforms = fs::read_dir(project.dir.join("Saved/Config")).into_iter().flatten().flatten();
     let files = platforms.map(|one| one.path().join("SourceControlSettings.ini"));
     let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-    // Where somebody works on several platforms, that which was used last.
+    // Of several platforms, the most recently used.
     files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
     let of_all = project.dir.join("Config/DefaultSourceControlSettings.ini");
     let text = read(files.last().unwrap_or(&of_all), MAX_SIZE)?;

@@ -1,4 +1,4 @@
-//! An index as bytes, to be kept from one call to the next.
+//! Serializes an index, to keep it from one call to the next.
 
 use crate::{
     entry::{Asset, Entry, Link, State},
@@ -8,11 +8,11 @@ use crate::{
 };
 use unreal_package::Strength;
 
-/// What the bytes begin with; another layout begins otherwise.
+/// The first bytes; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINDEX3";
 
 impl Index {
-    /// As bytes.
+    /// Serializes the index.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(
             self.strings.text.len()
@@ -65,7 +65,7 @@ impl Index {
         out
     }
 
-    /// From bytes; `None` where they are of another layout or damaged.
+    /// Parses the bytes; `None` for another format or damaged data.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = Rest(bytes.strip_prefix(BEGIN)?);
         let walked = rest.number()?;
@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-/// How many numbers an entry takes.
+/// Size of an entry in numbers.
 const ENTRY: usize = 15;
 
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
@@ -165,7 +165,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// What is left to read.
+/// The bytes left.
 struct Rest<'b>(&'b [u8]);
 
 impl<'b> Rest<'b> {
@@ -183,13 +183,13 @@ impl<'b> Rest<'b> {
         self.take(4)?.first_chunk().copied().map(u32::from_le_bytes).map(Id)
     }
 
-    /// How many things of at least that size follow.
+    /// The number of items that follow, of at least that size each.
     fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)
     }
 
-    /// A list of things that are made of `N` small numbers each.
+    /// A list of items of `N` 32-bit numbers each.
     fn all<const N: usize, T>(&mut self, read: impl Fn([u32; N]) -> Option<T>) -> Option<Vec<T>> {
         let count = self.count(N * 4)?;
         let (words, _) = self.take(count * N * 4)?.as_chunks::<4>();

@@ -1,32 +1,32 @@
-//! Strings, each kept once and known by a number.
+//! An interned set of strings: each is stored once and identified by a number.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The number of a string; 0 is the empty one.
+/// The id of a string; 0 is the empty string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u32);
 
-/// Strings, each once.
+/// The interned strings.
 #[derive(Debug)]
 pub struct Strings {
     pub(crate) text: String,
-    /// Where each ends.
+    /// End offset of each string.
     pub(crate) ends: Vec<u32>,
-    /// Numbers by hash, 0 for a free place; empty until strings are looked up.
+    /// Hash table of ids, 0 for a free slot; empty until the first lookup.
     table: Vec<u32>,
     hasher: RandomState,
 }
 
 impl Default for Strings {
     fn default() -> Self {
-        // The empty string is there from the beginning.
+        // The empty string is always present.
         let (text, ends) = (String::new(), vec![0]);
         Self { text, ends, table: Vec::new(), hasher: RandomState::new() }
     }
 }
 
 impl Strings {
-    /// What has been stored; `None` if that makes no sense.
+    /// Restores stored strings; `None` if they are inconsistent.
     pub fn from_parts(text: String, ends: Vec<u32>) -> Option<Self> {
         let mut last = 0;
         for end in &ends {
@@ -47,7 +47,7 @@ impl Strings {
         self.ends.len()
     }
 
-    /// The string of a number; empty if there is none.
+    /// The string with that id; empty if there is none.
     pub fn get(&self, id: Id) -> &str {
         let position = id.0 as usize;
         let (Some(end), Some(start)) =
@@ -58,7 +58,7 @@ impl Strings {
         self.text.get(*start as usize..*end as usize).unwrap_or_default()
     }
 
-    /// The number of a string that is there.
+    /// The id of a string, if present.
     pub fn find(&mut self, text: &str) -> Option<Id> {
         if text.is_empty() {
             return Some(Id(0));
@@ -68,7 +68,7 @@ impl Strings {
         (self.table[place] != 0).then(|| Id(self.table[place]))
     }
 
-    /// The number of a string, which is added if it is new. Beyond 4 GiB all are the empty one.
+    /// The id of a string, added if new. Beyond 4 GiB, every string gets the id of the empty one.
     pub fn add(&mut self, text: &str) -> Id {
         if let Some(known) = self.find(text) {
             return known;
@@ -85,7 +85,7 @@ impl Strings {
         Id(number)
     }
 
-    /// Makes room in the table for one more.
+    /// Makes room in the table for one more string.
     fn prepare(&mut self) {
         if self.table.len() > self.ends.len() * 2 {
             return;
@@ -114,7 +114,7 @@ impl Strings {
         self.free(self.hasher.hash_one(text))
     }
 
-    /// Where a string is in the table, or where it would be.
+    /// The slot of a string in the table, or the slot to insert it.
     fn place(&self, text: &str) -> usize {
         let mask = self.table.len() - 1;
         let mut place = usize::try_from(self.hasher.hash_one(text) & mask as u64).unwrap_or(0);

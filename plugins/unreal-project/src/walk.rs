@@ -1,4 +1,4 @@
-//! Lists the packages of a project: every file, its size and when it was changed.
+//! Lists the package files of a project with their sizes and times of modification.
 
 use crate::{
     disk::{Disk, Kind},
@@ -6,36 +6,36 @@ use crate::{
 };
 use std::path::Path;
 
-/// How many packages a project may have.
+/// Most packages of a project.
 pub const MAX_FILES: usize = 200_000;
-/// How many folders are listed.
+/// Most folders listed.
 const MAX_FOLDERS: usize = 50_000;
-/// How deeply folders are listed.
+/// Deepest level of folders.
 const MAX_DEPTH: usize = 48;
 
-/// A file that should be a package.
+/// A file with the extension of a package.
 pub struct File {
     /// The name of the package.
     pub package: String,
-    /// Relative to the project.
+    /// Path relative to the project.
     pub file: String,
     pub size: u64,
     pub modified: u64,
 }
 
-/// What there is.
+/// The result of the walk.
 #[derive(Default)]
 pub struct Walk {
     pub files: Vec<File>,
-    /// Folders relative to the project, and when each was changed.
+    /// Folders relative to the project, and their times of modification.
     pub folders: Vec<(String, u64)>,
-    /// Folders that are links, and are not followed.
+    /// Number of folders that are links and were not followed.
     pub links: usize,
-    /// Whether there is more than is listed.
+    /// Whether a limit was reached.
     pub cut: bool,
 }
 
-/// Lists what the mounts hold, in order.
+/// Lists the files of the mount points, in order.
 pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
     let mut walk = Walk::default();
     for folder in looked {
@@ -53,13 +53,13 @@ pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) ->
 impl Walk {
     /// `inside` is the folder within the mount: empty, or `Doors/`.
     fn folder(&mut self, disk: &Disk, project: &Path, mount: &Mount, inside: &str, depth: usize) {
-        // One folder is open at a time, however deep they are.
+        // Only one folder is open at a time, whatever the depth.
         for folder in self.one(disk, project, mount, inside, depth).unwrap_or_default() {
             self.folder(disk, project, mount, &folder, depth + 1);
         }
     }
 
-    /// Lists the files of one folder, and returns the folders in it. `None`: it is listed no further.
+    /// Lists the files of one folder, and returns its subfolders. `None`: stop here.
     fn one(
         &mut self,
         disk: &Disk,
@@ -71,7 +71,7 @@ impl Walk {
         let relative = format!("{}/{inside}", mount.folder);
         let relative = relative.trim_end_matches('/');
         let path = project.join(relative);
-        // Before it is listed: what comes in between is found the next time.
+        // Read before the listing, so that later changes are found next time.
         let open = disk.folder(&path);
         let changed = open.stat("").map_or(0, |found| found.modified);
         let entries = open.list().ok()?;
@@ -93,7 +93,7 @@ impl Walk {
                 self.links += usize::from(is_link && leads());
                 continue;
             };
-            // Of a link the file is meant.
+            // Links to files are followed.
             let Some(found) = open.stat(&name).filter(|found| found.is_file) else { continue };
             if self.files.len() >= MAX_FILES {
                 self.cut = true;
@@ -110,7 +110,7 @@ impl Walk {
     }
 }
 
-/// The name of a package's file without its end.
+/// The name of a package file without its extension; `None` for other files.
 fn stem(name: &str) -> Option<&str> {
     let (stem, end) = name.rsplit_once('.')?;
     let fits = end.eq_ignore_ascii_case("uasset") || end.eq_ignore_ascii_case("umap");

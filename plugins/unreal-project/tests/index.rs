@@ -1,4 +1,4 @@
-//! The index of a project: kept as bytes, and following what changes.
+//! Tests that an index is stored and loaded, and follows changes of the project.
 
 mod support;
 
@@ -25,18 +25,18 @@ fn the_index_follows_the_project() {
     assert_eq!(load().to_bytes(), kept);
     let walked = first.index.walked;
     let long = Duration::from_secs(3600);
-    // Moments ago: nothing is looked at, not even what has changed since.
+    // The last check is recent: nothing is checked, not even later changes.
     folder.put("Content/New/BP_New.uasset", bp("/Game/New/BP_New", "/Script/Engine.Actor"));
     let trusting = Policy { trusted: long, folders: long };
     let again = fresh(&project, Some(load()), walked, trusting);
     assert_eq!((again.checked, again.changed), (Checked::Trusted, false));
     assert!(again.index.find("/Game/New/BP_New").is_none());
-    // A new file changes a folder.
+    // A new file changes its folder.
     let folders = Policy { trusted: Duration::ZERO, folders: long };
     let again = fresh(&project, Some(load()), walked, folders);
     assert_eq!((again.checked, again.read), (Checked::Files, 1));
     assert!(again.index.find("/Game/New/BP_New").is_some());
-    // The rest was carried over with all that is known of it.
+    // The other entries were copied completely.
     for entry in first.index.entries() {
         let name = first.index.text(entry.package);
         let carried = again.index.find(name).expect(name);
@@ -54,7 +54,7 @@ fn the_index_follows_the_project() {
     let load = || Index::from_bytes(&kept).expect("it is what was kept");
     let same = fresh(&project, Some(load()), again.index.walked, folders);
     assert_eq!((same.checked, same.changed), (Checked::Folders, false));
-    // What is changed in place is seen when every file is looked at.
+    // A change in place is found when every file is checked.
     let longer = blueprint(Profile::of("5.6"), "/Game/New/BP_New", "/Script/Engine.Pawn")
         .soft("/Game/Somewhere")
         .bytes();
@@ -101,7 +101,7 @@ fn damaged_bytes_are_no_index() {
     for at in 0..kept.len() {
         let mut damaged = kept.clone();
         damaged[at] ^= 0xFF;
-        // Whatever it is now, it can be asked.
+        // A damaged index that parses can be searched.
         if let Some(index) = Index::from_bytes(&damaged) {
             index.search_assets(&AssetQuery::default());
             index.search_blueprints(&BlueprintQuery::Inherits("Actor".to_owned()), "", true);

@@ -1,4 +1,4 @@
-//! A project is found, searched and asked what depends on what.
+//! Tests of finding a project, searching it and querying its dependencies.
 
 mod support;
 
@@ -75,7 +75,7 @@ fn assets_by_place_name_and_class() {
     }
     let query = AssetQuery { names: vec!["/Game/*Door".to_owned()], ..AssetQuery::default() };
     assert_eq!(packages(&index, &query).len(), 2);
-    // Until 5.0 a package tells only the name of a class.
+    // Until 5.0 a package stores only the name of a class.
     let lonely = index.find("/Game/BP_Lonely").expect("it is there");
     assert_eq!(index.text(index.assets_of(lonely)[0].class), "/Script/Engine.Blueprint");
 }

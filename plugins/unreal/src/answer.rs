@@ -1,4 +1,4 @@
-//! What answers have in common: their source, their time, pages, and texts of others made fit to be shown.
+//! Shared parts of all answers: source, time, pages, and sanitised text.
 
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::{Map, Value};
@@ -15,22 +15,22 @@ pub enum SourceKind {
     Live,
 }
 
-/// The most results of one call.
+/// Most results of one call.
 pub const MAX_PAGE: usize = 5_000;
-/// The longest value of a tag that is shown, in characters.
+/// Longest value of a tag shown, in characters.
 const MAX_TAG: usize = 2_000;
 
-/// The usual length of a page.
+/// The default length of a page.
 pub fn hundred() -> u32 {
     100
 }
 
-/// What is so unless a call says otherwise.
+/// The default `true`, for serde.
 pub fn yes() -> bool {
     true
 }
 
-/// A part of a list.
+/// A range of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub offset: usize,
@@ -38,34 +38,34 @@ pub struct Page {
 }
 
 impl Page {
-    /// From `offset` on, `most` of them; 0 for as many as there may be.
+    /// The page from `offset` on, with `most` results; 0 for the largest page.
     pub fn new(offset: u32, most: u32) -> Self {
         let most = if most == 0 { MAX_PAGE } else { (most as usize).min(MAX_PAGE) };
         Self { offset: offset as usize, most }
     }
 
-    /// How many there may be.
+    /// The length of the page.
     pub fn most(self) -> usize {
         self.most
     }
 
-    /// The page of a list.
+    /// The part of the list on this page.
     pub fn of<T>(self, all: Vec<T>) -> Vec<T> {
         all.into_iter().skip(self.offset).take(self.most).collect()
     }
 
-    /// Whether there is more behind it.
+    /// Whether there are results behind this page.
     pub fn has_more(self, total: usize) -> bool {
         self.offset.saturating_add(self.most) < total
     }
 }
 
-/// A short text of others on one line.
+/// Sanitises a short text for display on one line.
 pub fn shown(text: &str) -> String {
     unreal_package::visible(text, 1_024, false).into_owned()
 }
 
-/// A failure whose text is the answer that failed, as the editor's plugin has it.
+/// A failure whose text is the failed answer as JSON, like the editor's plugin sends it.
 pub fn failed(answer: &impl Serialize) -> Failure {
     match serde_json::to_string(answer) {
         Ok(text) => Failure::new(text),
@@ -73,7 +73,7 @@ pub fn failed(answer: &impl Serialize) -> Failure {
     }
 }
 
-/// An asset, as the asset registry names it.
+/// The names of an asset in the asset registry.
 pub struct Names {
     /// `/Game/Doors/BP_Door.BP_Door`
     pub object_path: String,
@@ -86,7 +86,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Of an asset in the index.
+    /// The names of an asset in the index.
     pub fn of(index: &Index, entry: &Entry, asset: &Asset) -> Self {
         let package = index.text(entry.package);
         let path = index.text(asset.path);
@@ -100,7 +100,7 @@ impl Names {
     }
 }
 
-/// The tags of an asset, without those that are not for people.
+/// The tags of an asset that people can read.
 pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
     let tags = asset.tags.iter().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
@@ -110,7 +110,7 @@ pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
     .collect()
 }
 
-/// The tags of an asset as the editor tells them, without those that are not for people.
+/// The tags of an asset that people can read, as the editor sends them.
 pub fn tags_told(told: &Value) -> Map<String, Value> {
     let tags = told.as_object().into_iter().flatten().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
@@ -120,12 +120,12 @@ pub fn tags_told(told: &Value) -> Map<String, Value> {
     .collect()
 }
 
-/// Whether a tag is for people: some are tables of the engine in letters.
+/// Whether people can read the tag: some hold encoded tables of the engine.
 fn is_plain(key: &str) -> bool {
     !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData")
 }
 
-/// A time, in nanoseconds since 1970, as ISO 8601 in UTC.
+/// A time in nanoseconds since 1970, as ISO 8601 in UTC.
 pub fn time(nanoseconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_nanos(nanoseconds)).to_string()
 }

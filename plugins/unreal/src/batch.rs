@@ -1,4 +1,4 @@
-//! The tool `batch_export_assets`: has the editor write assets to files.
+//! The tool `batch_export_assets`: makes the editor export assets to files.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -9,7 +9,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::fs;
 
-/// How many of the assets are named in the question.
+/// Most assets named in the question to the user.
 const NAMED: usize = 20;
 
 about_project! {
@@ -77,7 +77,7 @@ impl Tool for BatchExportAssets {
         question = match overwritten.as_slice() {
             [] => question,
             [file] => question.overwriting(file),
-            // First how many: of a long list not all may be shown.
+            // The number comes first, since a long list may be cut off.
             files => question.overwriting(format!("{} files: {}", files.len(), files.join(", "))),
         };
         request.ask(question)?;
@@ -129,7 +129,7 @@ impl BatchExportAssets {
         }
     }
 
-    /// The files that are there under the names of the assets. A link is none to be followed.
+    /// The existing files with the names of the assets. Links are not followed.
     fn overwritten(&self) -> Result<Vec<String>, Failure> {
         let names: Vec<String> = self
             .object_paths
@@ -155,7 +155,7 @@ impl BatchExportAssets {
                     shown(&self.output_folder)
                 )));
             }
-            // To be opened changes nothing, and tells what the editor would meet.
+            // Opening the file changes nothing, and fails where the editor would fail.
             let refused = fs::OpenOptions::new().write(true).open(entry.path()).err();
             let refused = refused.map(|error| format!(" (cannot be written: {error})"));
             let folder = self.output_folder.trim_end_matches('/');

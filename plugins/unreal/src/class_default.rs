@@ -1,4 +1,4 @@
-//! The tool `export_class_default`: what objects of a class begin with.
+//! The tool `export_class_default`: exports the default object of a class.
 
 use crate::{
     answer::shown,

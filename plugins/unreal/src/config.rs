@@ -1,4 +1,4 @@
-//! The tool `get_project_config`: what a project is and how it is configured.
+//! The tool `get_project_config`: the project's engine, folders, modules, plugins and settings.
 
 use crate::{
     answer::{Page, SourceKind, shown},
@@ -9,7 +9,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use unreal_project::{Association, Config, Value};
 
-/// What is told of the configuration unless something else is asked for: file, section, key.
+/// The settings returned without a filter: section and key.
 const HIGHLIGHTS: &[(&str, &str)] = &[
     ("/Script/EngineSettings.GameMapsSettings", ""),
     ("/Script/EngineSettings.GeneralProjectSettings", ""),
@@ -117,7 +117,7 @@ answered!(ProjectConfig, "get_project_config", "Project configuration", Configur
 impl Asked for ProjectConfig {
     type Answer = Configured;
 
-    /// The engine and the folders as the editor has them; the configuration is in files all the same.
+    /// Takes engine and folders from the editor; the configuration is always read from files.
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
@@ -267,7 +267,7 @@ fn project(offline: &Offline) -> ProjectInfo {
     }
 }
 
-/// Where the packages of a project are.
+/// The mount points of the project.
 pub fn mounts(offline: &Offline) -> Vec<MountInfo> {
     let mounts = offline.index.mounts.iter();
     mounts

@@ -1,4 +1,4 @@
-//! The tool `execute_console_command`, and which commands may be run.
+//! The tool `execute_console_command`, and the rules for which commands may run.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -7,7 +7,7 @@ use crate::{
 };
 use portcullis_plugin::prelude::*;
 
-/// Words that are in no command, wherever they stand: they run code, run files, or end the editor.
+/// Words refused anywhere in a command: they run code, run files, or end the editor.
 const REFUSED: &[&str] = &[
     "py",
     "python",
@@ -23,7 +23,7 @@ const REFUSED: &[&str] = &[
     "restart",
 ];
 
-/// Statistics that are merely shown.
+/// Statistics that only display something.
 const STATISTICS: &[&str] = &[
     "none",
     "fps",
@@ -65,7 +65,7 @@ const STATISTICS: &[&str] = &[
     "vulkanrhi",
 ];
 
-/// Variables that are told when they are named without a value.
+/// Variables that may be read: named without a value.
 const VARIABLES: &[&str] = &[
     "r.screenpercentage",
     "r.vsync",
@@ -90,7 +90,7 @@ const VARIABLES: &[&str] = &[
     "au.maxchannels",
 ];
 
-/// Whole commands that only list.
+/// Complete commands that only list something.
 const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
 
 about_project! {
@@ -136,7 +136,7 @@ impl Tool for ConsoleCommand {
             ));
         }
         if verdict == Verdict::Asked {
-            // The command is the subject, word by word: that is what may be allowed beforehand.
+            // The subject is the exact command, so that the operator can allow it beforehand.
             request.ask(consent(
                 "console",
                 "run a console command in the Unreal editor",
@@ -173,14 +173,14 @@ impl Tool for ConsoleCommand {
     }
 }
 
-/// What becomes of a command.
+/// How a command is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It shows something, and changes nothing that is kept.
+    /// Runs at once: the command only displays something.
     Harmless,
-    /// Only if somebody agrees.
+    /// Runs with the user's consent.
     Asked,
-    /// Never.
+    /// Never runs; the reason.
     Refused(&'static str),
 }
 
@@ -207,14 +207,14 @@ impl Verdict {
     }
 }
 
-/// Whether a command, in lower case, is one that only shows something.
+/// Whether a command, in lower case, only displays something.
 fn is_harmless(command: &str) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let plain = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
     match words.as_slice() {
         ["stat", what] => STATISTICS.contains(what),
         ["obj", "list", class] => class.strip_prefix("class=").is_some_and(plain),
-        // Named alone, a variable is told. Of these every one is a variable.
+        // A variable without a value is read, not set. All names with these prefixes are variables.
         [name] if name.starts_with("showflag.") || name.starts_with("sg.") => plain(name),
         [name] if VARIABLES.contains(name) => true,
         words => LISTS.contains(&words.join(" ").as_str()),

@@ -1,4 +1,4 @@
-//! The tool `get_blueprint_graph`: what a Blueprint is made of, and what its graphs do.
+//! The tool `get_blueprint_graph`: a Blueprint's parent, components, variables and graphs.
 
 mod live;
 
@@ -11,7 +11,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use unreal_package::{Graph, Node};
 
-/// The longest Markdown of one call, in bytes.
+/// Longest Markdown of one call, in bytes.
 const MAX_MARKDOWN: usize = 1 << 20;
 
 about_project! {
@@ -248,7 +248,7 @@ fn blueprint(blueprint: unreal_package::Blueprint) -> BlueprintInfo {
     }
 }
 
-/// The graphs, with the nodes of a page if there is one.
+/// The graphs; with a page, only its nodes.
 fn infos(graphs: Vec<Graph>, page: Option<Page>) -> Vec<GraphInfo> {
     let (mut skip, mut room) = page.map_or((0, 0), |page| (page.offset, page.most()));
     graphs

@@ -1,18 +1,18 @@
-//! The index of a project, kept from one call to the next.
+//! Stores the index of a project in the cache, from one call to the next.
 
 use portcullis_plugin::cache;
 use std::path::Path;
 use unreal_project::Index;
 
-/// How large one value in the cache is, in bytes: the host takes no more than 32 MiB at once.
+/// Size of one value in the cache, in bytes: the host's limit is 32 MiB.
 const PIECE: usize = 16 << 20;
 
-/// What is known of a kept index without its pieces.
+/// The metadata of a stored index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
-    /// Which index it is: when its files were looked at.
+    /// Identifies the index: the time of the last check of its files.
     generation: u64,
-    /// When the folders of the project were last looked at.
+    /// Time of the last check of the project's folders.
     checked: u64,
     pieces: u64,
     len: u64,
@@ -41,8 +41,8 @@ fn piece_key(dir: &Path, generation: u64, piece: u64) -> String {
     format!("index of {}, {generation}, {piece}", dir.display())
 }
 
-/// The index of the project in that folder, and when it was last compared with the folder, in
-/// nanoseconds since 1970.
+/// The index of the project in that folder, and the time of its last check, in nanoseconds since
+/// 1970.
 pub fn load(dir: &Path) -> Option<(Index, u64)> {
     let head = Head::from_bytes(&cache::get(&head_key(dir))?)?;
     let mut bytes = Vec::new();
@@ -51,7 +51,7 @@ pub fn load(dir: &Path) -> Option<(Index, u64)> {
         if head.pieces == 1 {
             bytes = piece;
         } else {
-            // All at once: to grow step by step would take twice the memory.
+            // Reserve at once: growing step by step would take twice the memory.
             bytes.reserve_exact(usize::try_from(head.len).ok()?.saturating_sub(bytes.len()));
             bytes.extend(piece);
         }
@@ -62,7 +62,7 @@ pub fn load(dir: &Path) -> Option<(Index, u64)> {
     Some((Index::from_bytes(&bytes)?, head.checked))
 }
 
-/// Keeps an index and when it was compared; or, where it has not changed, only when.
+/// Stores an index and the time of its check; an unchanged index is not written again.
 pub fn save(dir: &Path, index: &Index, changed: bool, checked: u64) {
     let key = head_key(dir);
     if !changed {
@@ -78,7 +78,7 @@ pub fn save(dir: &Path, index: &Index, changed: bool, checked: u64) {
         cache::set(&piece_key(dir, generation, pieces), piece, None);
         pieces += 1;
     }
-    // Last: who reads it finds all pieces.
+    // Written last, so that a reader finds all pieces.
     let head = Head { generation, checked, pieces, len: bytes.len() as u64 };
     cache::set(&key, head.to_bytes(), None);
 }

@@ -1,4 +1,4 @@
-//! The tool `list_level_actors`: what is in a map.
+//! The tool `list_level_actors`: the actors of a map.
 
 use crate::{
     answer::{Page, SourceKind, shown},
@@ -86,7 +86,7 @@ impl Asked for LevelActors {
                 name: actor.name,
                 label: actor.label,
                 class_path: actor.class,
-                // What is no number cannot be told in JSON.
+                // JSON has no NaN or infinity.
                 location: actor
                     .location
                     .filter(|place| place.iter().all(|part| part.is_finite()))

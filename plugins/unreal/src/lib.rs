@@ -1,5 +1,5 @@
-//! Unreal Engine projects without an editor: their assets, Blueprints, maps, configuration, and what
-//! depends on what, read from the files.
+//! The Unreal plugin: tools for Unreal Engine projects, answered from the project's files or by a
+//! running editor.
 
 #[macro_use]
 mod shape;

@@ -1,4 +1,4 @@
-//! A running editor as the source of an answer, and as what changes a project.
+//! Talks to a running editor, to read from a project and to change it.
 
 mod epic;
 mod fault;
@@ -21,28 +21,28 @@ use std::{
 use unreal_project::Project;
 use wire::{Message, Wire};
 
-/// How long what only reads may take.
+/// Time limit for reading.
 const READING: Duration = Duration::from_secs(30);
-/// How long what changes something may take: an import, an export to files, a command.
+/// Time limit for changes: an import, an export to files, a console command.
 const WRITING: Duration = Duration::from_secs(300);
-/// For how long the answer to a read is given again.
+/// Time for which an answer is cached.
 const KEPT: Duration = Duration::from_secs(2);
-/// The largest answer that is kept, in bytes.
+/// Largest cached answer, in bytes.
 const MAX_KEPT: usize = 1 << 20;
 
-/// An editor that has the project open that is asked about.
+/// An editor that has the requested project open.
 pub struct Editor<'r> {
     pub request: &'r Request<'r>,
-    /// Where it listens.
+    /// The URL of its server.
     pub url: String,
-    /// How it introduced itself.
+    /// What the server reported about itself.
     pub seen: Seen,
-    /// The project on this disk; none where none is open in the session.
+    /// The project on this disk; `None` if the session has none.
     pub project: Option<Project>,
     messages: Cell<u32>,
 }
 
-/// What the operator set as the address of an editor, as a whole URL.
+/// The URL of an editor, from the operator's settings.
 pub fn address(kind: Kind) -> Option<String> {
     let set = settings::get(kind.setting()).filter(|url| !url.trim().is_empty())?;
     let set = set.trim().trim_end_matches('/');
@@ -50,7 +50,7 @@ pub fn address(kind: Kind) -> Option<String> {
     Some(if has_path { set.to_owned() } else { format!("{set}/mcp") })
 }
 
-/// Every address that is set, and who listens there.
+/// Every configured URL, with the server found there.
 pub fn looked_at<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -74,7 +74,7 @@ pub fn editor<'r>(
         let Some(url) = address(kind) else { continue };
         match Editor::at(request, kind, &url, project) {
             Ok(editor) => return Ok(editor),
-            // Of several faults the one that somebody has to know of.
+            // Of several faults, report the one the user has to know.
             Err(fault) if worst.is_usual() => worst = fault,
             Err(_) => {}
         }
@@ -103,7 +103,7 @@ impl<'r> Editor<'r> {
         Ok(editor)
     }
 
-    /// Fails unless it has that project open.
+    /// Fails unless the editor has that project open.
     fn check(&self, project: &Project) -> Result<(), Fault> {
         let (is_same, theirs) = match self.seen.kind {
             Kind::UnrealMcpServer => {
@@ -123,25 +123,25 @@ impl<'r> Editor<'r> {
         if is_same { Ok(()) } else { Err(Fault::OtherProject { url, theirs }) }
     }
 
-    /// Whether it offers a tool, and with this argument where one is named.
+    /// Whether the server offers a tool, and with this argument if one is given.
     pub fn offers(&self, tool: &str, argument: Option<&str>) -> bool {
         let arguments = self.seen.tools.get(tool);
         arguments.is_some_and(|all| argument.is_none_or(|one| all.iter().any(|name| name == one)))
     }
 
-    /// The answer of a tool of the plugin's server that only reads.
+    /// Calls a read-only tool of the plugin's server.
     pub fn read(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = json!({ "name": tool, "arguments": arguments });
         value::of_tool(&self.ask_to_read("tools/call", &params, tool)?)
     }
 
-    /// What a tool of Epic's server returns that only reads.
+    /// Calls a read-only tool of Epic's server.
     pub fn epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
         epic::returned(&self.ask_to_read("tools/call", &params, tool)?)
     }
 
-    /// The text of a resource, without the empty bytes that come beside it.
+    /// The text of a resource, ignoring the empty binary content beside it.
     pub fn resource(&self, uri: &str) -> Result<String, Fault> {
         let result = self.ask_to_read("resources/read", &json!({ "uri": uri }), "a resource")?;
         let text = result["contents"][0]["text"].as_str().filter(|text| !text.is_empty());
@@ -149,14 +149,14 @@ impl<'r> Editor<'r> {
             .ok_or_else(|| Fault::Garbled(self.url.clone(), "the resource has no text".to_owned()))
     }
 
-    /// Asks, unless the same was answered a moment ago.
+    /// Sends a request, unless its answer is cached.
     fn ask_to_read(&self, method: &str, params: &Value, what: &str) -> Result<Value, Fault> {
         let key = format!("read from {} {} {method} {params}", self.url, self.generation());
         let kept = || serde_json::from_slice(&cache::get(&key)?).ok();
         if let Some(kept) = kept() {
             return Ok(kept);
         }
-        // A change may take minutes: who only wants to read does not wait for it.
+        // A change may take minutes: readers do not wait for it.
         if cache::get(&work_key(&self.url)).is_some_and(|at_work| at_work == b"yes") {
             return Err(Fault::AtWork(self.url.clone()));
         }
@@ -173,14 +173,14 @@ impl<'r> Editor<'r> {
         Ok(result)
     }
 
-    /// Has the editor change something: once, after it was looked again who listens there and which
-    /// project is open.
+    /// Makes the editor change something: once, and after checking again which server answers and
+    /// which project is open.
     pub fn write(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = json!({ "name": tool, "arguments": arguments });
         value::of_tool(&self.change(&params, tool)?)
     }
 
-    /// As [`write`](Self::write), with Epic's server.
+    /// Like [`write`](Self::write), for Epic's server.
     pub fn write_epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
         epic::returned(&self.change(&params, tool)?)
@@ -191,7 +191,7 @@ impl<'r> Editor<'r> {
         let seen = look_anew(self.wire(), self.seen.kind)?;
         let project = self.project.clone();
         let now = Self { seen, project, url: self.url.clone(), messages: Cell::new(200), ..*self };
-        // Epic's server is asked for a file: the turn is ours already.
+        // Epic's server is asked for a file; this call already holds the turn.
         match &now.project {
             Some(project) if now.seen.kind == Kind::UnrealMcpServer => now.check(project)?,
             Some(project) => {
@@ -208,12 +208,12 @@ impl<'r> Editor<'r> {
             }
             None => return Err(Fault::NotSet),
         }
-        // Should this call be ended before it can say that it is done, nobody believes it for longer.
+        // If the call is killed before it clears this mark, the mark expires by itself.
         let left = self.request.remaining().unwrap_or(WRITING).min(WRITING);
         cache::set(&work_key(&now.url), b"yes", left);
         let done = now.ask("tools/call", params, WRITING, what);
         cache::set(&work_key(&now.url), b"no", WRITING);
-        // Whatever came of it, what was read before may be so no longer.
+        // Whatever the result, cached answers may be outdated.
         now.count_change();
         done.map_err(|fault| match fault {
             fault if fault.may_have_run() => Fault::Unknown(Box::new(fault)),
@@ -221,7 +221,7 @@ impl<'r> Editor<'r> {
         })
     }
 
-    /// Sends one message. The turn is the caller's.
+    /// Sends one message. The caller holds the turn.
     fn ask(
         &self,
         method: &str,
@@ -243,7 +243,7 @@ impl<'r> Editor<'r> {
         };
         let mut answered = send(&headers);
         if matches!(answered, Err(Fault::NoSession)) {
-            // Without its session nothing was done: it is begun anew, once.
+            // Without its session the server did nothing: start a new session, once.
             headers = look_anew(wire, self.seen.kind)?.headers();
             answered = send(&headers);
         }
@@ -265,7 +265,7 @@ impl<'r> Editor<'r> {
         Wire { request: self.request, url: &self.url }
     }
 
-    /// What a read is kept under changes with every change.
+    /// Part of the cache key; changes with every change of the project.
     fn generation(&self) -> String {
         let kept = cache::get(&changes_key(&self.url)).unwrap_or_default();
         String::from_utf8(kept).unwrap_or_default()
@@ -284,7 +284,7 @@ fn work_key(url: &str) -> String {
     format!("at work at {url}")
 }
 
-/// Now, in nanoseconds since 1970.
+/// The current time in nanoseconds since 1970.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! The tool `get_log_file_path`: where the editor writes its log.
+//! The tool `get_log_file_path`: the path of the editor's log.
 
 use crate::{
     answer::{SourceKind, shown},

@@ -1,4 +1,4 @@
-//! The files of a project as the source of an answer.
+//! Answers calls from a project's files.
 
 use crate::{
     answer::{shown, time},
@@ -13,11 +13,11 @@ use unreal_project::{
     Checked, Index, Lost, Opened, Policy, Project, State, find, find_among, refresh,
 };
 
-/// How long headers are read in one call: the host ends what computes for 20 s.
+/// Time limit for reading headers in one call: the host ends computation after 20 s.
 const READING: Duration = Duration::from_secs(12);
-/// How much time must be left to keep the index and to answer.
+/// Time that has to be left to store the index and to answer.
 const RESERVE: Duration = Duration::from_secs(6);
-/// How many warnings an answer has.
+/// Most warnings of an answer.
 const MAX_WARNINGS: usize = 50;
 
 /// A project on disk with its index.
@@ -26,17 +26,17 @@ pub struct Offline {
     pub project: Project,
     /// Its packages.
     pub index: Index,
-    /// When the files were looked at, as ISO 8601.
+    /// Time of the last check of the files, as ISO 8601.
     pub as_of: String,
-    /// What is to be known about every answer.
+    /// Warnings for every answer.
     pub warnings: Vec<String>,
-    /// How far was looked.
+    /// What was checked.
     pub checked: Checked,
-    /// How many packages are not read yet.
+    /// Number of packages not read yet.
     pub left: usize,
 }
 
-/// The project that a call is about: the one it names, or the only one of the session.
+/// The project of a call: the one it names, or the only one of the session.
 pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
     match project_dir.filter(|dir| !dir.trim().is_empty()) {
         Some(dir) => find(Path::new(dir)),
@@ -45,7 +45,7 @@ pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
 }
 
 impl Offline {
-    /// Finds the project, and brings its index up to date.
+    /// Finds the project, and updates its index.
     pub fn open(request: &Request<'_>, project_dir: Option<&str>) -> Result<Self, Failure> {
         let project = project(project_dir)?;
         let (old, checked) = match kept::load(&project.dir) {
@@ -84,7 +84,7 @@ impl Offline {
         Ok(self.index.open(&self.project, path)?)
     }
 
-    /// What is to be said of folders that a call names and that no package is in.
+    /// Warnings about named folders that contain no packages.
     pub fn missing<'f>(
         &'f self,
         folders: impl IntoIterator<Item = &'f String> + 'f,

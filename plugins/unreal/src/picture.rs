@@ -1,4 +1,4 @@
-//! The tool `get_asset_thumbnail`: the picture of an asset in the content browser.
+//! The tool `get_asset_thumbnail`: the thumbnail of an asset in the content browser.
 
 use crate::{
     answer::{SourceKind, shown},
@@ -8,7 +8,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 
-/// The largest picture that is handed on, in bytes.
+/// Largest thumbnail returned, in bytes.
 const MAX_PICTURE: usize = 8 << 20;
 
 about_project! {

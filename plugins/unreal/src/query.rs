@@ -1,4 +1,4 @@
-//! The tool `query_asset`: is there such an asset, and what is it?
+//! The tool `query_asset`: whether an asset exists, its class, file and tags.
 
 use crate::{
     answer::{Names, SourceKind, shown, tags_told, time},
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fs::File, io::Read};
 use unreal_package::{Fault as PackageFault, Header};
 use unreal_project::{Entry, Hit, Index, object_path};
 
-/// The largest header that is read, in bytes.
+/// Largest header in bytes.
 const MAX_HEADER: u64 = 64 << 20;
 
 about_project! {
@@ -146,8 +146,8 @@ impl Asked for QueryAsset {
 }
 
 impl QueryAsset {
-    /// The plugin knows assets by the paths of their objects: of a package alone, the asset of its
-    /// name is meant.
+    /// The plugin's server needs an object path: a package alone stands for the asset with its
+    /// name.
     fn ask_plugin(&self, editor: &Editor<'_>) -> Result<Value, Fault> {
         let ask = |path: &str| {
             let arguments = json!({ "assetPath": path, "bIncludeTags": self.include_tags });
@@ -165,7 +165,7 @@ impl QueryAsset {
         let (package, object) = object_path(&self.asset_path)
             .ok_or(Fault::Unsupported("this is no path of an asset: the files answer"))?;
         if editor.epic("AssetTools", "exists", &json!({ "path": package }))? != true {
-            // While the game is played in the editor, nothing exists.
+            // During play in the editor, the server finds no assets.
             return Err(Fault::Unsupported("the editor knows no such asset: the files answer"));
         }
         let asset = json!({ "asset_path": package });
@@ -186,7 +186,7 @@ impl QueryAsset {
     }
 }
 
-/// The asset of a package that is called so; without a name, the one that is called like it.
+/// The asset with that name in a package; by default the one named like the package.
 fn hit<'i>(index: &'i Index, entry: &'i Entry, object: &str) -> Option<Hit<'i>> {
     let assets = index.assets_of(entry);
     let package = index.text(entry.package);
@@ -202,7 +202,7 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
         path: shown(index.text(entry.file)),
         bytes: entry.size,
         modified: time(entry.modified),
-        // What cannot be read does not say.
+        // Unreadable files do not tell.
         saved_by: match entry.engine {
             [0, 0, 0, 0] => String::new(),
             [major, minor, patch, change] => format!("{major}.{minor}.{patch}-{change}"),
@@ -212,7 +212,7 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
     }
 }
 
-/// Why nothing can be read in a package, with its numbers.
+/// Why a package cannot be read, with its version numbers.
 fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
     match read_header(offline, entry)? {
         Ok(_) => None,
@@ -220,12 +220,12 @@ fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
     }
 }
 
-/// The header of a package's file, as bytes.
+/// The bytes of a package's header.
 pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
     read_header(offline, entry)?.ok()
 }
 
-/// `None` where the file cannot be opened or its header is too large.
+/// `None` if the file cannot be opened or its header is too large.
 fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, PackageFault>> {
     let path = offline.project.dir.join(offline.index.text(entry.file));
     let mut file = File::open(path).ok()?;

@@ -143,7 +143,7 @@ struct TreeNode {
     dependencies: Vec<String>,
 }
 
-/// The name of the package of an asset of this project; over a redirector, the one it leads to.
+/// The package of an asset in this project; for a redirector, its target.
 fn package(offline: &Offline, path: &str) -> Result<String, Failure> {
     let (package, _) = object_path(path).ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
     let index = &offline.index;
@@ -164,7 +164,7 @@ fn package(offline: &Offline, path: &str) -> Result<String, Failure> {
 }
 
 fn strengths(hard: bool, soft: bool) -> Vec<Strength> {
-    // What is needed to build a package is needed as hard as what it loads.
+    // Build dependencies count as hard ones.
     let hard = [Strength::Hard, Strength::Build].into_iter().filter(|_| hard);
     hard.chain([Strength::Soft].into_iter().filter(|_| soft)).collect()
 }
@@ -241,7 +241,7 @@ impl Asked for AssetReferences {
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<References, Failure> {
         let (asked, _) = object_path(&self.asset_path)
             .ok_or_else(|| OpenFault::NoPath(self.asset_path.clone()))?;
-        // What is not in the project, such as the engine's, may be referred to all the same.
+        // Packages outside the project, such as the engine's, may have referencers too.
         let name = match package(offline, &self.asset_path) {
             Ok(name) => name,
             Err(missing) if offline.index.has_mount_of(asked) => return Err(missing),

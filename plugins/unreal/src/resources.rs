@@ -1,4 +1,4 @@
-//! What can be read by address: objects as T3D, Blueprints as Markdown, the project's maps and Blueprints.
+//! MCP resources: objects as T3D, Blueprints as Markdown, and the project's maps and Blueprints.
 
 use crate::{
     answer::shown,
@@ -12,18 +12,18 @@ use unreal_project::{Entry, Index, State};
 
 const T3D: &str = "unreal+t3d://";
 const MARKDOWN: &str = "unreal+md://";
-/// What the engine wrote.
+/// MIME type of text exported by the engine.
 const OF_THE_ENGINE: &str = "application/vnd.unreal.t3d";
-/// What looks like it, and is not: never to be imported.
+/// MIME type of reconstructed text, which must never be imported.
 const RECONSTRUCTED: &str = "text/plain; profile=t3d-like";
-/// How many resources are on a page of the list.
+/// Number of resources on a page of the list.
 const PAGE: usize = 200;
-/// How many completions are made: the host passes on no more.
+/// Most completions: the host's limit.
 const MAX_COMPLETIONS: usize = 100;
-/// The longest text of one resource, in bytes.
+/// Longest text of one resource, in bytes.
 const MAX_TEXT: usize = 8 << 20;
 
-/// The resources of the project that is open in the session.
+/// The resources of the session's project.
 pub struct ProjectResources;
 
 impl Resources for ProjectResources {
@@ -40,7 +40,7 @@ impl Resources for ProjectResources {
     }
 
     fn list(request: &Request<'_>, cursor: Option<&str>) -> Result<Listing, Failure> {
-        // Without a project there is nothing to list, and that is no fault.
+        // Without a project the list is empty, which is not an error.
         if offline::project(None).is_err() {
             return Ok(Listing::default());
         }
@@ -83,7 +83,7 @@ impl Resources for ProjectResources {
         };
         let offline = Offline::open(request, None)?;
         let Some(entry) = entry(&offline.index, &path) else { return Ok(None) };
-        // The file itself: what changes it in place does not change its folder.
+        // Checks the file itself: a change in place does not change its folder.
         let file = offline.project.dir.join(offline.index.text(entry.file));
         let Ok(found) = fs::metadata(file) else { return Ok(Some("gone".to_owned())) };
         let modified = found.modified().ok().and_then(|time| {
@@ -104,7 +104,7 @@ impl Resources for ProjectResources {
     }
 }
 
-/// An address of a resource.
+/// The parsed URI of a resource.
 enum Address {
     T3d(String),
     Markdown(String),
@@ -121,7 +121,7 @@ impl Address {
     }
 }
 
-/// Without the percent signs of a URI.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
@@ -137,7 +137,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// With percent signs for what a URI cannot hold.
+/// Percent-encodes characters that a URI cannot hold.
 fn encoded(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
@@ -158,7 +158,7 @@ fn is_blueprint(index: &Index, entry: &Entry) -> bool {
     index.assets_of(entry).iter().any(|asset| index.is_blueprint(asset))
 }
 
-/// A map or a Blueprint, as it stands in the list.
+/// A map or a Blueprint in the list.
 fn listed(index: &Index, entry: &Entry) -> Option<Resource> {
     let is_read = matches!(entry.state, State::Read | State::Partly);
     if !is_read || entry.is_external {
@@ -175,11 +175,11 @@ fn listed(index: &Index, entry: &Entry) -> Option<Resource> {
     let name = shown(package.rsplit('/').next().unwrap_or(package));
     let resource = Resource::new(format!("{scheme}{}", encoded(package)), name)
         .description(format!("{what} {}", shown(package)));
-    // What a map is read as depends on who reads it.
+    // The MIME type of a map depends on the source of the text.
     Some(if entry.is_map { resource } else { resource.mime_type(mime_type) })
 }
 
-/// The text of an object as the editor exports it; none where the files are to answer.
+/// The text of an object from the editor; `None` if the files have to answer.
 fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<String>, Failure> {
     let mode = Mode::set()?;
     let Ok(project) = offline::project(None) else { return Ok(None) };
@@ -190,7 +190,7 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported("Epic's server exports nothing: the files answer"));
         }
-        // The resource knows Blueprints alone, and no path with a comma or an equals sign.
+        // The editor's resource supports only Blueprints, and no path with a comma or `=`.
         match editor.resource(uri) {
             Err(Fault::Refused(..)) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
@@ -228,20 +228,20 @@ fn reconstructed(request: &Request<'_>, uri: &str, path: &str) -> Result<Content
     Ok(Contents::text(uri, RECONSTRUCTED, text))
 }
 
-/// Which paths are meant.
+/// The kind of paths to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Of every package.
+    /// Packages.
     All,
-    /// Of those with a Blueprint.
+    /// Packages with a Blueprint.
     Blueprints,
-    /// Of maps.
+    /// Maps.
     Maps,
-    /// Of folders.
+    /// Folders.
     Folders,
 }
 
-/// Paths that begin as what was typed, and then those that have it in them.
+/// Paths that start with the typed text, then those that contain it.
 pub fn complete(request: &Request<'_>, which: Which, value: &str) -> Vec<String> {
     let Ok(offline) = Offline::open(request, None) else { return Vec::new() };
     let index = &offline.index;

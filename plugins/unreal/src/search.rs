@@ -279,16 +279,16 @@ impl Asked for SearchAssets {
     }
 }
 
-/// The tags of packages that were read for their tags, by the name of the object.
+/// Reads the tags of packages, for several assets of one package in turn.
 #[derive(Default)]
 pub struct Files {
-    /// The package that was read last; its assets stand side by side.
+    /// The package read last; its assets come one after the other.
     package: String,
     tags: HashMap<String, Map<String, Value>>,
 }
 
 impl Files {
-    /// The tags of an asset; none where its package cannot be read any more.
+    /// The tags of an asset; empty if its package cannot be read any more.
     pub fn tags(&mut self, offline: &Offline, hit: Hit<'_>) -> Map<String, Value> {
         let index = &offline.index;
         let package = index.text(hit.entry.package);

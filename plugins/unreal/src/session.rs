@@ -1,15 +1,15 @@
-//! The folders that are open in the session.
+//! The folders of the session's roots.
 
 use std::path::PathBuf;
 
-/// The folders this call can see: those of the session if that is granted, and the one it names.
+/// The folders that this call can access: the session's roots if granted, and the named folder.
 #[cfg(target_family = "wasm")]
 pub fn folders() -> Vec<PathBuf> {
     let directories = wasip2::filesystem::preopens::get_directories();
     directories.into_iter().map(|(_, path)| path.into()).collect()
 }
 
-/// On a machine of one's own: what a test says.
+/// In native tests: the folders that the test sets.
 #[cfg(not(target_family = "wasm"))]
 pub fn folders() -> Vec<PathBuf> {
     FOLDERS.with_borrow(Clone::clone)
@@ -17,6 +17,6 @@ pub fn folders() -> Vec<PathBuf> {
 
 #[cfg(not(target_family = "wasm"))]
 thread_local! {
-    /// The folders of the session, in tests.
+    /// The folders set by a test.
     pub static FOLDERS: std::cell::RefCell<Vec<PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
 }

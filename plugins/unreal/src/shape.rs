@@ -1,7 +1,7 @@
-//! What the tools have in common in their arguments and their answers, written once.
+//! Macros for the arguments and results that the tools share.
 
-/// The arguments of a tool about a project: those that are its own, and which project is meant. After
-/// `#[paged]`, also which part of a long list; after `#[exporting]`, also how long a text.
+/// The arguments of a tool about a project: its own, and the project's folder. `#[paged]` adds the
+/// range of a long list, `#[exporting]` the length of a text.
 macro_rules! about_project {
     (
         #[exporting]
@@ -58,8 +58,8 @@ macro_rules! about_project {
     };
 }
 
-/// An answer: what it tells, from where, as of when, and with which warnings. After `#[exported]`, also
-/// with the text of an object: to be made with `exported!`.
+/// A result with its source, time and warnings. `#[exported]` adds the text of an object; use
+/// `exported!` to make such a result.
 macro_rules! told {
     (
         #[exported]
@@ -95,7 +95,7 @@ macro_rules! told {
     };
 }
 
-/// An answer with the text that was made, or with why there is none, and with fields of its own.
+/// Makes a result with the exported text or with the error, and with further fields.
 macro_rules! exported {
     ($name:ident { $made:expr, $from:expr, $format:expr, $($field:ident: $value:expr),* }) => {{
         let crate::export::Origin { source, as_of, mut warnings } = $from;
@@ -111,7 +111,7 @@ macro_rules! exported {
     }};
 }
 
-/// A tool that changes nothing, and that the editor or the files answer.
+/// Implements a read-only tool that the editor or the files answer.
 macro_rules! answered {
     ($asked:ident, $name:literal, $title:literal, $answer:ident) => {
         impl Tool for $asked {

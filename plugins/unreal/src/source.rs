@@ -1,4 +1,4 @@
-//! Decides what answers a call: the editor, or the files.
+//! Decides whether the editor or the files answer a call.
 
 use crate::{
     live::{self, Editor, Fault},
@@ -6,19 +6,19 @@ use crate::{
 };
 use portcullis_plugin::prelude::*;
 
-/// Which of the two may answer, as the operator set it.
+/// The allowed sources, by the operator's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The editor where it runs and has the project open, or else the files.
+    /// The editor if it runs and has the project open, otherwise the files.
     Auto,
-    /// The editor alone, as far as it can.
+    /// The editor only, as far as it can answer.
     Live,
-    /// The files alone.
+    /// The files only.
     Offline,
 }
 
 impl Mode {
-    /// The setting `mode`.
+    /// Reads the setting `mode`.
     pub fn set() -> Result<Self, Failure> {
         match settings::get("mode").as_deref().map(str::trim) {
             None | Some("" | "auto") => Ok(Self::Auto),
@@ -30,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// Its name in the settings.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -42,19 +42,19 @@ impl Mode {
 
 /// A call about a project.
 pub trait AboutProject {
-    /// The folder it names.
+    /// The project's folder in the arguments.
     fn project_dir(&self) -> Option<&str>;
 }
 
-/// A call that can be answered by the editor or by the files.
+/// A call that the editor or the files can answer.
 pub trait Asked: AboutProject {
-    /// The same from both.
+    /// The result, of one type for both sources.
     type Answer;
 
-    /// What the files say.
+    /// Answers from the files.
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Self::Answer, Failure>;
 
-    /// What the editor says.
+    /// Answers from the editor.
     fn ask_editor(&self, _editor: &Editor<'_>) -> Result<Self::Answer, Fault> {
         Err(Fault::Unsupported("the editor offers no tool for this: the files answer"))
     }
@@ -85,8 +85,8 @@ fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Ans
     }
     let project = match offline::project(asked.project_dir()) {
         Ok(project) => Some(project),
-        // Without a folder it cannot be told whether it is the one that is meant: only who wants
-        // the editor in any case is answered.
+        // Without a folder, the editor's project cannot be compared: only the mode `live` accepts
+        // the answer.
         Err(_) if mode == Mode::Live => None,
         Err(_) => return Err(Fault::NotSet),
     };
@@ -94,7 +94,7 @@ fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Ans
     asked.ask_editor(&editor)
 }
 
-/// The editor that has the project open, to change something in it.
+/// The editor that has the project open, for a change.
 pub fn to_change<'r>(
     request: &'r Request<'r>,
     project_dir: Option<&str>,
@@ -109,7 +109,7 @@ pub fn to_change<'r>(
 }
 
 impl Editor<'_> {
-    /// What is to be known about every answer of the editor.
+    /// Warnings for every answer of the editor.
     pub fn warnings(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let unchecked = self.project.is_none().then(|| {
             "no project is open in this session: it was not checked which one the editor has"
@@ -118,7 +118,7 @@ impl Editor<'_> {
         unchecked.into_iter().chain(more).collect()
     }
 
-    /// When it answered, as ISO 8601.
+    /// The time of the answer, as ISO 8601.
     pub fn as_of(&self) -> String {
         crate::answer::time(live::now())
     }

@@ -1,4 +1,4 @@
-//! The tool `unreal_status`: which project answers, how much of it is known, and what cannot be read.
+//! The tool `unreal_status`: the project that answers, its state, and its unreadable packages.
 
 use crate::{
     answer::{Page, SourceKind, shown},
@@ -124,7 +124,7 @@ impl Asked for UnrealStatus {
     }
 }
 
-/// Who listens where an editor may. Nobody is asked where the files alone may answer.
+/// The state of each configured editor. None is asked in the mode `offline`.
 fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<EditorState>, Failure> {
     if Mode::set()? == Mode::Offline {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What the tools answer about a project that is made for the test.
+//! Tests of the tools on a generated project.
 
 use super::*;
 use game::{Game, PNG};
@@ -20,14 +20,14 @@ mod offers;
 #[path = "tests/wire.rs"]
 mod wire;
 
-/// Calls a tool about a game that no editor has open.
+/// Calls a tool on a game that no editor has open.
 fn call<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let answer = checked::<T>(host, game, arguments);
     assert_eq!(answer["source"], "offline");
     answer
 }
 
-/// Calls a tool about a game, and holds its answer against its schema.
+/// Calls a tool on a game, and validates the result against the schema.
 fn checked<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let reply = reply::<T>(host, game, arguments).expect("it answers");
     let answer = reply.structured.expect("it is structured");
@@ -293,7 +293,7 @@ fn the_status_says_which_project_and_what_is_wrong() {
     assert_eq!(status["project"]["engines"], json!({ "5.6": 5 }));
     assert_eq!(texts(&status["unreadable"], "file"), ["Content/Lfs.uasset"]);
     assert_eq!(status["project"]["checked"], "files");
-    // Moments later nothing has to be looked at again.
+    // The last check is recent and suffices.
     let again = call::<UnrealStatus>(&host, &game, json!({}));
     assert_ne!(again["project"]["checked"], "files");
 }
@@ -331,7 +331,7 @@ fn the_index_is_kept_and_follows() {
     assert_eq!(count(), before);
     let index = kept::load(game.path()).expect("it is kept").0;
     assert_eq!(index.entries().len(), 6);
-    // As if it had been looked at long ago.
+    // As if the last check were long ago.
     kept::save(game.path(), &index, true, 1);
     game.put(
         "Content/New/BP_New.uasset",

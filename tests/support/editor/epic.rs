@@ -1,4 +1,4 @@
-//! The engine's own server: sessions, events, and tools behind meta-tools.
+//! The engine's own MCP server: sessions, events, and tools behind meta-tools.
 
 use super::{Answer, State, Trap, texts};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub fn answer(
     }
 }
 
-/// In two pages.
+/// The list of tools, in two pages.
 fn tools(params: &Value) -> Value {
     let tool = |name: &str, properties: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } });
     match params["cursor"].as_str() {
@@ -83,7 +83,7 @@ fn tools(params: &Value) -> Value {
     }
 }
 
-/// Events: progress if it was asked for, and the answer.
+/// An event stream: progress if requested, and the response.
 fn stream(body: &Value, answer: Value) -> Answer {
     let mut events = String::from(": hello\r\n\r\n");
     let token = &body["params"]["_meta"]["progressToken"];

@@ -1,9 +1,9 @@
-//! The server of the plugin `UnrealMCPServer`.
+//! The MCP server of the plugin `UnrealMCPServer`.
 
 use super::{Answer, Asset, Server, State, Trap, lock, t3d, texts};
 use serde_json::{Value, json};
 
-/// Answers a message: always with 200, in JSON with tabs.
+/// Answers a message: always with status 200, in JSON with tabs.
 pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
     let headers = vec![("content-type", "application/json;charset=utf-8".to_owned())];
     let mut message = json!({ "jsonrpc": "2.0", "id": body["id"] });
@@ -12,7 +12,7 @@ pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
         Err((code, why)) => ("error", json!({ "code": code, "message": why })),
     };
     message[key] = value;
-    // Only at the beginning of a line are spaces there to indent.
+    // Only leading spaces are indentation.
     let mut text = String::new();
     for line in pretty(&message).lines() {
         let rest = line.trim_start_matches(' ');
@@ -69,7 +69,7 @@ fn tools(state: &State) -> Value {
             &of(&["searchType", "searchTerm", "packagePath", "bRecursive"]),
             &["searchType", "searchTerm"],
         ),
-        // It says that every one is required, and takes less.
+        // The schema requires every argument, but the server accepts fewer.
         tool("search_assets", &of(&all), &all),
         tool("query_asset", &["assetPath", "bIncludeTags"], &["assetPath"]),
         tool("export_asset", &["objectPath", "format"], &["objectPath"]),
@@ -88,7 +88,7 @@ fn tools(state: &State) -> Value {
     Value::Array(tools)
 }
 
-/// One item with all four keys, as the plugin has it.
+/// One content item with all four keys, like the plugin's.
 fn said(text: String, is_error: bool) -> Value {
     let structured: Option<Value> = serde_json::from_str(&text).ok().filter(Value::is_object);
     let content = json!([{ "data": "", "text": text, "mimetype": "", "type": "text" }]);
@@ -158,7 +158,7 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
 }
 
 fn query_asset(state: &State, arguments: &Value) -> Value {
-    // By the path of the object: of a package alone nothing is known.
+    // The server knows only object paths, not packages.
     let path = arguments["assetPath"].as_str().unwrap_or_default();
     let asset = state.assets().into_iter().find(|asset| asset.object() == path);
     let mut found = json!({ "bExists": asset.is_some(), "assetPath": path });
@@ -219,7 +219,7 @@ fn is_in(asset: &Asset, folder: &str, arguments: &Value) -> bool {
     folder.is_empty() || asset.folder() == folder || (arguments["bRecursive"] != false && below())
 }
 
-/// The newer server hands out pages.
+/// The newer server supports paging.
 fn page(state: &State, list: &str, count: &str, mut all: Vec<Value>, arguments: &Value) -> Value {
     if state.server == Server::Plugin {
         return json!({ list: all, count: all.len() });
@@ -353,7 +353,7 @@ fn resource(state: &State, params: &Value, trap: Option<Trap>) -> Said {
     let package = path.split('.').next().unwrap_or_default();
     let asset = state.find(package).filter(|asset| asset.class.ends_with("Blueprint"));
     let asset = asset.ok_or((-32603, "Failed to load resource contents"))?;
-    // The empty bytes beside the text are as the plugin has it.
+    // The plugin also sends empty binary content.
     Ok(json!({ "contents": [{
         "uri": uri, "text": t3d(&asset, trap), "blob": "", "mimeType": "application/vnd.unreal.t3d",
     }] }))

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// Which actions are granted, by the plugin's own names for them.
@@ -31,9 +32,50 @@ pub(super) fn want(sum: &mut Option<ActionsGrant>, target: &str) -> Result<(), S
     Ok(())
 }
 
+/// Longest text of a call's arguments in a record, in characters, and of one of them.
+const MAX_DOING: usize = 800;
+const MAX_VALUE: usize = 200;
+
 /// One action.
 #[derive(Debug)]
-pub struct ActionAsk(pub String);
+pub struct ActionAsk {
+    action: String,
+    /// What is to be done, for the record.
+    doing: String,
+}
+
+impl ActionAsk {
+    /// The action that a tool needs for a call with these arguments.
+    pub fn of(action: &str, tool: &str, arguments: &Value) -> Self {
+        let arguments = told(arguments, 0).to_string();
+        let doing = format!("{tool} {}", portcullis_text::line(&arguments, MAX_DOING));
+        Self { action: action.to_owned(), doing }
+    }
+}
+
+/// Arguments as a record may have them: bounded, and without secrets.
+fn told(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::String(text) => {
+            let text = portcullis_text::line(text, MAX_VALUE);
+            portcullis_audit::without_secrets(&text).into()
+        }
+        Value::Array(_) | Value::Object(_) if depth == 4 => "…".into(),
+        Value::Array(items) => items.iter().take(20).map(|item| told(item, depth + 1)).collect(),
+        Value::Object(map) => {
+            let one = |(name, value): (&String, &Value)| {
+                let shown = if portcullis_audit::is_secret_name(name) {
+                    "***".into()
+                } else {
+                    told(value, depth + 1)
+                };
+                (portcullis_text::line(name, 80), shown)
+            };
+            map.iter().take(50).map(one).collect::<serde_json::Map<_, _>>().into()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
 
 impl Ask for ActionAsk {
     type Grant = ActionsGrant;
@@ -44,15 +86,16 @@ impl Ask for ActionAsk {
     }
 
     fn is_within(&self, grant: &ActionsGrant) -> bool {
-        grant.allow.contains(&self.0)
+        grant.allow.contains(&self.action)
     }
 
     fn subject(&self) -> String {
-        format!("take the action {}", portcullis_text::line(&self.0, 80))
+        format!("take the action {}: {}", portcullis_text::line(&self.action, 80), self.doing)
     }
 
-    fn remedy(&self) -> String {
-        format!("allow = [\"{}\"]", portcullis_text::line(&self.0, 80))
+    fn remedy(&self, granted: Option<&ActionsGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.allow.iter());
+        format!("allow = {}", listed(there, &portcullis_text::line(&self.action, 80)))
     }
 }
 
@@ -63,8 +106,30 @@ mod tests {
     #[test]
     fn only_the_named_actions_are_within() {
         let grant: ActionsGrant = toml::from_str("allow = [\"editor-write\"]").unwrap();
-        assert!(ActionAsk("editor-write".into()).is_within(&grant));
-        assert!(!ActionAsk("editor-console".into()).is_within(&grant));
+        let ask = |action| ActionAsk::of(action, "tool", &Value::Null);
+        assert!(ask("editor-write").is_within(&grant));
+        assert!(!ask("editor-console").is_within(&grant));
         assert!(toml::from_str::<ActionsGrant>("allow = []").is_err());
+    }
+
+    #[test]
+    fn the_record_says_what_is_to_be_done_and_no_secret() {
+        let arguments = serde_json::json!({
+            "command": "open 10.0.0.1?Password=abc\u{1b}[2J\nquit",
+            "apiKey": "abc",
+            "options": {"token": "abc", "deep": {"er": {"and": {"deeper": {"x": "abc"}}}}},
+            "text": "long ".repeat(1000),
+            "times": 3,
+        });
+        let subject = ActionAsk::of("console", "run", &arguments).subject();
+        assert!(
+            subject.starts_with(
+                "take the action console: run \
+                 {\"command\":\"open 10.0.0.1?Password=*** quit\",\"apiKey\":\"***\",\
+                 \"options\":{\"token\":\"***\",\"deep\":{\"er\":{\"and\":\"…\"}}},"
+            ),
+            "{subject}"
+        );
+        assert!(!subject.contains("abc") && subject.len() < 1000, "{subject}");
     }
 }

@@ -41,6 +41,8 @@ pub(super) fn want(sum: &mut Option<CacheGrant>, target: &str) -> Result<(), Str
 /// Caching one value.
 #[derive(Debug)]
 pub struct CacheAsk {
+    /// The key, as far as it is shown.
+    pub key: String,
     /// Size of key and value.
     pub bytes: u64,
 }
@@ -60,11 +62,12 @@ impl Ask for CacheAsk {
     }
 
     fn subject(&self) -> String {
-        format!("cache {} bytes", self.bytes)
+        format!("cache {} bytes: {}", self.bytes, self.key)
     }
 
-    fn remedy(&self) -> String {
-        format!("bytes = {}", self.bytes.max(1))
+    fn remedy(&self, granted: Option<&CacheGrant>) -> String {
+        let disk = if granted.is_some_and(|granted| granted.disk) { "\ndisk = true" } else { "" };
+        format!("bytes = {}{disk}", self.bytes.max(1))
     }
 }
 
@@ -80,8 +83,10 @@ impl cache::Host for State {
 
     async fn set(&mut self, key: String, value: Vec<u8>, ttl_ms: u64) -> wasmtime::Result<()> {
         let Some(cache) = self.places.cache.clone() else { return Ok(()) };
+        let bytes = (key.len() + value.len()) as u64;
+        let ask = CacheAsk { key: portcullis_text::line(&key, 100), bytes };
         // A plugin is not told: a cache may drop what it likes.
-        if self.gate.pass(CacheAsk { bytes: (key.len() + value.len()) as u64 }).is_err() {
+        if self.gate.pass(ask).is_err() {
             return Ok(());
         }
         let ttl = (ttl_ms > 0).then(|| Duration::from_millis(ttl_ms));
@@ -113,7 +118,7 @@ mod tests {
     fn a_value_larger_than_the_cache_is_not_within() {
         let grant: CacheGrant = toml::from_str("bytes = 100").unwrap();
         for (bytes, expected) in [(0, true), (100, true), (101, false)] {
-            assert_eq!(CacheAsk { bytes }.is_within(&grant), expected);
+            assert_eq!(CacheAsk { key: "k".into(), bytes }.is_within(&grant), expected);
         }
         assert!(!grant.disk, "memory unless the operator says disk");
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::bindings::portcullis::plugin::catalog::{self, Entry};
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 use crate::sandbox::State;
 
@@ -80,8 +80,9 @@ impl Ask for CatalogAsk {
         }
     }
 
-    fn remedy(&self) -> String {
-        format!("read = [\"{}\"]", self.0)
+    fn remedy(&self, granted: Option<&CatalogGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.read.iter());
+        format!("read = {}", listed(there, &self.0.to_string()))
     }
 }
 

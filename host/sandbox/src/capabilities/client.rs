@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::bindings::types;
-use crate::capabilities::{Capability, Grants, Named};
+use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// What can be asked of a client.
@@ -91,20 +91,37 @@ pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), St
 pub struct ClientAsk {
     /// Of which kind.
     pub feature: Feature,
+    /// What the user is to agree to; empty for other questions.
+    pub deed: String,
 }
 
 impl ClientAsk {
     /// What a plugin's question needs. `None`: a kind of question this host does not know.
     pub fn of(ask: &types::Ask) -> Option<Self> {
+        let mut deed = String::new();
         let feature = match ask {
             types::Ask::Form(_) | types::Ask::Visit(_) => Feature::Elicitation,
             types::Ask::Sample(_) => Feature::Sampling,
             types::Ask::Roots => Feature::Roots,
-            types::Ask::Consent(_) => Feature::Consent,
+            types::Ask::Consent(consent) => {
+                deed = deed_of(consent);
+                Feature::Consent
+            }
             types::Ask::Other(_) => return None,
         };
-        Some(Self { feature })
+        Some(Self { feature, deed })
     }
+}
+
+/// What a plugin would do, as a record has it: bounded, and without secrets.
+fn deed_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
+    let clean =
+        |text: &str, most| portcullis_audit::without_secrets(&portcullis_text::line(text, most));
+    let mut deed = format!("{} {}", portcullis_text::line(kind, 80), clean(subject, 800));
+    if let Some(lost) = overwrites {
+        deed += &format!(" (overwrites {})", clean(lost, 300));
+    }
+    deed
 }
 
 impl Ask for ClientAsk {
@@ -120,11 +137,19 @@ impl Ask for ClientAsk {
     }
 
     fn subject(&self) -> String {
-        format!("ask the client for {}", self.feature)
+        match self.deed.as_str() {
+            "" => format!("ask the client for {}", self.feature),
+            deed => format!("ask the client for {}: {deed}", self.feature),
+        }
     }
 
-    fn remedy(&self) -> String {
-        format!("features = [\"{}\"]", self.feature)
+    fn remedy(&self, granted: Option<&ClientGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.features.iter());
+        let mut text = format!("features = {}", listed(there, &self.feature.to_string()));
+        for (kind, patterns) in granted.iter().flat_map(|granted| &granted.agreed) {
+            text += &format!("\nagreed.{kind:?} = {patterns:?}");
+        }
+        text
     }
 }
 
@@ -138,7 +163,11 @@ mod tests {
         for (feature, expected) in
             [(Feature::Elicitation, true), (Feature::Sampling, false), (Feature::Roots, false)]
         {
-            assert_eq!(ClientAsk { feature }.is_within(&grant), expected, "{feature}");
+            assert_eq!(
+                ClientAsk { feature, deed: String::new() }.is_within(&grant),
+                expected,
+                "{feature}"
+            );
         }
     }
 

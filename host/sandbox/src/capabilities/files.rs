@@ -4,10 +4,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use portcullis_files::{Access, FileUse, Judge, Origin};
+use portcullis_audit::Verdict;
+use portcullis_files::{Access, Came, FileUse, Judge, Origin};
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, listed};
 use crate::gate::{Ask, Gate};
 
 /// Which part of the session's roots.
@@ -138,25 +139,69 @@ impl Ask for FileUse {
         place && self.access <= self.opened_for
     }
 
+    /// What was opened to be read is not written to, and neighbours of a file are not reached.
+    fn is_grantable(&self) -> bool {
+        self.origin != Origin::Beside && self.access <= self.opened_for
+    }
+
     fn subject(&self) -> String {
         format!("{} {}", self.access, self.path.display())
     }
 
-    fn remedy(&self) -> String {
-        match self.origin {
-            Origin::Argument => format!("access = \"{}\"", self.access),
-            Origin::Root => format!("access = \"{}\"\nscope = \"roots\"", self.access),
-            Origin::Directory | Origin::Beside => format!(
-                "directories = [\"{}\"]",
-                self.path.parent().unwrap_or(&self.path).display()
-            ),
+    fn remedy(&self, granted: Option<&FilesGrant>) -> String {
+        let before = granted.map_or(Access::Read, |granted| granted.access);
+        let beside = matches!(self.origin, Origin::Directory | Origin::Beside);
+        let access = if beside { before } else { before.max(self.access) };
+        let mut text = format!("access = \"{access}\"");
+        let is_all = granted.is_some_and(|granted| granted.scope == Scope::Roots);
+        if is_all || self.origin == Origin::Root {
+            text += "\nscope = \"roots\"";
         }
+        let folder = self.path.parent().unwrap_or(&self.path).display().to_string();
+        for (key, of) in [("directories", Access::Read), ("writable", Access::Write)] {
+            let there = granted.map_or(&[][..], |granted| match of {
+                Access::Read => granted.directories.as_slice(),
+                Access::Write => granted.writable.as_slice(),
+            });
+            let there = there.iter().map(|one| one.display());
+            if beside && of == self.access {
+                text += &format!("\n{key} = {}", listed(there, &folder));
+            } else if there.len() > 0 {
+                let there: Vec<_> = there.map(|one| one.to_string()).collect();
+                text += &format!("\n{key} = {there:?}");
+            }
+        }
+        text
     }
 }
 
 impl Judge for Gate {
-    fn allows(&self, wanted: FileUse) -> bool {
-        self.pass(wanted).is_ok()
+    fn allows(&self, wanted: &FileUse) -> bool {
+        self.judge(wanted).is_ok()
+    }
+
+    fn begins(&self, wanted: &FileUse) -> bool {
+        self.begin(wanted).is_ok()
+    }
+
+    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
+        match (begun, came) {
+            (false, Came::Done) => self.done(wanted, "opened").is_ok(),
+            (false, Came::Failed(why)) => self.done(wanted, why).is_ok(),
+            (false, Came::Refused(why)) => {
+                self.refuse_always(wanted, why);
+                false
+            }
+            (true, Came::Done) => true,
+            (true, Came::Failed(why)) => {
+                self.came_of(wanted, Verdict::Allowed, why);
+                true
+            }
+            (true, Came::Refused(why)) => {
+                self.came_of(wanted, Verdict::Denied, why);
+                true
+            }
+        }
     }
 }
 

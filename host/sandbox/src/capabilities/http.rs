@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use ipnet::IpNet;
+use portcullis_audit::Verdict;
 use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, listed};
 use crate::gate::{Ask, Gate};
 use portcullis_engine::{Limits, size};
 
@@ -126,8 +127,15 @@ impl Ask for Request {
         format!("{} {}{path}", self.method, self.origin.url())
     }
 
-    fn remedy(&self) -> String {
-        format!("hosts = [\"{}\"]\nmethods = [\"{}\"]", self.origin, self.method)
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        let hosts = granted.into_iter().flat_map(|granted| &granted.hosts);
+        let methods = granted.into_iter().flat_map(|granted| &granted.methods);
+        format!(
+            "hosts = {}\nmethods = {}{}",
+            listed(hosts, &self.origin.to_string()),
+            listed(methods, &self.method),
+            rest(granted, None),
+        )
     }
 }
 
@@ -161,9 +169,33 @@ impl Ask for Connection {
         format!("connect to {} at {}", self.host, self.address)
     }
 
-    fn remedy(&self) -> String {
-        format!("addresses = [\"{}\"]", IpNet::from(self.address))
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        let Some(granted) = granted else { return rest(None, Some(self.address)) };
+        let all = |list: Vec<String>| format!("{list:?}");
+        format!(
+            "hosts = {}\nmethods = {}{}",
+            all(granted.hosts.iter().map(ToString::to_string).collect()),
+            all(granted.methods.clone()),
+            rest(Some(granted), Some(self.address)),
+        )
     }
+}
+
+/// What a grant says beside hosts and methods, with one more address. Headers are shown by their names alone:
+/// where their values are kept is for the operator.
+fn rest(granted: Option<&HttpGrant>, more: Option<std::net::IpAddr>) -> String {
+    let there = granted.into_iter().flat_map(|granted| &granted.addresses);
+    let mut text = match more {
+        Some(more) => format!("\naddresses = {}", listed(there, &IpNet::from(more).to_string())),
+        None => {
+            let there: Vec<_> = there.map(ToString::to_string).collect();
+            if there.is_empty() { String::new() } else { format!("\naddresses = {there:?}") }
+        }
+    };
+    for origin in granted.iter().flat_map(|granted| granted.headers.keys()) {
+        text += &format!("\n# and the headers for {origin}, as they are there now");
+    }
+    text
 }
 
 /// The requests of one call. One client for each: no connection is shared between calls.
@@ -190,6 +222,14 @@ impl Policy for Gate {
         self.pass(connection).is_ok()
     }
 
+    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
+        let outcome = match answer {
+            Ok(status) => format!("status {status}"),
+            Err(fault) => word(fault).to_owned(),
+        };
+        self.came_of(request, Verdict::Allowed, &outcome);
+    }
+
     fn secrets(&self) -> Option<&Secrets> {
         Some(&self.grants().http.as_ref()?.headers)
     }
@@ -212,6 +252,25 @@ impl WasiHttpHooks for Http {
             let ended: Ended = Box::new(async { Ok(()) });
             Ok((response.map(|body| body.map_err(told).boxed_unsync()), ended))
         })
+    }
+}
+
+/// A fault in a word, for the record.
+fn word(fault: Fault) -> &'static str {
+    match fault {
+        Fault::TooMany => "too-many",
+        Fault::BadAddress => "bad-address",
+        Fault::Denied => "denied",
+        Fault::AddressDenied => "address-denied",
+        Fault::Misconfigured => "misconfigured",
+        Fault::ConnectionRefused => "connection-refused",
+        Fault::Unreachable => "unreachable",
+        Fault::Certificate => "certificate",
+        Fault::TimedOut => "timed-out",
+        Fault::Protocol => "protocol",
+        Fault::Encoded => "encoded",
+        Fault::TooLong => "too-long",
+        Fault::Incomplete => "incomplete",
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_audit::Verdict;
 use portcullis_confine::{Command, Ended, Fault, Output as Ran, Place};
 use portcullis_files::Access;
 use serde::Deserialize;
@@ -12,8 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
-use crate::capabilities::{Capability, Grants, Named};
-use crate::gate::Ask;
+use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::gate::{Ask, Gate};
 use crate::sandbox::State;
 
 /// Which commands a plugin may use.
@@ -42,6 +43,8 @@ pub(super) fn want(sum: &mut Option<ProcessGrant>, target: &str) -> Result<(), S
 pub struct ProcessAsk {
     /// The command's name.
     pub command: String,
+    /// Its arguments, beyond those of the operator.
+    pub arguments: Vec<String>,
     /// Where, as the plugin spells it. `None`: in an empty directory of its own.
     pub directory: Option<PathBuf>,
     /// What it may do there.
@@ -62,8 +65,16 @@ impl Ask for ProcessAsk {
         self.fault.is_none() && grant.commands.contains(&self.command)
     }
 
+    fn is_grantable(&self) -> bool {
+        self.fault.is_none()
+    }
+
     fn subject(&self) -> String {
-        let command = portcullis_text::line(&self.command, 80);
+        let mut command = portcullis_text::line(&self.command, 80);
+        if !self.arguments.is_empty() {
+            let arguments = portcullis_text::line(&self.arguments.join(" "), 500);
+            command += &format!(" {}", portcullis_audit::without_secrets(&arguments));
+        }
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
         match &self.directory {
             Some(path) => format!("run {command} in {} to {}{fault}", path.display(), self.access),
@@ -71,8 +82,55 @@ impl Ask for ProcessAsk {
         }
     }
 
-    fn remedy(&self) -> String {
-        format!("commands = [\"{}\"]", portcullis_text::line(&self.command, 80))
+    fn remedy(&self, granted: Option<&ProcessGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.commands.iter());
+        format!("commands = {}", listed(there, &portcullis_text::line(&self.command, 80)))
+    }
+}
+
+/// Sees to it that the end of a command is on record.
+struct Watched {
+    gate: Gate,
+    ask: ProcessAsk,
+    ended: bool,
+}
+
+impl Watched {
+    fn new(gate: &Gate, ask: ProcessAsk) -> Self {
+        Self { gate: gate.clone(), ask, ended: false }
+    }
+
+    fn end(mut self, outcome: &str) {
+        self.ended = true;
+        self.gate.came_of(&self.ask, Verdict::Allowed, outcome);
+    }
+
+    /// In a word, as a command came to its end.
+    fn ran(self, ran: &Result<Ran, Fault>) {
+        match ran {
+            Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
+            Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
+                self.end(&format!("signal {signal}"));
+            }
+            Err(fault) => self.end(word(fault)),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.gate.came_of(&self.ask, Verdict::Allowed, "stopped");
+        }
+    }
+}
+
+fn word(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::NotFound(_) => "not-found",
+        Fault::TimedOut => "timed-out",
+        Fault::TooLarge => "too-large",
+        Fault::Failed(_) => "failed",
     }
 }
 
@@ -89,7 +147,7 @@ impl State {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Option<Place>), ProcessError> {
+    ) -> Result<(Arc<Command>, Option<Place>, Watched), ProcessError> {
         let path = directory.map(PathBuf::from);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
@@ -101,13 +159,15 @@ impl State {
         };
         let opened = opened.flatten();
         let access = opened.as_ref().map_or(Access::Read, |(_, access)| *access);
-        let ask = ProcessAsk { command: command.into(), directory: path.clone(), access, fault };
-        self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
+        let (command, arguments) = (command.to_owned(), arguments.to_vec());
+        let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
+        let ask = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?.into_ask();
+        let watched = Watched::new(&self.gate, ask);
         let place = path.zip(opened).map(|(path, (handle, access))| {
             let write = access == Access::Write;
             Place { path, handle, write }
         });
-        Ok((known.ok_or(ProcessError::Denied)?, place))
+        Ok((known.ok_or(ProcessError::Denied)?, place, watched))
     }
 }
 
@@ -129,14 +189,16 @@ impl process::Host for State {
         message: String,
         directory: Option<String>,
     ) -> Outcome<String> {
-        let (command, place) = match self.admit(&command, directory, &[]) {
+        let (command, place, watched) = match self.admit(&command, directory, &[]) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
         if message.contains('\n') {
+            watched.end("failed");
             return Ok(Err(ProcessError::Failed("a request is one line".into())));
         }
         let answer = self.places.commands.request(&command, place.as_ref(), &message).await;
+        watched.end(answer.as_ref().map_or_else(word, |_| "answered"));
         Ok(answer.map_err(Into::into))
     }
 }
@@ -149,16 +211,20 @@ impl process::HostRunning for State {
         input: Vec<u8>,
         directory: Option<String>,
     ) -> Outcome<Resource<Running>> {
-        let (command, place) = match self.admit(&command, directory, &arguments) {
+        let (command, place, watched) = match self.admit(&command, directory, &arguments) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
         let child = match command.start(place.as_ref(), &arguments).await {
             Ok(child) => child,
-            Err(fault) => return Ok(Err(fault.into())),
+            Err(fault) => {
+                watched.end(word(&fault));
+                return Ok(Err(fault.into()));
+            }
         };
         let work = async move {
             let ran = command.finish(child, &input).await;
+            watched.ran(&ran);
             ran.map(output).map_err(Into::into)
         };
         let running = Running(AbortOnDropHandle::new(tokio::spawn(work)));
@@ -203,6 +269,7 @@ mod tests {
         for (command, expected) in [("npm", true), ("git", true), ("node", false), ("", false)] {
             let ask = ProcessAsk {
                 command: command.into(),
+                arguments: Vec::new(),
                 directory: Some("/a".into()),
                 access: Access::Write,
                 fault: None,

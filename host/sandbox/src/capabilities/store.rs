@@ -43,6 +43,8 @@ pub(super) fn want(sum: &mut Option<StoreGrant>, target: &str) -> Result<(), Str
 /// Use of a keyspace.
 #[derive(Debug)]
 pub struct StoreAsk {
+    /// The key, as far as it is shown; empty where it is about all of them.
+    pub key: String,
     /// Shared by all callers, or one caller's own.
     pub caller_only: bool,
     /// What for.
@@ -79,12 +81,12 @@ impl Ask for StoreAsk {
         let whose = if self.caller_only { "this caller's" } else { "its" };
         match self.act {
             Act::Open => format!("open {whose} store"),
-            Act::Keep(bytes) => format!("keep {bytes} bytes in {whose} store"),
-            Act::Delete => format!("delete from {whose} store"),
+            Act::Keep(bytes) => format!("keep {bytes} bytes in {whose} store, with: {}", self.key),
+            Act::Delete => format!("delete from {whose} store: {}", self.key),
         }
     }
 
-    fn remedy(&self) -> String {
+    fn remedy(&self, _: Option<&StoreGrant>) -> String {
         match self.act {
             Act::Keep(bytes) => format!("bytes = {bytes}"),
             Act::Open | Act::Delete => "bytes = 1_000_000".into(),
@@ -118,7 +120,7 @@ impl store::Host for State {}
 impl store::HostKeyspace for State {
     async fn open(&mut self, scope: Scope) -> Outcome<Handle> {
         let caller_only = matches!(scope, Scope::Caller);
-        if self.gate.pass(StoreAsk { caller_only, act: Act::Open }).is_err() {
+        if self.gate.pass(StoreAsk { key: String::new(), caller_only, act: Act::Open }).is_err() {
             return Ok(Err(StoreError::Denied));
         }
         let prefix = match scope {
@@ -151,12 +153,14 @@ impl store::HostKeyspace for State {
             return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
         }
         let keyspace = self.table.get(&keyspace)?;
-        let caller_only = keyspace.caller_only;
+        let (caller_only, shown) = (keyspace.caller_only, portcullis_text::line(&key, 100));
         let (records, key) = keyspace.of(&key);
         let gate = self.gate.clone();
         let written = blocking(move || {
-            let allowed =
-                |bytes| gate.pass(StoreAsk { caller_only, act: Act::Keep(bytes) }).is_ok();
+            let allowed = |bytes| {
+                let act = Act::Keep(bytes);
+                gate.pass(StoreAsk { key: shown, caller_only, act }).is_ok()
+            };
             records.write(&key, &value, expect, None, allowed)
         })
         .await;
@@ -171,7 +175,8 @@ impl store::HostKeyspace for State {
 
     async fn delete(&mut self, keyspace: Handle, key: String) -> Outcome<()> {
         let keyspace = self.table.get(&keyspace)?;
-        let ask = StoreAsk { caller_only: keyspace.caller_only, act: Act::Delete };
+        let shown = portcullis_text::line(&key, 100);
+        let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
         if self.gate.pass(ask).is_err() {
             return Ok(Err(StoreError::Denied));
         }
@@ -233,7 +238,11 @@ mod tests {
             (Act::Keep(101), false),
             (Act::Keep(u64::MAX), false),
         ] {
-            assert_eq!(StoreAsk { caller_only: false, act }.is_within(&grant), expected, "{act:?}");
+            assert_eq!(
+                StoreAsk { key: "k".into(), caller_only: false, act }.is_within(&grant),
+                expected,
+                "{act:?}"
+            );
         }
     }
 

@@ -13,7 +13,7 @@ use super::state::ALWAYS;
 use crate::bindings::Manifest;
 use crate::capabilities::Capability;
 use crate::gate::Policy;
-use portcullis_engine::Engine;
+use portcullis_engine::{Engine, Limits};
 
 /// Kept by digest from one start of the host to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,7 +40,48 @@ pub fn key(digest: &str) -> String {
     format!("{digest} {} {} 3", env!("CARGO_PKG_VERSION"), *CONTRACT)
 }
 
+/// What a refusal of a component within these limits is kept under.
+pub fn refusal_key(digest: &str, limits: &Limits) -> String {
+    let limits: Vec<_> = limits.lines().into_iter().map(|(_, value, ..)| value).collect();
+    format!("{} refused {} {limits:?}", key(digest), portcullis_engine::code::BOUNDS)
+}
+
+/// Most tools of one plugin.
+const MAX_TOOLS: usize = 256;
+
+/// Most prompts, resources and resource templates of one plugin, each.
+const MAX_OTHERS: usize = 1024;
+
+/// Most bytes of all that one plugin says of itself.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
 impl Known {
+    /// Whether a plugin says no more of itself than clients can read.
+    ///
+    /// # Errors
+    ///
+    /// What there is too much of, and how much is the most.
+    pub fn check_size(&self) -> Result<(), String> {
+        let Some(manifest) = &self.manifest else { return Ok(()) };
+        for (kind, number, most) in [
+            ("tools", manifest.tools.len(), MAX_TOOLS),
+            ("prompts", manifest.prompts.len(), MAX_OTHERS),
+            ("resources", manifest.resources.len(), MAX_OTHERS),
+            ("resource templates", manifest.templates.len(), MAX_OTHERS),
+        ] {
+            if number > most {
+                return Err(format!("it has {number} {kind}; one plugin may have {most}"));
+            }
+        }
+        let bytes = self.to_bytes()?.len();
+        if bytes > MAX_BYTES {
+            return Err(format!(
+                "what it says of itself and its tools has {bytes} bytes; {MAX_BYTES} are the most"
+            ));
+        }
+        Ok(())
+    }
+
     /// As it was kept. `None`: by another host than this one.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
@@ -141,10 +182,57 @@ pub fn imports(engine: &Engine, component: &Component) -> Vec<Import> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::{Tool, ToolHints};
 
     fn imports(names: &[&str]) -> Vec<Import> {
         let import = |name: &&str| Import { interface: (*name).into(), functions: Vec::new() };
         names.iter().map(import).collect()
+    }
+
+    /// What a plugin with so many tools, each with a description of so many bytes, says of itself.
+    fn saying(tools: usize, bytes: usize) -> Known {
+        let tool = |at| Tool {
+            name: format!("t{at}"),
+            title: None,
+            description: Some("x".repeat(bytes)),
+            input_schema: String::new(),
+            output_schema: None,
+            paths: Vec::new(),
+            needs: Vec::new(),
+            hints: ToolHints {
+                read_only: None,
+                destructive: None,
+                idempotent: None,
+                open_world: None,
+            },
+            icons: Vec::new(),
+            extra: None,
+        };
+        let manifest = Manifest {
+            name: String::new(),
+            title: None,
+            version: String::new(),
+            description: None,
+            website: None,
+            instructions: None,
+            icons: Vec::new(),
+            tools: (0..tools).map(tool).collect(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            wants: Vec::new(),
+            extra: None,
+        };
+        Known { imports: Vec::new(), features: Vec::new(), manifest: Some(manifest) }
+    }
+
+    #[test]
+    fn a_plugin_says_no_more_of_itself_than_clients_can_read() {
+        assert_eq!(saying(MAX_TOOLS, 10).check_size(), Ok(()));
+        let many = saying(MAX_TOOLS + 1, 10).check_size().unwrap_err();
+        assert!(many.contains("257 tools") && many.contains("256"), "{many}");
+        let long = saying(1, MAX_BYTES).check_size().unwrap_err();
+        assert!(long.contains("4194304 are the most"), "{long}");
     }
 
     #[test]

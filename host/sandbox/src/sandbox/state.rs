@@ -17,7 +17,9 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::around::{Around, News};
 use super::sockets;
-use crate::bindings::portcullis::plugin::{cache, catalog, process, request, settings, store};
+use crate::bindings::portcullis::plugin::{
+    cache, catalog, changes, process, request, settings, store,
+};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
@@ -32,6 +34,8 @@ const MAX_JOB: usize = 32 * 1024;
 pub struct Places {
     /// Folder of its store.
     pub store: PathBuf,
+    /// Folder for journals of changes to files; all plugins share it.
+    pub journals: PathBuf,
     /// Its cache, where it was granted one.
     pub cache: Option<Arc<Cache>>,
     /// Every command of the host; which of them it may use, the gate knows.
@@ -167,6 +171,11 @@ impl State {
         (self.deadline, self.wall) = (Instant::now() + wall, wall);
     }
 
+    /// When the call must have ended.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
     /// Tells all clients, as long as this call has not told them too much.
     fn announce(&mut self, news: News) {
         if let Some(around) = &self.call.around
@@ -232,6 +241,7 @@ pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
             Capability::Files => {
                 filesystem::types::add_to_linker::<State, FilesData>(linker, State::files)?;
                 filesystem::preopens::add_to_linker::<State, FilesData>(linker, State::files)?;
+                changes::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
             }
             Capability::Http => {
                 wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
@@ -262,7 +272,8 @@ pub const ALWAYS: &[&str] = &[
 ];
 
 impl State {
-    fn files(&mut self) -> FilesView<'_> {
+    /// The files of the call.
+    pub(crate) fn files(&mut self) -> FilesView<'_> {
         FilesView::new(&mut self.files, &mut self.table)
     }
 }

@@ -28,6 +28,9 @@ pub async fn serve(server: Arc<Server>) {
     if server.is("daemon") {
         leave_somebody_behind();
     }
+    if let Some(file) = server.value("session") {
+        leave_a_session_behind(file);
+    }
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(message) = serde_json::from_str(&line) else { continue };
@@ -46,6 +49,16 @@ fn leave_somebody_behind() {
     sleep.arg("600").stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
     if let Ok(child) = sleep.spawn() {
         eprintln!("left behind: {}", child.id());
+    }
+}
+
+/// A process of a session and a group of its own, whose parent has ended. Writes its number to a file.
+fn leave_a_session_behind(file: &str) {
+    let script =
+        r#"setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > "$0.new"; mv "$0.new" "$0""#;
+    let started = std::process::Command::new("sh").args(["-c", script, file]).status();
+    if !started.is_ok_and(|status| status.success()) {
+        eprintln!("nobody could be left behind");
     }
 }
 

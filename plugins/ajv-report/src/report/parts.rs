@@ -1,4 +1,4 @@
-//! What is said of keywords that complain about single members or items.
+//! Reports errors of keywords that apply to single members or items.
 
 use super::{Base, Entry, Report, entries};
 use crate::{
@@ -22,7 +22,7 @@ impl<'s> Report<'s, '_, '_> {
         let ValidationErrorKind::Required { property: Value::String(property) } = kind else {
             return;
         };
-        // The crate also says so of a member that is there, if it is one that must not be.
+        // The crate also reports a member that exists but is forbidden.
         if instance.get(property).is_none() {
             let names = value.as_array().map_or(&[][..], Vec::as_slice);
             let order = [names.iter().position(|name| name == property).unwrap_or(LAST)];
@@ -30,7 +30,7 @@ impl<'s> Report<'s, '_, '_> {
         }
     }
 
-    /// The crate does not say which member asks, so all are looked at again.
+    /// The crate does not name the dependent member, so all members are checked again.
     pub fn say_dependencies(
         &mut self,
         base: &Base<'s, '_>,
@@ -63,7 +63,7 @@ impl<'s> Report<'s, '_, '_> {
             if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
                 unexpected.iter().map(String::as_str).collect()
             } else {
-                // Where no member is allowed the crate does not say which there are.
+                // Where no member is allowed, the crate does not name the members.
                 instance.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
             };
         for property in unexpected {
@@ -105,7 +105,7 @@ impl<'s> Report<'s, '_, '_> {
         Ok(())
     }
 
-    /// Why the items are not what `contains` counts, then that there are too few or too many.
+    /// Reports why items do not match `contains`, then that there are too few or too many.
     pub fn say_contains(
         &mut self,
         base: &Base<'s, '_>,
@@ -120,10 +120,10 @@ impl<'s> Report<'s, '_, '_> {
         let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
         let mut found = 0.0;
         let items = trail.instance.as_array().map_or(0, Vec::len);
-        // The items need not all be what is counted.
+        // Not every item has to match.
         let blame = mem::replace(&mut self.blame, Blame::Nothing);
         for index in 0..items {
-            // Ajv counts no further than it must.
+            // Ajv stops counting as soon as the result is certain.
             if most.is_some_and(|most| found > most || least > Some(most)) {
                 break;
             }
@@ -136,7 +136,7 @@ impl<'s> Report<'s, '_, '_> {
         Ok(())
     }
 
-    /// What the schema beneath the keyword says about one part of the instance, if anything.
+    /// Adds the errors that the keyword's schema has for one part of the instance.
     fn say_part(
         &mut self,
         base: &Base<'s, '_>,

@@ -1,4 +1,4 @@
-//! `#[arguments]` and `#[data]`: Rust types that JSON is read into.
+//! Expands `#[arguments]` and `#[data]`: derives serde and JSON Schema for a Rust type.
 
 use crate::{
     names::{Case, SerdeAttributes},
@@ -31,7 +31,7 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
     for field in &item.fields {
         named.push(Named { field, name: name_of(field, case)? });
     }
-    // With something wrong there the rest still expands, so that nothing else is complained about.
+    // On an error the rest still expands, so that the compiler reports nothing else.
     let (paths, wrong) = match path::collect(&named) {
         Ok(paths) => (paths, TokenStream::new()),
         Err(error) => (Vec::new(), error.into_compile_error()),
@@ -105,7 +105,8 @@ fn is_open(options: TokenStream) -> syn::Result<bool> {
     }
 }
 
-/// Where the derived code finds its crates, and what the author did not say for themselves.
+/// The `serde` and `schemars` attributes that the author did not write, with the paths of both
+/// crates.
 fn serde_attributes(
     container: &SerdeAttributes,
     strict: &TokenStream,
@@ -125,7 +126,7 @@ fn serde_attributes(
     }
 }
 
-/// What the client calls the field.
+/// The name of the field in JSON.
 fn name_of(field: &Field, case: Case) -> syn::Result<String> {
     let said = SerdeAttributes::of(&field.attrs)?;
     refuse_flatten(field, &said)?;

@@ -1,20 +1,20 @@
-//! What serde calls a field.
+//! The JSON name of a field, as serde's attributes define it.
 
 use syn::{Attribute, LitStr, Token, meta::ParseNestedMeta, parenthesized, token};
 
-/// What the `#[serde(..)]` attributes of one item say, as far as it matters here.
+/// The parts of an item's `#[serde(..)]` attributes that the macros need.
 #[derive(Default)]
 pub struct SerdeAttributes {
     /// `rename = ".."`, or the `deserialize` half of it.
     pub rename: Option<LitStr>,
     /// `rename_all = ".."`, or the `deserialize` half of it.
     pub rename_all: Option<LitStr>,
-    /// The bare words, such as `flatten` and `skip`.
+    /// Flags without a value, such as `flatten` and `skip`.
     pub words: Vec<String>,
 }
 
 impl SerdeAttributes {
-    /// Reads all `#[serde(..)]` among `attributes`.
+    /// Reads all `#[serde(..)]` attributes in `attributes`.
     pub fn of(attributes: &[Attribute]) -> syn::Result<Self> {
         let mut found = Self::default();
         for attribute in attributes.iter().filter(|a| a.path().is_ident("serde")) {
@@ -35,7 +35,7 @@ impl SerdeAttributes {
         Ok(found)
     }
 
-    /// Whether the bare word is among them.
+    /// Whether the flag `word` is set.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|found| found == word)
     }
@@ -68,7 +68,7 @@ fn skip_value(meta: &ParseNestedMeta) -> syn::Result<()> {
     Ok(())
 }
 
-/// A way of writing field names.
+/// A naming convention for fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     Lower,
@@ -82,7 +82,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// What serde's `rename_all` calls it.
+    /// Parses a value of serde's `rename_all`.
     pub fn parse(name: &LitStr) -> syn::Result<Self> {
         Ok(match name.value().as_str() {
             "lowercase" => Self::Lower,

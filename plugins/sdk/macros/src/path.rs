@@ -1,4 +1,4 @@
-//! `#[path(..)]`: which arguments name paths, of what kind, and for what access.
+//! Parses `#[path(..)]`: which arguments are paths, of what kind, with what access.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ const KINDS: &str = "`file`, `file_in_directory` or `directory`";
 const MORE: &str = "`when = \"..\"` or `nearest = [..]`";
 const ACCESSES: &str = "`read`, `write` or `create`";
 
-/// What stands between the parentheses.
+/// The parsed content of the parentheses.
 pub struct PathAttribute {
     kind: Kind,
     access: Access,
@@ -85,7 +85,7 @@ enum More {
     Nearest,
 }
 
-/// One of a few words, or an error that lists them.
+/// Parses one of a few keywords; the error lists them.
 fn word<T>(
     input: ParseStream,
     expected: &str,
@@ -96,7 +96,7 @@ fn word<T>(
     choose(&word.to_string()).ok_or_else(|| syn::Error::new(word.span(), complaint))
 }
 
-/// A path argument, ready to become a `PathArgument` of the SDK.
+/// A path argument, from which the macro writes a `PathArgument` of the SDK.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PathArgument {
     pointer: String,
@@ -136,15 +136,15 @@ impl ToTokens for PathArgument {
     }
 }
 
-/// A field with the name it has in JSON.
+/// A field and its name in JSON.
 pub struct Named<'a> {
-    /// As written in the struct.
+    /// The field as written in the struct.
     pub field: &'a Field,
-    /// As the client writes it.
+    /// The name in JSON.
     pub name: String,
 }
 
-/// Everything the `#[path(..)]` attributes of a struct's fields declare, or all that is wrong there.
+/// Collects the `#[path(..)]` attributes of all fields, or all their errors.
 pub fn collect(fields: &[Named]) -> syn::Result<Vec<PathArgument>> {
     let mut found = Vec::new();
     let mut wrong: Option<syn::Error> = None;
@@ -171,7 +171,7 @@ fn read(attribute: &Attribute, named: &Named, fields: &[Named]) -> syn::Result<P
     Ok(PathArgument { pointer, kind, access, when, nearest })
 }
 
-/// Whether this is `#[path(..)]`. `#[path = ".."]` is Rust's own, and not for fields.
+/// Whether the attribute is `#[path(..)]`. `#[path = ".."]` is Rust's own and not for fields.
 pub fn is_path(attribute: &Attribute) -> bool {
     attribute.path().is_ident("path")
 }
@@ -202,7 +202,7 @@ fn pointer_to(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Whether it is a list; an error unless it is one path, perhaps one, or a list of them.
+/// Whether the field is a list of paths; an error unless it is a path, an optional path or a list.
 fn is_list_of_paths(ty: &Type) -> syn::Result<bool> {
     let present = inside(ty, "Option").unwrap_or(ty);
     let (one, is_list) = match inside(present, "Vec") {
@@ -231,7 +231,7 @@ fn inside<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
 }
 
 fn last_word(ty: &Type) -> Option<(&Ident, &PathArguments)> {
-    // A type that a `macro_rules!` passed on stands in an invisible group.
+    // A type passed through `macro_rules!` is wrapped in an invisible group.
     if let Type::Group(group) = ty {
         return last_word(&group.elem);
     }

@@ -1,4 +1,4 @@
-//! `plugin! { .. }`: what the plugin is called, offers and wants.
+//! Expands `plugin! { .. }`: the plugin's name, what it offers and the capabilities it wants.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -74,7 +74,7 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
     })
 }
 
-/// What it says of itself, apart from what it offers.
+/// The `About` of the plugin: all of the manifest but what the plugin offers.
 fn about(
     name: &LitStr,
     title: Option<Expr>,
@@ -111,7 +111,7 @@ fn about(
     }
 }
 
-/// The component exports the interfaces whose features it has, and no others.
+/// Exports the interfaces of the features that the plugin uses, and no others.
 fn exports(features: &[(bool, &str)]) -> TokenStream {
     let exports = features.iter().filter(|(has, _)| *has).map(|(_, feature)| {
         let (export, types) = (format_ident!("export_{feature}"), format_ident!("with_{feature}"));
@@ -215,7 +215,7 @@ fn once<T>(key: &Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
     Ok(())
 }
 
-/// The host takes no other names.
+/// Parses the name, refusing those that the host refuses.
 fn plugin_name(input: ParseStream) -> syn::Result<LitStr> {
     let name: LitStr = input.parse()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

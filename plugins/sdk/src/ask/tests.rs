@@ -1,4 +1,4 @@
-//! Questions, answered in rehearsals.
+//! Tests of questions, with the answers given by a rehearsal.
 
 use super::*;
 use crate::{prelude::data, rehearsal::Rehearsal};

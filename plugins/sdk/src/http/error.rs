@@ -1,46 +1,46 @@
-//! Why there is no answer from the web.
+//! Errors of HTTP requests.
 
 use super::ErrorCode;
 use std::fmt;
 
-/// A request that got no answer, or none that could be used.
+/// A request without a response, or with a response that cannot be used.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// What was to be done.
+    /// The method of the request.
     pub method: String,
-    /// Where.
+    /// The URL of the request.
     pub url: String,
-    /// What came of it.
+    /// The cause.
     pub reason: Reason,
 }
 
-/// Why there is no answer.
+/// The cause of an HTTP error.
 #[derive(Clone, Debug)]
 pub enum Reason {
     /// Not an `http` or `https` URL.
     InvalidUrl,
     /// A method or a header that cannot be sent.
     Invalid(&'static str),
-    /// What the host says went wrong; see [`Error::is_denied`].
+    /// The error code of the host; see [`Error::is_denied`].
     Code(ErrorCode),
-    /// The connection broke while a body was on its way.
+    /// The connection broke during the transfer of a body.
     Interrupted(String),
-    /// The body is longer than this many bytes.
+    /// The body is longer than this many bytes, the limit.
     TooLarge(u64),
-    /// What reads the body could not go on.
+    /// The reader of the body failed.
     Sink(String),
-    /// Whoever waited did not want to wait any longer.
+    /// The caller ended the wait.
     GivenUp,
     /// The status is not 2xx.
     Status(u16),
     /// The body is not UTF-8.
     NotText,
-    /// The body is not the JSON that was expected, or what was to be sent cannot be JSON.
+    /// The body is not the expected JSON, or the value to send cannot be JSON.
     Json(String),
 }
 
 impl Error {
-    /// Whether the host forbids it: not granted, or an address that may not be reached.
+    /// Whether the host denied the request: no grant, or a forbidden address.
     pub fn is_denied(&self) -> bool {
         matches!(
             self.reason,
@@ -48,7 +48,7 @@ impl Error {
         )
     }
 
-    /// Whether it took too long.
+    /// Whether a time limit was exceeded.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self.reason,
@@ -88,7 +88,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The codes a person meets, in words; the others by name.
+/// Describes the codes that people meet; the others are shown by name.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
 fn write_code(f: &mut fmt::Formatter<'_>, code: &ErrorCode) -> fmt::Result {
     match code {

@@ -1,20 +1,20 @@
-//! As much of a URL as it takes to send a request there.
+//! Parses a URL into the parts of an HTTP request.
 
 use std::fmt::{self, Write};
 
-/// The pieces a request is made of.
+/// The parts of a URL that a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// `https`, not `http`.
+    /// Whether the scheme is `https` rather than `http`.
     pub secure: bool,
-    /// Host and perhaps port.
+    /// Host and optional port.
     pub authority: String,
-    /// With the query; never empty.
+    /// Path and query; never empty.
     pub path: String,
 }
 
 impl Url {
-    /// None unless it is an `http` or `https` URL. What the authority may be is for the host to say.
+    /// Parses an `http` or `https` URL; `None` for others. The host validates the authority.
     pub fn parse(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let secure = match scheme.to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! A request through `wasi:http`.
+//! Sends a request through `wasi:http`.
 
 use super::{ErrorCode, Head, Outgoing, Reason, Sink, Timeouts, Watch};
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use wasip2::{
     },
 };
 
-/// What a stream takes in one piece.
+/// Most bytes written to a stream at once; a WASI stream takes 4096.
 const WRITE_BYTES: usize = 4096;
-/// What is asked of a stream in one piece.
+/// Most bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;
-/// How often whoever waits is asked whether to go on.
+/// Time between two calls of `watch`.
 const ROUND: Duration = Duration::from_millis(250);
 
-/// Sends it, hands the body of the answer to `sink`, and returns its head.
+/// Sends the request, passes the body of the response to `sink` and returns its head.
 pub fn send(
     outgoing: Outgoing,
     sink: &mut Sink<'_>,
@@ -53,8 +53,8 @@ pub fn send(
         .expect("it was waited for")
         .expect("it is taken once")
         .map_err(Reason::Code)?;
-    // A server may answer before it has read everything; only without an answer does it matter
-    // that something could not be written, and then the error above says why.
+    // A server may respond before it has read the whole body. A failed write matters only without a
+    // response, and then the error above says why.
     drop(written);
 
     let head = (response.status(), response.headers().entries());
@@ -62,7 +62,7 @@ pub fn send(
     Ok(head)
 }
 
-/// Waits until there is something to go on with.
+/// Waits until `ready` is, or `watch` ends the wait.
 fn wait(ready: &Pollable, started: Instant, watch: &mut Watch<'_>) -> Result<(), Reason> {
     while !ready.ready() {
         let round = subscribe_duration(nanoseconds(ROUND));
@@ -103,10 +103,10 @@ fn named(method: String) -> Method {
 
 fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     let Timeouts { connect, first_byte, between_bytes } = timeouts;
-    // Without limits, no options.
+    // Returns `None` without any limit.
     connect.or(first_byte).or(between_bytes)?;
     let options = RequestOptions::new();
-    // A host that does not know one of these keeps its own limit.
+    // A host without support for one of these keeps its own limit.
     let _ = options.set_connect_timeout(connect.map(nanoseconds));
     let _ = options.set_first_byte_timeout(first_byte.map(nanoseconds));
     let _ = options.set_between_bytes_timeout(between_bytes.map(nanoseconds));

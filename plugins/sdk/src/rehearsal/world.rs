@@ -1,4 +1,4 @@
-//! What a plugin reaches through functions: settings, cache, store and web, kept in memory.
+//! In-memory versions of the host's functions: settings, catalog, cache, store, process and web.
 
 use crate::bindings::portcullis::plugin::store::Entry;
 use std::{
@@ -7,16 +7,16 @@ use std::{
     rc::Rc,
 };
 
-/// Everything there is.
+/// The state behind all functions of the host.
 #[derive(Debug, Default)]
 pub struct World {
     settings: RefCell<BTreeMap<String, String>>,
     cached: RefCell<BTreeMap<String, Vec<u8>>>,
-    /// By whether it is the caller's, and by key.
+    /// The key is whether the entry belongs to the caller, and its name.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
     tools: RefCell<Vec<catalog::Entry>>,
-    /// By the name of the tool.
+    /// The key is the name of the tool.
     results: RefCell<BTreeMap<String, String>>,
     commands: process::Commands,
     #[cfg(feature = "http")]
@@ -27,7 +27,7 @@ thread_local! {
     static HERE: RefCell<Rc<World>> = RefCell::default();
 }
 
-/// From now on, on this thread, this is what there is.
+/// Makes this world current on this thread.
 pub fn enter(world: Rc<World>) {
     HERE.set(world);
 }
@@ -43,7 +43,7 @@ impl World {
 }
 
 pub mod settings {
-    //! As the contract's `settings`.
+    //! The contract's `settings`.
 
     pub fn get(key: &str) -> Option<String> {
         super::here().settings.borrow().get(key).cloned()
@@ -51,7 +51,7 @@ pub mod settings {
 }
 
 pub mod catalog {
-    //! As the contract's `catalog`: what the test put there.
+    //! The contract's `catalog`, with the tools that the test added.
 
     use super::World;
     pub use crate::bindings::portcullis::plugin::catalog::Entry;
@@ -99,7 +99,7 @@ pub mod catalog {
 }
 
 pub mod cache {
-    //! As the contract's `cache`, except that nothing is ever dropped.
+    //! The contract's `cache`; nothing is ever dropped.
 
     pub fn get(key: &str) -> Option<Vec<u8>> {
         super::here().cached.borrow().get(key).cloned()
@@ -109,7 +109,7 @@ pub mod cache {
         super::here().cached.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
 
-    /// Nobody else is here, so everyone gets it.
+    /// The only caller, so that every claim succeeds.
     pub struct Claim;
 
     impl Claim {
@@ -120,7 +120,7 @@ pub mod cache {
 }
 
 pub mod store {
-    //! As the contract's `store`, without a quota.
+    //! The contract's `store`, without a quota.
 
     use crate::bindings::portcullis::plugin::store::{Entry, Scope, StoreError};
 
@@ -180,20 +180,20 @@ pub mod store {
 }
 
 pub mod process {
-    //! As the contract's `process`: what the test says of each command.
+    //! The contract's `process`, with the output that the test defines for each command.
 
     use super::World;
     use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
     use crate::process::{Error, Output as Ran};
     use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
 
-    /// Arguments, input and directory to what comes of them.
+    /// From arguments, input and directory to the output.
     pub type Run = Rc<dyn Fn(&[String], &[u8], &str) -> Result<Ran, Error>>;
 
-    /// Message and directory to the answer.
+    /// From message and directory to the response.
     pub type Answer = Rc<dyn Fn(&str, &str) -> Result<String, Error>>;
 
-    /// Those that there are.
+    /// The commands that the test defined.
     #[derive(Default)]
     pub struct Commands {
         run: RefCell<HashMap<String, Run>>,
@@ -261,42 +261,42 @@ pub mod process {
 
 #[cfg(feature = "http")]
 pub mod http {
-    //! The web: what answers at each URL.
+    //! The web: a function for each URL.
 
     use super::World;
     use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url, Watch};
     use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc, time::Duration};
 
-    /// A request as it would have gone out.
+    /// A recorded request.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Sent {
-        /// Such as `GET`.
+        /// The method, such as `GET`.
         pub method: String,
-        /// With the query.
+        /// The URL with its query.
         pub url: String,
-        /// In order.
+        /// The headers, in order.
         pub headers: Vec<(String, String)>,
-        /// Empty when there was none.
+        /// The body; empty if there was none.
         pub body: Vec<u8>,
-        /// How long the first byte of the answer is waited for, where that is limited.
+        /// The limit for the first byte of the response, if set.
         pub patience: Option<Duration>,
     }
 
-    /// An answer as it comes in.
+    /// A response.
     #[derive(Clone, Debug)]
     pub struct Page {
-        /// Such as 200.
+        /// The status code, such as 200.
         pub status: u16,
-        /// In order.
+        /// The headers, in order.
         pub headers: Vec<(String, String)>,
-        /// In the pieces in which it arrives.
+        /// The body, in the pieces in which it arrives.
         pub body: Vec<Vec<u8>>,
-        /// What cuts the body off, where it does not end as it should.
+        /// The error that cuts the body off, if any.
         pub broken: Option<Reason>,
     }
 
     impl Page {
-        /// An answer without headers.
+        /// A response without headers.
         pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
             Self { status, headers: Vec::new(), body: vec![body.into()], broken: None }
         }
@@ -308,10 +308,10 @@ pub mod http {
         }
     }
 
-    /// What a request leads to.
+    /// From a request to its response.
     pub type Answer = Rc<dyn Fn(&Sent) -> Result<Page, Reason>>;
 
-    /// What answers, by URL, and what it was asked.
+    /// The functions by URL, and the requests so far.
     #[derive(Default)]
     pub struct Web {
         answers: RefCell<HashMap<String, Answer>>,

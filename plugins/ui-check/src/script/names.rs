@@ -1,6 +1,6 @@
-//! Names that lead out of a document, or to where text is run as code.
+//! Names in JavaScript that reach outside a document or evaluate text as code.
 
-/// What is forbidden as a name, and as a member of the window.
+/// Names forbidden as globals, and as members of the window.
 pub const GLOBALS: &[&str] = &[
     "fetch",
     "XMLHttpRequest",
@@ -50,7 +50,7 @@ pub const GLOBALS: &[&str] = &[
     "PaymentRequest",
     "trustedTypes",
 ];
-/// What is forbidden as a member of anything.
+/// Names forbidden as members of any object.
 pub const MEMBERS: &[&str] = &[
     "constructor",
     "__proto__",
@@ -86,15 +86,15 @@ pub const MEMBERS: &[&str] = &[
     "importNode",
     "composedPath",
 ];
-/// What nothing may be assigned to.
+/// Members that must not be assigned.
 pub const ASSIGNED: &[&str] =
     &["href", "action", "formAction", "innerHTML", "target", "ping", "srcset", "cssText"];
-/// The window, by its names.
+/// The names of the window.
 pub const WINDOWS: &[&str] = &["window", "self", "globalThis"];
 /// Objects that lead to the window or out of the document.
 pub const CLOSED: &[&str] =
     &["window", "self", "globalThis", "document", "navigator", "portcullis"];
-/// Elements that a script may not make.
+/// Elements that a script must not create.
 pub const ELEMENTS: &[&str] = &[
     "script",
     "link",

@@ -1,4 +1,5 @@
-//! Anthropic's Messages, as of 2026-10-21: no `temperature`, thinking counts as output, refusals are answers.
+//! Anthropic's Messages API (2026-10-21): no `temperature`, thinking is output, refusal is no
+//! error.
 
 use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;

@@ -1,16 +1,16 @@
-//! One stretch of time for all that a generation takes: every try, every pause, and the repair.
+//! The time budget of one generation: all attempts, all pauses, and the repair.
 
 use super::{Code, Error};
 use crate::time::Clock;
 use portcullis_plugin::prelude::*;
 use std::time::Duration;
 
-/// The pause before the second try; each further one is twice as long.
+/// Pause before the second attempt; doubled for each further one.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a pause goes on without asking whether anybody still waits.
+/// Longest part of a pause without a check for cancellation.
 const STEP: Duration = Duration::from_millis(200);
 
-/// What is left of it.
+/// The time left.
 pub struct Budget<'a> {
     request: &'a Request<'a>,
     clock: &'a dyn Clock,
@@ -19,14 +19,14 @@ pub struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// From now on, that much, and no more than the call has.
+    /// Starts a budget of `time`, within the time left for the call.
     pub fn new(request: &'a Request<'a>, clock: &'a dyn Clock, time: Duration) -> Self {
         let begin = clock.elapsed();
         let time = request.remaining().map_or(time, |remaining| remaining.min(time));
         Self { request, clock, begin, end: begin + time }
     }
 
-    /// How much is left; an error where nothing is, or nobody waits any more.
+    /// The time left; an error if there is none, or the caller cancelled.
     pub fn left(&self) -> Result<Duration, Error> {
         let left = self.end.saturating_sub(self.clock.elapsed());
         if left.is_zero() {
@@ -39,13 +39,13 @@ impl<'a> Budget<'a> {
         Ok(left)
     }
 
-    /// How much is used up, in milliseconds.
+    /// The time used, in milliseconds.
     pub fn spent_ms(&self) -> u64 {
         crate::kept::milliseconds(self.clock.elapsed() - self.begin)
     }
 
-    /// Pauses before another try, for as long as the service wants; fails at once where that is longer than
-    /// what is left.
+    /// Pauses before another attempt for as long as the service asks; fails at once if the pause is
+    /// longer than the time left.
     pub fn pause(&self, tries: u64, after: &Error) -> Result<(), Error> {
         let doubled = PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
         let pause = after.retry_after.unwrap_or(doubled);

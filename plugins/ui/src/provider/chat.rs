@@ -1,4 +1,4 @@
-//! Chat Completions: OpenAI's, and of the many servers that speak like it.
+//! The Chat Completions API of OpenAI and of many compatible servers.
 
 use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
@@ -7,7 +7,7 @@ use portcullis_plugin::serde_json::{Value, json};
 pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
     let system = json!({ "role": "system", "content": question.system });
     let all: Vec<Value> = [vec![system], messages(question)].concat();
-    // Reasoning models refuse `max_tokens`; some older servers know nothing else.
+    // Reasoning models refuse `max_tokens`; some older servers support nothing else.
     let limit = if dialect.new_limit { "max_completion_tokens" } else { "max_tokens" };
     let mut body = json!({ "model": provider.model, "messages": all, "stream": false });
     body[limit] = provider.max_output_tokens.into();

@@ -1,57 +1,57 @@
-//! What goes wrong with a service, in the same words for all of them.
+//! Errors of model services, with the same codes for all services.
 
 use super::Budget;
 use crate::folders;
 use portcullis_plugin::{http, serde_json::Value};
 use std::{fmt, time::Duration};
 
-/// How much of a service's own words is told.
+/// Longest quotation of a service's own message, in characters.
 const WORDS: usize = 300;
 
-/// Why there is no answer.
+/// An error of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub code: Code,
-    /// In words, without what looks like a key.
+    /// Message for people, without what looks like a key.
     pub why: String,
     /// Whether the same request may succeed later.
     retryable: bool,
-    /// When, in the service's words.
+    /// The delay that the service asks for.
     pub retry_after: Option<Duration>,
 }
 
-/// The kinds of things that go wrong.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Our time is over.
+    /// The time budget is used up.
     Timeout,
     /// Too many requests.
     RateLimit,
-    /// The account has nothing left.
+    /// The account's quota is used up.
     Quota,
-    /// No key, a wrong one, or one that may not.
+    /// The key is missing, wrong or lacks a permission.
     Auth,
-    /// The service does not understand us, or has no such model.
+    /// The service refuses the request, or has no such model.
     InvalidRequest,
-    /// The service is broken, or busy.
+    /// The service failed or is overloaded.
     ServerError,
-    /// It was not reached.
+    /// The service could not be reached.
     NetworkError,
-    /// A filter kept the answer back.
+    /// A filter withheld the answer.
     ContentFiltered,
-    /// The model would not.
+    /// The model refused.
     Refused,
-    /// The answer is longer than it may be.
+    /// The answer exceeds the limit of tokens.
     Truncated,
-    /// The question is longer than it may be.
+    /// The prompt exceeds the model's context.
     ContextTooLong,
-    /// Whoever asked does not want it any more.
+    /// The caller cancelled.
     Aborted,
 }
 
 impl Code {
-    /// As people and logs see it.
+    /// The name for people and logs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Timeout => "TIMEOUT",
@@ -71,18 +71,18 @@ impl Code {
 }
 
 impl Error {
-    /// Something that went wrong.
+    /// An error of that kind.
     pub fn new(code: Code, why: impl Into<String>) -> Self {
         let retryable = matches!(code, Code::RateLimit | Code::ServerError | Code::NetworkError);
         Self { code, why: why.into(), retryable, retry_after: None }
     }
 
-    /// The answer is cut.
+    /// The answer was cut off.
     pub fn truncated() -> Self {
         Self::new(Code::Truncated, "the answer is longer than `max-output-tokens` allows")
     }
 
-    /// The answer is kept back.
+    /// The answer was withheld.
     pub fn filtered() -> Self {
         Self::new(Code::ContentFiltered, "the service's filter kept the answer back")
     }
@@ -101,7 +101,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// No answer came.
+/// The error of a request without a response.
 pub fn of_http(failed: &http::Error, budget: &Budget<'_>) -> Error {
     if failed.is_denied() {
         let why = format!(
@@ -121,11 +121,11 @@ pub fn of_http(failed: &http::Error, budget: &Budget<'_>) -> Error {
     Error::new(Code::NetworkError, failed.to_string())
 }
 
-/// An answer came, and it is an error.
+/// The error of a response with an error status.
 pub fn of_status(response: &http::Response, answer: &Value) -> Error {
     let error = &answer["error"];
     let words = error["message"].as_str().or_else(|| error.as_str()).unwrap_or_default();
-    // Some services say the key back that they do not like.
+    // Some services repeat the refused key.
     let words: String = folders::redacted(words).chars().take(WORDS).collect();
     let kind = [&error["code"], &error["type"]].map(|name| name.as_str().unwrap_or_default());
     let is = |name: &str| kind.contains(&name);
@@ -144,7 +144,7 @@ pub fn of_status(response: &http::Response, answer: &Value) -> Error {
         401 | 403 => Code::Auth,
         429 => Code::RateLimit,
         408 | 409 | 500..=599 => Code::ServerError,
-        // Redirects are not followed: they would take the key elsewhere.
+        // Redirects are not followed: they would send the key elsewhere.
         _ => Code::InvalidRequest,
     };
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
@@ -156,7 +156,7 @@ pub fn of_status(response: &http::Response, answer: &Value) -> Error {
     told
 }
 
-/// Seconds, or milliseconds in a header that some services send besides.
+/// The delay in seconds, or in milliseconds in a header that some services add.
 fn retry_after(response: &http::Response) -> Option<Duration> {
     let number = |name: &str| response.header(name)?.trim().parse::<f64>().ok();
     let seconds =

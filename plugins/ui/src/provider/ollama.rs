@@ -1,10 +1,10 @@
-//! Ollama's own chat: its context is small unless it is told, and what does not fit is cut without a word.
+//! Ollama's chat API. Sets the context, which is small by default; the rest is cut silently.
 
 use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-/// About how many bytes of a prompt make a token; rather too few.
+/// Estimated bytes of a prompt per token; a low estimate.
 const BYTES_PER_TOKEN: u64 = 3;
 
 pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {

@@ -1,4 +1,4 @@
-//! OpenAI's Responses.
+//! OpenAI's Responses API.
 
 use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;

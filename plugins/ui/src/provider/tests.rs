@@ -1,4 +1,4 @@
-//! What services are sent, what they say, and what becomes of it.
+//! Tests of the requests to each service, and of their answers.
 
 mod faults;
 
@@ -7,7 +7,7 @@ use crate::time::Clock;
 use portcullis_plugin::rehearsal::{Page, Rehearsal, Sent};
 use std::{cell::Cell, rc::Rc, time::Duration};
 
-/// Time goes by when somebody waits.
+/// A clock that advances only by waiting.
 #[derive(Default)]
 struct Stopped(Cell<Duration>);
 
@@ -49,7 +49,7 @@ fn url(service: Service) -> String {
     )
 }
 
-/// An answer of that service with that text.
+/// A successful answer of that service with that text.
 fn right(service: Service, text: &str) -> Value {
     match service {
         Service::Anthropic => {
@@ -71,7 +71,7 @@ fn right(service: Service, text: &str) -> Value {
     }
 }
 
-/// Asks a service that answers like this; what came of it, how often it was asked, and how long it took.
+/// Asks a service with these answers; returns the result, the number of requests and the time.
 fn asked(
     service: Service,
     house: Rehearsal,
@@ -86,7 +86,7 @@ fn asked(
     (said, house.sent(), clock.elapsed())
 }
 
-/// Answers one after the other, and then the last again.
+/// Answers one after the other, then repeats the last.
 fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::Reason> {
     let next = Rc::new(Cell::new(0));
     move |_| {

@@ -1,4 +1,4 @@
-//! Views that the client's own model writes, and what is kept of them.
+//! Tests of views written by the client's model, and of their storage.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_specification_is_applied_and_shown() {
         (&json!("rich"), &json!("client"), &everything())
     );
 
-    // The same again changes nothing, and tells nobody.
+    // The same content again changes nothing and notifies nobody.
     house
         .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
         .expect("it is right");
@@ -80,14 +80,14 @@ fn a_view_holds_for_the_tool_it_was_made_for() {
         .expect("it is right");
     let body = page_at(&first, &address(&first, "get_forecast"));
     assert!(page::tests::data(&body)["view"].is_object());
-    // The same store, and a tool with another shape: as if the server had been replaced.
+    // The same store and a tool with another schema, as if the server had been replaced.
     let other = Entry { output_schema: None, ..weather() };
     let first = first.catalog_tool(other);
     let plain = page_at(&first, &address(&first, "get_forecast"));
     assert!(page::tests::data(&plain)["view"].is_null());
     let inspected = told::<Inspect>(&first, json!({ "toolName": "get_forecast" }));
     assert!(inspected["fallbackReason"].as_str().expect("it is told").contains("changed"));
-    // A description is no shape.
+    // A description is not part of the schema.
     let first =
         first.catalog_tool(Entry { description: Some("Other words.".to_owned()), ..weather() });
     let again = page_at(&first, &address(&first, "get_forecast"));

@@ -1,4 +1,4 @@
-//! From a tool call or a job through a provider to a page.
+//! Tests from a tool call or a job through a provider to a page.
 
 use super::{address, house, page_at, refusal, told, weather};
 use crate::{
@@ -19,7 +19,7 @@ use std::cell::Cell;
 const URL: &str = "http://model.example/v1/chat/completions";
 const JOB: &[u8] = br#"{"tool":"get_forecast","anew":false}"#;
 
-/// A house with a model that says these things, one after the other, and then the last again.
+/// A rehearsal with a model that gives these answers in turn, then repeats the last.
 fn with_model(says: &[&str]) -> Rehearsal {
     let says: Vec<Value> = says
         .iter()
@@ -52,7 +52,7 @@ fn specification() -> String {
     everything().to_string()
 }
 
-/// What of the last request was the user's last word.
+/// The last message of the user in the last request.
 fn asked(house: &Rehearsal) -> String {
     let sent = house.sent().pop().expect("something was asked");
     let body: Value = serde_json::from_slice(&sent.body).expect("it is JSON");
@@ -105,7 +105,7 @@ fn where_nothing_is_kept_it_is_there_for_as_long_as_the_cache() {
     assert_eq!(page::tests::data(&page_at(&house, &now))["view"], everything());
     let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
     assert_eq!(inspected["refinementHistory"], json!(["larger"]));
-    // The store has heard of none of it.
+    // The store has no trace of the view.
     let house = house.setting("cache", "true");
     assert_eq!(address(&house, "get_forecast"), plain);
     let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
@@ -266,7 +266,7 @@ fn what_takes_too_long_goes_on_in_the_background() {
         (1, 1),
         "an hour is longer than the budget"
     );
-    // Somebody else generates in the same place, and nobody waits for that.
+    // Another generation holds the slot, and no call waits for it.
     let house = with_model(&[&specification()]);
     for number in 0..=u8::MAX {
         cache::set(&format!("busy/{number}"), [1], None);
@@ -341,7 +341,7 @@ fn documents_are_judged_and_fall_back() {
     let shown = address(&house, "get_forecast");
     house.run_job::<Chores>(JOB).expect("it is in the cache");
     assert_eq!((address(&house, "get_forecast"), house.sent().len()), (shown.clone(), 1));
-    // Turned off again, it is shown no more.
+    // Turned off again, the document is not shown.
     let house = house.setting("documents", "false");
     let plain = address(&house, "get_forecast");
     assert_ne!(plain, shown, "what is another page is at another address");

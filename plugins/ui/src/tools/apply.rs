@@ -1,4 +1,4 @@
-//! `_ui_apply`: a view that the client's own model wrote.
+//! The tool `_ui_apply`: sets a view that the client's model wrote.
 
 use crate::{
     faces::{self, Addresses},

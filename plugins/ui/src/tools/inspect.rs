@@ -1,4 +1,4 @@
-//! `_ui_inspect`: everything about one view, and what it takes to write another.
+//! The tool `_ui_inspect`: details of one view, and the schema for writing another.
 
 use super::list::{UiType, ui_type};
 use crate::{

@@ -1,4 +1,4 @@
-//! `_ui_list`: which tool has which view.
+//! The tool `_ui_list`: which tool has which view.
 
 use crate::{
     faces::{self, Addresses},
@@ -55,7 +55,7 @@ pub enum UiType {
     None,
 }
 
-/// What kind of view that tool has.
+/// The kind of view of that tool.
 pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &Addresses) -> UiType {
     if tool.view.is_some() {
         UiType::Own

@@ -1,4 +1,4 @@
-//! `_ui_refine`: what somebody wants changed.
+//! The tool `_ui_refine`: changes a view by feedback in plain words.
 
 use crate::{
     faces,

@@ -1,4 +1,4 @@
-//! `_ui_refresh_tools`: what has become of the tools.
+//! The tool `_ui_refresh_tools`: reports which tools changed since its last call.
 
 use crate::{canonical, kept, page};
 use portcullis_plugin::prelude::*;
@@ -50,7 +50,7 @@ impl Tool for Refresh {
             kept::forget(&name)?;
             changes.removed.push(name);
         }
-        // The host asks how the tools are dressed whenever this is said.
+        // On these notifications the host asks for the views of all tools again.
         request.list_changed(ListKind::Tools);
         request.list_changed(ListKind::Resources);
         Ok(Json(changes))

@@ -1,4 +1,4 @@
-//! `_ui_regenerate`: a view anew.
+//! The tool `_ui_regenerate`: generates a view again.
 
 use crate::{
     faces::{self, Addresses},

@@ -1,8 +1,7 @@
 //! Nothing is left half done, whatever is in the way.
 
-use super::{staging::PREFIX, *};
+use super::*;
 use crate::judge::Folder;
-use std::cell::Cell;
 
 fn files(paths: &[&str]) -> Vec<File> {
     let file = |path: &&str| File { path: (*path).to_owned(), text: format!("text of {path}") };
@@ -12,8 +11,6 @@ fn files(paths: &[&str]) -> Vec<File> {
 fn base(folder: &Folder) -> Base {
     Base::open(folder.argument()).expect("it is there")
 }
-
-const GO_ON: Stop<'static> = &|| false;
 
 #[test]
 fn a_base_is_an_absolute_directory() {
@@ -48,10 +45,10 @@ fn a_directory_appears_whole() {
     let folder = Folder::new();
     let base = base(&folder);
     let target = folder.path().join("x/y");
-    base.create(&target, &files(&["a", "b/c"]), GO_ON).expect("there is nothing in the way");
+    base.create(&target, &files(&["a", "b/c"])).expect("there is nothing in the way");
     assert_eq!(folder.list(), ["x/", "x/y/", "x/y/a", "x/y/b/", "x/y/b/c"]);
     assert_eq!(folder.read("x/y/b/c"), "text of b/c");
-    let again = base.create(&target, &files(&["a"]), GO_ON).expect_err("it is there");
+    let again = base.create(&target, &files(&["a"])).expect_err("it is there");
     assert!(again.starts_with("Failed to create directory"), "{again}");
     assert_eq!(folder.list().len(), 5);
 }
@@ -61,31 +58,21 @@ fn a_write_that_fails_leaves_nothing() {
     let folder = Folder::new();
     let base = base(&folder);
     // The second file needs a directory where the first one is.
-    let failed = base.create(&folder.path().join("x/y"), &files(&["a", "a/b"]), GO_ON);
-    assert!(failed.expect_err("it cannot be").contains("Failed to write 'a/b'"));
+    let failed = base.create(&folder.path().join("x/y"), &files(&["a", "a/b"]));
+    assert!(failed.expect_err("it cannot be").contains("Nothing was written"));
     assert_eq!(folder.list(), [""; 0]);
-    base.add(&files(&["a", "a/b"]), GO_ON).expect_err("it cannot be");
+    base.add(&files(&["a", "a/b"])).expect_err("it cannot be");
     assert_eq!(folder.list(), [""; 0]);
     let long = folder.path().join("x").join("y".repeat(300));
-    base.create(&long, &files(&["a"]), GO_ON).expect_err("no file system has such names");
+    base.create(&long, &files(&["a"])).expect_err("no file system has such names");
     assert_eq!(folder.list(), [""; 0]);
-}
-
-#[test]
-fn a_call_that_is_cancelled_leaves_nothing() {
-    let folder = Folder::new();
-    let asked = Cell::new(0);
-    let stop = || asked.replace(asked.get() + 1) == 1;
-    let stopped = base(&folder).create(&folder.path().join("x"), &files(&["a", "b", "c"]), &stop);
-    assert!(stopped.expect_err("it was cancelled").contains("cancelled"));
-    assert_eq!((folder.list(), asked.get()), (Vec::new(), 2));
 }
 
 #[test]
 fn nothing_is_overwritten() {
     let folder = Folder::new();
     fs::write(folder.path().join("b"), "mine").expect("it can be written");
-    let refused = base(&folder).add(&files(&["a", "b"]), GO_ON).expect_err("b is there");
+    let refused = base(&folder).add(&files(&["a", "b"])).expect_err("b is there");
     assert!(refused.contains("exist already and would be overwritten: b."), "{refused}");
     assert_eq!((folder.list(), folder.read("b")), (vec!["b".to_owned()], "mine".to_owned()));
 }
@@ -95,21 +82,8 @@ fn files_are_added_to_what_is_there() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path().join("d")).expect("it can be made");
     fs::write(folder.path().join("d/mine"), "mine").expect("it can be written");
-    base(&folder).add(&files(&["a", "d/b", "e/f/c"]), GO_ON).expect("nothing is in the way");
+    base(&folder).add(&files(&["a", "d/b", "e/f/c"])).expect("nothing is in the way");
     assert_eq!(folder.list(), ["a", "d/", "d/b", "d/mine", "e/", "e/f/", "e/f/c"]);
-}
-
-#[test]
-fn what_was_made_is_removed_again() {
-    let folder = Folder::new();
-    let mut undo = Undo::default();
-    undo.make_directory(&folder.path().join("d")).expect("it can be made");
-    fs::write(folder.path().join("from"), "").expect("it can be written");
-    undo.move_file(&folder.path().join("from"), &folder.path().join("d/to")).expect("it moves");
-    fs::write(folder.path().join("taken"), "mine").expect("it can be written");
-    undo.move_file(&folder.path().join("taken"), &folder.path().join("d/to")).expect_err("taken");
-    assert_eq!(undo.all("It failed.".to_owned()), "It failed.");
-    assert_eq!(folder.list(), ["taken"]);
 }
 
 #[cfg(unix)]
@@ -120,39 +94,12 @@ fn links_are_not_followed() {
     let base = base(&folder);
     symlink(elsewhere.path(), folder.path().join("link")).expect("it can be made");
     symlink("nowhere", folder.path().join("dangling")).expect("it can be made");
-    let through = base.create(&folder.path().join("link/x"), &files(&["a"]), GO_ON);
+    let through = base.create(&folder.path().join("link/x"), &files(&["a"]));
     assert!(through.expect_err("a link").contains("a file or a link"));
-    base.add(&files(&["b", "link/a"]), GO_ON).expect_err("a link");
-    base.add(&files(&["dangling"]), GO_ON).expect_err("it would be overwritten");
-    let onto = base.create(&folder.path().join("dangling"), &files(&["a"]), GO_ON);
+    base.add(&files(&["b", "link/a"])).expect_err("a link");
+    base.add(&files(&["dangling"])).expect_err("it would be overwritten");
+    let onto = base.create(&folder.path().join("dangling"), &files(&["a"]));
     onto.expect_err("it is there");
     assert_eq!(elsewhere.list(), [""; 0]);
     assert_eq!(folder.list(), ["dangling", "link"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn what_a_crash_left_is_swept() {
-    use std::os::unix::fs::symlink;
-    let (folder, elsewhere) = (Folder::new(), Folder::new());
-    fs::write(elsewhere.path().join("mine"), "").expect("it can be written");
-    let directory = |name: &str| {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.join("d")).expect("it can be made");
-    };
-    let now = std::time::UNIX_EPOCH.elapsed().expect("it is later").as_secs();
-    let young = format!("{PREFIX}{}-0000000a", now - 60);
-    let others = format!("{PREFIX}notes");
-    directory(&format!("{PREFIX}1000-0000000a"));
-    directory(&young);
-    directory(&others);
-    let link = format!("{PREFIX}1000-0000000b");
-    symlink(elsewhere.path(), folder.path().join(&link)).expect("it can be made");
-    base(&folder).create(&folder.path().join("x"), &[], GO_ON).expect("nothing is in the way");
-    let mut left = folder.list();
-    left.retain(|name| !name.ends_with("/d/"));
-    let mut expected = [link, format!("{young}/"), format!("{others}/"), "x/".to_owned()];
-    expected.sort();
-    assert_eq!(left, expected);
-    assert_eq!(elsewhere.list(), ["mine"]);
 }

@@ -1,23 +1,23 @@
-//! Makes an index: its tables, and behind them the texts.
+//! Builds an index: the tables, followed by the texts.
 
 use super::{Entry, File, HEADER, KEY, MAGIC, SYMBOL, Stamp, hash};
 use std::io;
 
-/// An index being put together.
+/// An index under construction.
 #[derive(Default)]
 pub struct Draft {
     /// The files, by number.
     pub files: Vec<File>,
     /// The symbols, by number.
     pub symbols: Vec<Entry>,
-    /// Which symbol a key is for.
+    /// The symbol of each key.
     pub keys: Vec<(String, u32)>,
-    /// Which symbols a module of a file has, in their order.
+    /// The symbols of each module in a file, in order.
     pub modules: Vec<((u32, String), Vec<u32>)>,
 }
 
 impl Draft {
-    /// The bytes of the index. Fails when there are too many for it.
+    /// The bytes of the index. Fails if the tables are too large for the format.
     pub fn finish(mut self, stamp: Stamp) -> io::Result<Vec<u8>> {
         self.keys.sort_by_cached_key(|(key, _)| (hash(key.as_bytes()), key.clone()));
         self.modules.sort();
@@ -82,7 +82,7 @@ impl Draft {
 struct Bytes {
     tables: Vec<u8>,
     texts: Vec<u8>,
-    /// Where the texts will be.
+    /// The offset of the texts.
     start: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What goes into an index, what comes out, and how much of it is read.
+//! Tests that an index returns what was put in, and how much of it is read.
 
 use super::*;
 use std::io::Cursor;
@@ -40,7 +40,7 @@ fn what_goes_in_comes_out() {
     assert!(index.entry(2).is_err() && index.entries(&[0, u32::MAX]).is_err());
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<'c>(Cursor<Vec<u8>>, &'c std::cell::Cell<usize>);
 
 impl Read for Counted<'_> {

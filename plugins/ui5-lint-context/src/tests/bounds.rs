@@ -1,4 +1,4 @@
-//! Answers are no larger than they may be, and nothing gets lost.
+//! Tests that parts keep their limit of size and that no finding is lost.
 
 use super::recorded::shop;
 use crate::*;
@@ -26,7 +26,7 @@ fn file(path: &str, messages: Vec<Finding>) -> FileFindings {
     FileFindings { file_path: path.to_owned(), messages }
 }
 
-/// A large project: small files, one with only warnings, one that is larger than a part, one that is broken.
+/// A large project: small files, one with only warnings, one larger than a part, one broken.
 fn large() -> Vec<FileFindings> {
     let mut files = vec![file(
         "webapp/warnings.js",

@@ -1,4 +1,4 @@
-//! Real reports: results, and the context that they lead to.
+//! Tests with real reports: results, and their context.
 
 use crate::*;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn nothing(_: &str) -> Vec<Value> {
     Vec::new()
 }
 
-/// The names that a report makes the library look up.
+/// The names that the library looks up for a report.
 fn looked_up(files: &[FileFindings]) -> Vec<String> {
     let mut names = Vec::new();
     context(
@@ -105,7 +105,7 @@ fn all_guides_are_reached_in_the_order_of_the_report() {
 fn documentation_comes_for_details_and_for_rules() {
     let pages = context(&shop(), nothing, PLENTY).documentation_resources;
     let titles: Vec<&str> = pages.iter().map(|page| page.title.as_str()).collect();
-    // What the details link to comes first, in its order; what only rules add comes last.
+    // Pages linked in details come first, in order; pages of rules come last.
     assert_eq!(titles[..2], ["Component metadata", "Use asynchronous loading"]);
     assert_eq!(titles.last(), Some(&"Test starter: configuration options"));
     for title in [

@@ -1,4 +1,4 @@
-//! Rules, pages and guides: are they all there, and do they fit each other?
+//! Tests that rules, pages and guides are complete and consistent.
 
 use super::recorded::{MODERN, SHOP};
 use crate::{rules::RULES, topics::PAGES, *};
@@ -19,7 +19,7 @@ fn rules_are_sorted_described_and_have_pages() {
 
 #[test]
 fn the_linters_rules_are_known() {
-    // `autofix-error` cannot be provoked: it is what the linter says of its own mistakes.
+    // `autofix-error` reports the linter's own errors and cannot be provoked.
     let found: Vec<FileFindings> =
         [SHOP, MODERN].iter().flat_map(|report| read(report).expect("it is a report")).collect();
     let found: std::collections::BTreeSet<&str> = found

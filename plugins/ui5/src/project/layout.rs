@@ -1,13 +1,13 @@
-//! Whether the directories and manifests are there that a project of its type has to have.
+//! Checks that a project has the directories and manifests that its type requires.
 
 use super::{Project, in_words_of_node, read};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// How many directories are looked into for a library's manifest.
+/// Most directories searched for a library's manifest.
 const MOST: usize = 5_000;
 
-/// Where the project's sources are. Fails with what is not as it has to be.
+/// Checks the layout and returns the source directory. Fails with what is missing or wrong.
 pub fn check(project: &Project, configuration: &Value) -> Result<String, String> {
     match project.kind.as_str() {
         "application" => {
@@ -31,7 +31,7 @@ pub fn check(project: &Project, configuration: &Value) -> Result<String, String>
     }
 }
 
-/// A path in a directory.
+/// Joins a directory and a path.
 pub fn join(directory: &str, name: &str) -> String {
     format!("{}/{name}", directory.trim_end_matches('/'))
 }
@@ -50,7 +50,7 @@ fn source(
 }
 
 fn check_directory(project: &Project, source: &str) -> Result<(), String> {
-    // A configuration must not make anything look elsewhere.
+    // A configuration must not lead outside the project.
     let stays = !Path::new(source).is_absolute() && !source.split('/').any(|part| part == "..");
     if stays && Path::new(&join(&project.directory, source)).is_dir() {
         return Ok(());
@@ -61,7 +61,7 @@ fn check_directory(project: &Project, source: &str) -> Result<(), String> {
     ))
 }
 
-/// An application has to say what it is.
+/// Checks that an application has a manifest with an id.
 fn check_application(project: &Project, source: &str) -> Result<(), String> {
     let name = &project.name;
     let sources = join(&project.directory, source);
@@ -99,7 +99,7 @@ fn check_application(project: &Project, source: &str) -> Result<(), String> {
     }
 }
 
-/// A JSON file of the project; `None` when there is none.
+/// Reads a JSON file of the project; `None` if it is missing.
 fn manifest(project: &Project, path: &str, resource: &str) -> Result<Option<Value>, String> {
     if !Path::new(path).is_file() {
         return Ok(None);
@@ -111,12 +111,12 @@ fn manifest(project: &Project, path: &str, resource: &str) -> Result<Option<Valu
     serde_json::from_str(text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// The Maven property that stands for a value, if one does.
+/// The Maven property in a placeholder `${..}`.
 fn placeholder(value: &str) -> Option<&str> {
     value.strip_prefix("${")?.strip_suffix('}')
 }
 
-/// What the project's `pom.xml` sets a property to.
+/// The value of a property in the project's `pom.xml`.
 fn maven_property(project: &Project, property: &str) -> Result<String, String> {
     let name = &project.name;
     let path = join(&project.directory, "pom.xml");
@@ -127,7 +127,7 @@ fn maven_property(project: &Project, property: &str) -> Result<String, String> {
     }
     let text =
         read(&path).map_err(|why| format!("Failed to read pom.xml for project {name}: {why}"))?;
-    // Of the property `project.artifactId` only the last part is a tag.
+    // The tag of the property `project.artifactId` is its last part.
     let tag = property.strip_prefix("project.").unwrap_or(property);
     element(&text, tag).map(str::to_owned).ok_or_else(|| {
         format!(
@@ -137,7 +137,7 @@ fn maven_property(project: &Project, property: &str) -> Result<String, String> {
     })
 }
 
-/// The text of the first element of that name in an XML file.
+/// The text of the first element with that name in an XML file.
 fn element<'x>(xml: &'x str, tag: &str) -> Option<&'x str> {
     let (_, rest) = xml.split_once(&format!("<{tag}>"))?;
     let (text, _) = rest.split_once(&format!("</{tag}>"))?;
@@ -145,7 +145,7 @@ fn element<'x>(xml: &'x str, tag: &str) -> Option<&'x str> {
     (!text.is_empty() && !text.contains('<')).then_some(text)
 }
 
-/// A library has to have a namespace, and to be where its namespace says.
+/// Checks that a library has a namespace, and that its folder matches.
 fn check_library(project: &Project, source: &str) -> Result<(), String> {
     let name = &project.name;
     let sources = join(&project.directory, source);
@@ -190,7 +190,7 @@ fn check_library(project: &Project, source: &str) -> Result<(), String> {
     ))
 }
 
-/// The namespace a library goes by, and the folder of the file that says it.
+/// The namespace of a library, and the folder of the file that declares it.
 fn leading<'f>(
     project: &Project,
     manifest: Option<(String, &'f str)>,
@@ -227,7 +227,7 @@ fn leading<'f>(
     }
 }
 
-/// The folders, relative to the sources, in which there are files that name a library.
+/// Folders with a file that names a library, relative to the sources.
 #[derive(Default)]
 struct Found {
     manifests: Vec<String>,
@@ -236,7 +236,7 @@ struct Found {
     directories: usize,
 }
 
-/// Several of a kind say nothing.
+/// The folder, if it is the only one of its kind.
 fn only(folders: &[String]) -> Option<&str> {
     match folders {
         [folder] => Some(folder),

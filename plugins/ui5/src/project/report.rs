@@ -1,4 +1,4 @@
-//! What is wrong with a configuration file, in words, with the lines it is about.
+//! Describes the errors of a configuration file, with the lines they refer to.
 
 use super::{
     schema::{Kind, Violation},
@@ -6,15 +6,15 @@ use super::{
 };
 use serde_json::Value;
 
-/// The file a configuration was read from.
+/// The file with the configuration.
 pub struct File<'f> {
     /// Its path.
     pub path: &'f str,
-    /// All of it.
+    /// The whole text.
     pub text: &'f str,
 }
 
-/// A report of all that is wrong, or `None` when there is nothing to report.
+/// A report of all violations, or `None` if there are none.
 pub fn report(violations: &[Violation], document: &Document, file: &File<'_>) -> Option<String> {
     let mut told: Vec<&Violation> = Vec::new();
     for violation in violations {
@@ -34,7 +34,7 @@ pub fn report(violations: &[Violation], document: &Document, file: &File<'_>) ->
     ))
 }
 
-/// The lines up to a place, numbered, and a caret under it.
+/// The numbered lines up to a place, and a caret under it.
 pub fn frame(text: &str, place: Place) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let last = place.line.min(lines.len());
@@ -88,7 +88,7 @@ fn message(violation: &Violation) -> String {
     }
 }
 
-/// As JavaScript joins values.
+/// Joins values like JavaScript.
 fn in_javascript(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

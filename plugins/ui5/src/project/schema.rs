@@ -1,46 +1,45 @@
-//! What a `ui5.yaml` must be like: the JSON schemas of UI5 CLI, and what a configuration has
-//! against them.
+//! Validates a `ui5.yaml` against the JSON Schemas of UI5 CLI.
 //!
-//! They use a part of JSON Schema only, and are read again in every call: so they are followed as
-//! they stand, without being compiled. Errors come in the order Ajv gives them.
+//! The schemas use only a part of JSON Schema and are parsed in every call, so they are interpreted
+//! instead of compiled. Errors come in Ajv's order.
 
 use super::yaml::escape;
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
-/// Made by `resources/ui5/schemas.sh`: lines of a path and the schema that has it.
+/// Made by `resources/ui5/schemas.sh`: one line for each path and its schema.
 const SCHEMAS: &str = include_str!("../../../../resources/ui5/ui5-yaml.schemas");
 
-/// Something a configuration has against the schemas.
+/// A violation of the schemas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Where in the configuration, as a JSON Pointer.
+    /// JSON Pointer to the value in the configuration.
     pub pointer: String,
-    /// What is wrong there.
+    /// The kind of violation.
     pub kind: Kind,
 }
 
-/// What can be wrong.
+/// The kinds of violations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// A property that must not be there.
+    /// A property that is not allowed.
     AdditionalProperty(String),
-    /// A property that is not there.
+    /// A property that is missing.
     Required(String),
-    /// A value of another type.
+    /// A value of another type than this.
     Type(String),
-    /// A value that is none of these.
+    /// A value other than these.
     Enum(Vec<Value>),
-    /// What the schema says itself about what is wrong there.
+    /// The error message that the schema itself defines.
     Told(String),
-    /// In words.
+    /// Another message.
     Other(String),
-    /// None of the alternatives, or more than one; what is wrong with each is told by itself.
+    /// None of the alternatives, or more than one; the errors of each are separate violations.
     Alternatives,
 }
 
-/// What a configuration has against the schemas.
+/// The violations in a configuration.
 pub fn violations(configuration: &Value) -> Vec<Violation> {
     let judge = Judge { files: RefCell::default() };
     let root = judge.file("ui5.json");
@@ -122,7 +121,7 @@ impl Judge {
         }
     }
 
-    /// The keywords for values of any type.
+    /// Applies the keywords for values of any type.
     fn judge_anything(
         &self,
         keywords: &Map<String, Value>,
@@ -242,7 +241,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether a keyword for values of that type is there: the type's violation comes after theirs.
+/// Whether the schema has a keyword for that type: then the type's violation follows those.
 fn has_group(keywords: &Map<String, Value>, name: &str) -> bool {
     let group: &[&str] = match name {
         "string" => &["maxLength", "minLength", "pattern"],

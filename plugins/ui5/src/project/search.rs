@@ -1,4 +1,4 @@
-//! Where the project is that a path is in.
+//! Finds the UI5 project that contains a path.
 
 use super::{Project, assumed, in_words_of_node, layout::join};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The project that a directory or a file is of: the directory itself, or else the nearest above it
-/// that looks like one. Fails with why there is none.
+/// The project of a directory or a file: the directory itself, or else the nearest one above it
+/// that looks like a project. Fails with the reason.
 ///
-/// What is above may be out of sight; that is as if it were not there.
+/// Directories above may be out of the sandbox; they count as missing.
 pub fn find(path: &str) -> Result<Project, String> {
     if !Path::new(path).is_absolute() {
         return Err(format!("Path must be absolute: {path}"));
@@ -25,7 +25,7 @@ pub fn find(path: &str) -> Result<Project, String> {
     };
     match root_above(&directory) {
         Some(root) => Project::open(root).map_err(|_| first),
-        // A configuration that is wrong is worth more to know than that there is no other.
+        // An invalid configuration is a better message than a missing one.
         None if first != none_at(&directory) => Err(first),
         None => Err(format!(
             "Unable to locate a UI5 project in directory {directory} or any of its parents"
@@ -33,7 +33,7 @@ pub fn find(path: &str) -> Result<Project, String> {
     }
 }
 
-/// Without `.`, `..`, or a slash at its end.
+/// Removes `.`, `..` and a trailing slash.
 pub fn normalise(path: &str) -> String {
     let mut result = PathBuf::new();
     for component in Path::new(path).components() {
@@ -50,7 +50,7 @@ pub fn normalise(path: &str) -> String {
     result.to_string_lossy().into_owned()
 }
 
-/// What is said of a directory in which there is no project.
+/// Message for a directory without a project.
 pub fn none_at(directory: &str) -> String {
     format!(
         "Unable to find a UI5 project at {directory}. Make sure the provided path is correct and \
@@ -58,7 +58,7 @@ pub fn none_at(directory: &str) -> String {
     )
 }
 
-/// What a directory without a configuration is taken for.
+/// The default configuration for the layout of a directory.
 pub fn unconfigured(directory: &str) -> Option<Value> {
     const LAYOUTS: [(&str, &str, &str); 7] = [
         ("webapp", "application", ""),
@@ -90,7 +90,7 @@ fn root_above(directory: &str) -> Option<&str> {
     None
 }
 
-/// The directory a normalised absolute path is in.
+/// The parent directory of a normalised absolute path.
 fn parent(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) | None => "/",

@@ -1,9 +1,9 @@
-//! Which directories are projects, and what is said of those that are not.
+//! Tests of which directories are projects, and of the messages for others.
 
 use super::*;
 use tempfile::TempDir;
 
-/// A directory of its own for each test, with these files, and its path.
+/// A temporary directory with these files, and its path.
 fn tree(files: &[(&str, &str)]) -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {

@@ -1,24 +1,24 @@
-//! YAML as JSON values, with where each part of it stands in the file.
+//! Parses YAML into JSON values, and records the position of each value in the file.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// No configuration has as many values; what has would only cost time, aliases above all.
+/// Most values in a file, aliases included; far above real configurations.
 const MOST: usize = 20_000;
 
-/// No configuration is nested as deeply.
+/// Deepest nesting.
 const DEEPEST: usize = 64;
 
-/// One document of a file.
+/// A document in a file.
 #[derive(Debug, PartialEq)]
 pub struct Document {
-    /// What it says.
+    /// The content.
     pub value: Value,
     places: HashMap<String, Place>,
 }
 
-/// Where something begins; both count from 1, columns in characters.
+/// A position; line and column count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The line.
@@ -27,23 +27,23 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Why a file is not YAML.
+/// A syntax error in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it stops being YAML.
+    /// The position of the error.
     pub place: Place,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Document {
-    /// Where the key or the item with that JSON Pointer begins.
+    /// The position of the key or the item at that JSON Pointer.
     pub fn place(&self, pointer: &str) -> Option<Place> {
         self.places.get(pointer).copied()
     }
 }
 
-/// Reads every document of a file. One without content is `null`.
+/// Parses all documents of a file. An empty document is `null`.
 pub fn read(text: &str) -> Result<Vec<Document>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader {
@@ -77,9 +77,9 @@ struct Reader<'t> {
     lines: Vec<&'t str>,
     anchors: HashMap<usize, Value>,
     places: HashMap<String, Place>,
-    /// Where in the document we are.
+    /// JSON Pointer to the current value.
     pointer: String,
-    /// How many more values there may be.
+    /// Number of values still allowed.
     left: usize,
     depth: usize,
 }
@@ -99,7 +99,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The value that the event begins.
+    /// The value that begins with the event.
     fn value(&mut self, event: Event<'t>, span: &Span) -> Result<Value, Fault> {
         self.left = self.left.checked_sub(1).ok_or_else(|| fault(span, "too many values"))?;
         let (anchor, value) = match event {
@@ -188,7 +188,7 @@ impl<'t> Reader<'t> {
         Ok(Value::Object(members))
     }
 
-    /// One level further in, and back.
+    /// Reads a value one level deeper.
     fn within(
         &mut self,
         key: &str,
@@ -204,7 +204,7 @@ impl<'t> Reader<'t> {
         value
     }
 
-    /// An item begins at its dash, if it has one.
+    /// The position of an item is that of its dash, if it has one.
     fn dash_before(&self, place: Place) -> Place {
         let line = self.lines.get(place.line - 1).copied().unwrap_or_default();
         let before: String = line.chars().take(place.column - 1).collect();
@@ -216,12 +216,12 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A key as a part of a JSON Pointer.
+/// Escapes a key for a JSON Pointer.
 pub fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// What the mapping does not have itself, it has from those it merges.
+/// Adds the members of merged mappings (`<<`) that the mapping lacks.
 fn merge(members: &mut Map<String, Value>, value: Value) {
     match value {
         Value::Object(others) => {
@@ -242,7 +242,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// As the core schema takes it: only plain scalars are anything but text.
+/// Applies YAML's core schema: quoted scalars are strings.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str") {
         return Value::String(text.to_owned());

@@ -1,4 +1,4 @@
-//! From the CDN into the data directory: the `api.json` files of one version.
+//! Downloads the `api.json` files of one version from the CDN into the data directory.
 
 use super::lock::Lock;
 use crate::fetched;
@@ -11,30 +11,31 @@ use std::{
 };
 use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 
-/// How long to wait for the CDN to go on.
+/// Time limit for each wait for the CDN.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// No list of libraries is as large.
+/// Largest list of libraries in bytes, far above real ones.
 const LARGEST_LIST: u64 = 8 * 1024 * 1024;
 
-/// No `api.json` is nearly as large.
+/// Largest `api.json` in bytes, far above real ones.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Nor are all of a version.
+/// Largest total of a version in bytes.
 const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
 
-/// Why the data could not be fetched.
+/// The reason why a download failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The CDN does not have it, or cannot be asked.
+    /// The CDN does not have the data, or did not respond.
     Cdn(String),
-    /// It could not be kept.
+    /// The data could not be written.
     Disk(String),
 }
 
-/// Fetches the data of a version from `base` into `target`, unless somebody else does so first.
+/// Downloads a version's data from `base` into `target`, unless another process is first.
 ///
-/// It is put together in `staging` and then renamed, so that nobody sees half of it.
+/// The data is collected in `staging` and then renamed, so that nobody sees an incomplete
+/// directory.
 pub fn fetch(
     base: &str,
     target: &Path,
@@ -55,7 +56,7 @@ pub fn fetch(
         return Ok(());
     }
     let fetched = into(base, staging, &mut lock, request).and_then(|()| {
-        // What is there without an index was left by somebody's accident.
+        // A directory without an index is the remains of an interrupted download.
         remove(target)?;
         fs::rename(staging, target).map_err(|error| {
             Failure::Disk(format!("Failed to move {}: {error}", staging.display()))
@@ -65,7 +66,7 @@ pub fn fetch(
     fetched
 }
 
-/// Fetches everything into a new directory.
+/// Downloads everything into a new directory.
 fn into(
     base: &str,
     directory: &Path,
@@ -95,7 +96,7 @@ fn into(
     Data::make(directory).map(|_| ()).map_err(Failure::Disk)
 }
 
-/// The libraries of a version that can have an API.
+/// The libraries of a version that may have an API.
 fn libraries(base: &str) -> Result<Vec<String>, Failure> {
     let url = list_address(base);
     let request = http::Request::get(&url).timeout(PATIENCE).max_bytes(LARGEST_LIST);
@@ -104,7 +105,7 @@ fn libraries(base: &str) -> Result<Vec<String>, Failure> {
     ui5_data::libraries(&response.body).map_err(|why| failed(&why, &url))
 }
 
-/// Fetches the `api.json` of a library, if it has one. Returns its size.
+/// Downloads the `api.json` of a library, if it has one. Returns its size.
 fn download(
     base: &str,
     library: &str,
@@ -156,7 +157,7 @@ fn remove(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The directories that hold the data of a framework, and the versions they are of.
+/// The directories with data of a framework, and their versions.
 pub fn cached(root: &Path, framework: &str) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
     entries

@@ -1,18 +1,18 @@
-//! How a symbol is shown: without what is empty and what is not public, and where to read more.
+//! Formats a symbol: drops empty and private parts, and adds a link to the documentation.
 
 use super::Hit;
 use crate::Framework;
 use serde_json::{Map, Value};
 
-/// The parts of a symbol that a summary keeps.
+/// The members of a symbol that a summary keeps.
 const SUMMARY: [&str; 7] =
     ["kind", "name", "module", "library", "export", "description", "extends"];
 
-/// The kinds of symbols that have parts; all others are short enough as they are.
+/// The kinds of symbols with members; others are short and not summarised.
 const WITH_PARTS: [&str; 8] =
     ["class", "interface", "namespace", "enum", "member", "object", "typedef", "function"];
 
-/// A hit as it is shown.
+/// A symbol in full.
 pub fn full(hit: &Hit) -> Map<String, Value> {
     let mut shown = hit.content.clone();
     drop_empty(&mut shown);
@@ -29,8 +29,7 @@ pub fn full(hit: &Hit) -> Map<String, Value> {
     shown
 }
 
-/// The short form: what it is, where it is, and whether it is still to be used. What has no parts is
-/// shown as it is.
+/// A summary: kind, place and deprecation of a symbol. A symbol without members is shown in full.
 pub fn summary(hit: &Hit) -> Map<String, Value> {
     let mut shown = full(hit);
     if !shown.get("kind").and_then(Value::as_str).is_some_and(|kind| WITH_PARTS.contains(&kind)) {
@@ -49,7 +48,7 @@ pub fn summary(hit: &Hit) -> Map<String, Value> {
     shown
 }
 
-/// Where a shown hit is documented.
+/// URL of the documentation of a formatted symbol.
 pub fn uri(shown: &Map<String, Value>, framework: Framework, version: &str) -> String {
     let site = match framework {
         Framework::OpenUi5 => "https://openui5.org",
@@ -78,7 +77,7 @@ pub fn uri(shown: &Map<String, Value>, framework: Framework, version: &str) -> S
     format!("{site}/{version}/api/{entity}/{export}{part}")
 }
 
-/// The text of a `deprecated` or `experimental`, or else since when it is that.
+/// The text of `deprecated` or `experimental`, or else the version since then.
 fn told(value: &Value, word: &str) -> String {
     let text = |name| value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("text"), text("since")) {
@@ -88,7 +87,7 @@ fn told(value: &Value, word: &str) -> String {
     }
 }
 
-/// Whether nothing is left of a value. An item of a list that is dropped leaves `null`, as in
+/// Removes empty parts; whether nothing is left. A dropped item of a list becomes `null`, as in
 /// JavaScript.
 fn is_empty(value: &mut Value) -> bool {
     match value {
@@ -118,7 +117,7 @@ fn is_private(value: &Value) -> bool {
     matches!(value.get("visibility").and_then(Value::as_str), Some("private" | "restricted"))
 }
 
-/// Goes from list to list; of other objects only those directly in it are looked at.
+/// Descends into nested lists; of other objects checks only the direct members.
 fn drop_private(members: &mut Map<String, Value>) {
     members.retain(|_, value| !(value.is_object() && is_private(value)));
     for value in members.values_mut() {

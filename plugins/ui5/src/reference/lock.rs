@@ -1,4 +1,4 @@
-//! A lock between processes, as the UI5 MCP server takes it: whoever creates the file has it.
+//! A lock file, compatible with the UI5 MCP server: the process that creates the file holds it.
 
 use portcullis_plugin::Request;
 use std::{
@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// A lock that nobody has touched for as long is nobody's.
+/// Age after which an untouched lock counts as abandoned.
 const STALE: Duration = Duration::from_secs(60);
 
-/// How often to look whether it is free.
+/// Time between two attempts.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long to wait for it.
+/// Longest wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// A lock that is held until it is dropped.
@@ -25,8 +25,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or waits until `is_done` says that it is no longer needed: then there is
-    /// none. Fails with why it cannot be had.
+    /// Takes the lock, or waits until `is_done` says that it is no longer needed and returns none.
+    /// Fails with the reason.
     pub fn take(
         path: &Path,
         request: &Request<'_>,
@@ -65,10 +65,10 @@ impl Lock {
         }
     }
 
-    /// Says that it is still held. Cheap: to be called often.
+    /// Renews the lock. Cheap: to be called often.
     pub fn touch(&mut self) {
         if self.touched.elapsed() > STALE / 6 {
-            // Whoever looks at it goes by when it was changed.
+            // Other processes read the time of modification.
             let _ = fs::write(&self.path, b"held");
             self.touched = Instant::now();
         }
@@ -85,7 +85,7 @@ fn create(path: &Path) -> io::Result<()> {
     fs::File::create_new(path).map(|_| ())
 }
 
-/// Removes a lock that is nobody's. Only who holds the lock beside it may, and looks again.
+/// Removes an abandoned lock. This takes a second lock, and checks again under it.
 fn remove_stale(path: &Path) {
     if !is_stale(path) {
         return;

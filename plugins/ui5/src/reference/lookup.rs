@@ -1,46 +1,46 @@
-//! From what is asked to the symbols that are meant.
+//! Looks up the symbols that a query means.
 
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use ui5_data::{Data, Symbol};
 
-/// No class has more ancestors.
+/// Most ancestors of a class.
 const MOST_ANCESTORS: usize = 100;
 
-/// How many names are offered instead of one that is not there.
+/// Most names suggested in place of a missing one.
 const OFFERED: usize = 5;
 
-/// A symbol, or a part of one.
+/// A symbol, or a member of a symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// All that is known of it.
+    /// The content from `api.json`.
     pub content: Map<String, Value>,
-    /// The library it is of.
+    /// The library of the symbol.
     pub library: String,
-    /// The module its symbol is in.
+    /// The module of the symbol.
     pub module: Option<String>,
 }
 
-/// What is found.
+/// The result of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// What was asked for.
+    /// The symbol.
     One(Box<Hit>),
-    /// There is no such symbol, but a module of that name: its symbols, by number.
+    /// No symbol, but a module with that name.
     Module {
-        /// The module, lower-case and with slashes.
+        /// The module, in lower case and with slashes.
         module: String,
-        /// The numbers of its symbols, in their order.
+        /// The numbers of its symbols, in order.
         symbols: Vec<u32>,
     },
 }
 
-/// Nothing is found.
+/// A query without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// Why.
+    /// The reason.
     pub message: String,
-    /// Names that may have been meant.
+    /// Similar names.
     pub near: Vec<String>,
 }
 
@@ -50,11 +50,10 @@ impl From<String> for Miss {
     }
 }
 
-/// Looks for a symbol, a part of one, or a module. Upper and lower case, `/`, `#` and `.` are the
-/// same.
+/// Looks up a symbol, a member of a symbol, or a module. Ignores case; `/`, `#` and `.` are equal.
 pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
     match look(data, query) {
-        // That nothing is found may be the index's fault.
+        // A damaged index may be the reason.
         Err(_) if data.mend()? => look(data, query),
         found => found,
     }
@@ -96,7 +95,7 @@ fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
     Err(Miss { message, near })
 }
 
-/// The symbols that [`Found::Module`] lists.
+/// The symbols of a [`Found::Module`].
 pub fn listed(
     data: &mut Data,
     module: &str,
@@ -110,7 +109,7 @@ pub fn listed(
     Ok(data.symbols(numbers)?.map(move |symbol| symbol.map(hit)))
 }
 
-/// As keys are written.
+/// Normalises a query to the form of the keys.
 pub fn normalise(query: &str) -> String {
     let lower = query.trim().to_lowercase();
     let name = lower.strip_prefix("module:").unwrap_or(&lower);
@@ -120,7 +119,7 @@ pub fn normalise(query: &str) -> String {
         .collect()
 }
 
-/// The symbol that a name begins with, and the part of it that is meant: what was cut off last.
+/// Splits a name into a symbol and the last member cut off.
 fn split(data: &mut Data, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
     let (mut key, mut field) = (wanted, None);
     loop {
@@ -132,7 +131,7 @@ fn split(data: &mut Data, wanted: &str) -> Result<(Option<Symbol>, Option<String
     }
 }
 
-/// A part of a symbol or of what it inherits from. Notes what parts there are.
+/// Finds a member in a symbol or its ancestors. Collects the names of all members.
 fn inherited(
     data: &mut Data,
     symbol: Symbol,
@@ -149,7 +148,7 @@ fn inherited(
         if parent.is_empty() || seen.len() == MOST_ANCESTORS || !seen.insert(parent.to_owned()) {
             return Ok(None);
         }
-        // A parent in a file that cannot be read is one that is not there.
+        // A parent in an unreadable file counts as missing.
         match data.find(&normalise(parent)) {
             Ok(Some(parent)) if !is_private(&parent) => symbol = parent,
             Ok(_) | Err(_) => return Ok(None),
@@ -157,8 +156,7 @@ fn inherited(
     }
 }
 
-/// The lists in which the parts of a symbol of that kind are, in the order they are looked at, and
-/// the kind of the parts.
+/// The lists with the members of a symbol of that kind, in order of search, and the members' kind.
 fn lists(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         "class" => &[
@@ -222,13 +220,13 @@ fn part(
     None
 }
 
-/// The names of symbols that may have been meant.
+/// Similar names of symbols.
 fn near_symbols(data: &mut Data, wanted: &str) -> Result<Vec<String>, String> {
     let keys = data.keys()?;
     Ok(near(wanted, &keys).iter().filter_map(|key| data.name(key)).collect())
 }
 
-/// The names most like one: few letters differ, or the last part is the same.
+/// The most similar names: a few letters differ, or the last part is equal.
 fn near(wanted: &str, names: &[String]) -> Vec<String> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_lowercase();
     let wanted_last = last(wanted);

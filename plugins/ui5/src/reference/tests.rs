@@ -1,4 +1,4 @@
-//! From the CDN to what is found, natively.
+//! Tests of the API reference, from the CDN to a query's result.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -198,7 +198,7 @@ fn an_index_that_does_not_fit_is_made_again() {
     let mut shifted = good.clone();
     let last = shifted.len() - 1;
     shifted[last] ^= 1;
-    // Everything behind the header.
+    // Damages everything behind the header.
     let mut scattered = good.clone();
     scattered.iter_mut().skip(120).for_each(|byte| *byte = byte.wrapping_add(3));
     for bad in
@@ -208,7 +208,7 @@ fn an_index_that_does_not_fit_is_made_again() {
         let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is there");
         assert_eq!(one(&mut reference, "sap.m.Button")["library"], "sap.m");
     }
-    // Somebody else fetches it anew.
+    // Another process downloads the data again.
     let mut other = m();
     other["symbols"][0]["description"] = "New.".into();
     fs::write(kept.join("sap.m.api.json"), other.to_string()).expect("it is writable");
@@ -244,7 +244,7 @@ fn broken_data_is_told() {
         let why = open(&rehearsal, &directory, "1.120.30").err().expect("it is broken");
         assert!(why.contains(told), "{why}");
     }
-    // Without an index it was left half done, and is fetched again.
+    // Without an index the directory is incomplete, and is downloaded again.
     fs::remove_file(kept.join("index.json")).expect("it is there");
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     one(&mut reference, "sap.m.Button");

@@ -1,22 +1,22 @@
-//! How a version stands: maintained, outdated, or neither.
+//! The state of support of a version: maintained, outdated, or neither.
 
 use super::{Versions, parse_minor};
 use semver::Version;
 
-/// How a version stands.
+/// The state of support of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// In words: `Maintenance`, `Outdated patch version. Upgrade to '1.120.30'.`, ...
+    /// Description: `Maintenance`, `Outdated patch version. Upgrade to '1.120.30'.`, ...
     pub status: String,
-    /// Whether its minor version has long-term maintenance, if it is listed.
+    /// Whether the minor version has long-term maintenance, if listed.
     pub is_lts: Option<bool>,
-    /// The newest version of all.
+    /// The newest version.
     pub latest: String,
     /// The newest version with long-term maintenance.
     pub latest_lts: Option<String>,
 }
 
-/// How a version stands in a list.
+/// The state of support of a version, by a list.
 pub fn of(versions: &Versions, version: &str) -> Support {
     let (status, is_lts) = status(versions, version);
     Support {
@@ -35,7 +35,7 @@ fn status(versions: &Versions, version: &str) -> (String, Option<bool>) {
         return ("Unknown: not a version such as 1.120.30".to_owned(), None);
     };
     if let Some(listed) = versions.minor(&format!("{}.{}", parsed.major, parsed.minor)) {
-        // A patch that the list does not have yet is not outdated.
+        // A patch newer than the list is not outdated.
         let is_newer = Version::parse(listed.version).is_ok_and(|listed| parsed > listed);
         let status = if is_newer {
             listed.support.to_owned()

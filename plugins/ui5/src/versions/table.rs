@@ -1,16 +1,16 @@
-//! The table of versions that comes with the program.
+//! The table of UI5 versions that is part of the plugin.
 
 use crate::Framework;
 use serde_json::{Map, Value, json};
 
-/// Made by `resources/ui5/versions.sh`, which says of what.
+/// Made by `resources/ui5/versions.sh`, which names the sources.
 const TABLE: &str = include_str!("../../../../resources/ui5/versions.json");
 
 fn table() -> Value {
     serde_json::from_str(TABLE).expect("it is made by a program")
 }
 
-/// What `version.json` would be.
+/// The content of `version.json`.
 pub fn entries(framework: Framework) -> Map<String, Value> {
     match table()[framework.name()].take() {
         Value::Object(entries) => entries,
@@ -20,17 +20,17 @@ pub fn entries(framework: Framework) -> Map<String, Value> {
     }
 }
 
-/// The day it says which versions are maintained.
+/// The day for which the table states which versions are maintained.
 pub fn date() -> String {
     text("supportAsOf")
 }
 
-/// The day it says until when versions are maintained.
+/// The day for which the table states the ends of maintenance.
 pub fn facts_date() -> String {
     text("factsAsOf")
 }
 
-/// What is known of [`super::dates`].
+/// The table's values for [`super::dates`].
 pub fn dates() -> Map<String, Value> {
     let table = table();
     let ends = table["endOfMaintenance"].as_object().expect("it has them");

@@ -1,4 +1,4 @@
-//! What becomes of the CDN's answers, and of none.
+//! Tests of lists of versions, with and without an answer of the CDN.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -80,7 +80,7 @@ fn a_table_stands_in_and_says_so() {
         assert!(versions.releases().all(|(_, listed)| Version::parse(listed.version).is_ok()));
         assert!(versions.minor("1.120").expect("it is maintained until 2030").is_lts);
         assert!(versions.latest_lts().is_some_and(|lts| lts.starts_with("1.148.")));
-        // Not asked again at once.
+        // The CDN is not asked again at once.
         assert_eq!(of(framework, &Cdn::default()), versions);
     }
     assert_eq!(rehearsal.sent().len(), 2);

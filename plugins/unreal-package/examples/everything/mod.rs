@@ -1,8 +1,8 @@
-//! Everything the reader can do with a file.
+//! Calls every function of the reader on a file.
 
 use unreal_package::{Index, Package};
 
-/// Reads all there is. Whether there was anything to read.
+/// Reads everything. Whether the file could be read as a package.
 pub fn read(file: &[u8]) -> bool {
     let Ok(package) = Package::read(file) else { return false };
     package.markdown("/Game/X", 1 << 18);

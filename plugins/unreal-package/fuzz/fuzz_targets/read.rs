@@ -1,7 +1,6 @@
-//! Everything the reader can do with a file, whatever it holds: nothing may panic, hang or take memory
-//! without bound.
+//! Fuzz target: calls every function of the reader; none may panic, hang or use unbounded memory.
 //!
-//! `run.sh`; or, with the sanitizer of addresses, `cargo +nightly fuzz run read -- -max_len=65536
+//! Run `run.sh`; or, with the address sanitizer, `cargo +nightly fuzz run read -- -max_len=65536
 //! -timeout=10 -rss_limit_mb=512` in the folder of the crate.
 
 #![no_main]

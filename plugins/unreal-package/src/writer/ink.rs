@@ -1,8 +1,8 @@
-//! Bytes as archives store them.
+//! Serializes values as Unreal archives store them.
 
 use crate::tables::Name;
 
-/// What has been written.
+/// The bytes so far.
 #[derive(Clone, Debug, Default)]
 pub struct Ink(pub Vec<u8>);
 
@@ -40,7 +40,7 @@ impl Ink {
         self.u32(name.number);
     }
 
-    /// A string with its NUL; in UTF-16 where it must.
+    /// A string with its NUL; in UTF-16 if it is not ASCII.
     pub fn string(&mut self, text: &str) {
         if text.is_empty() {
             self.u32(0);

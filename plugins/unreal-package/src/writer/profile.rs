@@ -1,20 +1,20 @@
-//! Versions of the engine, each with the numbers its packages carry.
+//! The version numbers that each engine version writes into packages.
 
 use crate::{
     Guid,
     version::{Versions, custom},
 };
 
-/// A version of the engine.
+/// An engine version.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// Such as `4.27`.
+    /// Its name, such as `4.27`.
     pub name: &'static str,
     /// Major and minor.
     pub engine: (u16, u16),
-    /// The layout of its packages.
+    /// The version numbers of its packages.
     pub versions: Versions,
-    /// Versions of its parts.
+    /// Its custom versions.
     pub customs: &'static [(Guid, i32)],
 }
 
@@ -51,8 +51,8 @@ macro_rules! customs {
     };
 }
 
-/// Every version that saves packages differently. The numbers are those of real packages, save for
-/// the releases between 4.0 and 4.8, which are of the engine's list of versions.
+/// Every version with a package format of its own. The numbers come from real packages, except for
+/// the releases between 4.0 and 4.8, which come from the engine's list of versions.
 pub const PROFILES: &[Profile] = &[
     profile("4.0-preview", (4, 0), [-2, 228, 0], &[]),
     profile("4.0", (4, 0), [-3, 342, 0], &[]),
@@ -94,11 +94,11 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl Profile {
-    /// The version of that name.
+    /// The profile with that name.
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// When there is no such profile.
     pub fn of(name: &str) -> Self {
         *PROFILES
             .iter()

@@ -1,4 +1,4 @@
-//! A draft as a file: the summary, the tables, the objects.
+//! Writes a draft as a file: summary, tables and objects.
 
 use super::{Draft, Piece, ink::Ink};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     version::{ue4, ue5},
 };
 
-/// Where the parts of a file are.
+/// Offsets of the parts of a file.
 #[derive(Clone, Copy, Default)]
 struct Places {
     names: Table,
@@ -22,18 +22,18 @@ struct Places {
 }
 
 impl Draft {
-    /// The file.
+    /// The bytes of the file.
     ///
     /// # Panics
     ///
-    /// When it would be larger than packages can be.
+    /// When the file exceeds the largest size of a package.
     pub fn bytes(&self) -> Vec<u8> {
         let mut draft = self.clone();
         let bodies = draft.bodies();
-        // What the tables name has to be among the names before these are counted.
+        // Adds the names used by the tables before the names are counted.
         draft.table_pieces(&[], 0, Places::default());
         let mut places = Places::default();
-        // The sizes do not depend on the offsets: the second time they are right.
+        // Sizes do not depend on offsets, so that the second pass is right.
         for _ in 0..2 {
             let pieces = draft.table_pieces(&bodies, 0, places);
             places = pieces.1;
@@ -45,7 +45,7 @@ impl Draft {
         ink.0
     }
 
-    /// The objects, each with where its properties are.
+    /// The objects, each with the range of its properties.
     fn bodies(&mut self) -> Vec<(Ink, (usize, usize))> {
         let pieces = std::mem::take(&mut self.exports);
         let layout = self.layout();
@@ -73,7 +73,7 @@ impl Draft {
         bodies
     }
 
-    /// All before the objects, which begin at `start`; and where each part turned out to be.
+    /// The parts before the objects, which begin at `start`; and the offset of each part.
     fn table_pieces(
         &mut self,
         bodies: &[(Ink, (usize, usize))],
@@ -338,7 +338,7 @@ impl Draft {
         ink.len(self.assets.len());
         for (path, class, tags) in &self.assets {
             ink.string(path);
-            // Until 5.0 a class went by its name alone.
+            // Until 5.0 a class was stored by its name alone.
             let short = class.rsplit('.').next().unwrap_or(class);
             ink.string(if versions.ue5 >= ue5::SOFT_PATH_TABLE { class } else { short });
             ink.len(tags.len());

@@ -1,4 +1,4 @@
-//! Properties and pins as a version of the engine stores them.
+//! Writes properties and pins in the format of an engine version.
 
 use super::{Draft, Pin, Worth, ink::Ink};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Worth {
-    /// The name of the type of such a property.
+    /// The property type's name for the value.
     fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "BoolProperty",
@@ -56,7 +56,7 @@ impl Worth {
 }
 
 impl Draft {
-    /// Properties and the mark behind them.
+    /// Writes properties and the end mark.
     pub(super) fn properties(&mut self, ink: &mut Ink, properties: &[(String, Worth)]) {
         for (name, worth) in properties {
             let mut body = Ink::default();
@@ -253,7 +253,7 @@ impl Draft {
         }
     }
 
-    /// What follows the properties of a node.
+    /// Writes the pins, which follow the properties of a node.
     pub(super) fn write_pins(&mut self, ink: &mut Ink, node: Index, pins: &[Pin]) {
         let layout = self.layout();
         ink.len(pins.len());
@@ -282,7 +282,7 @@ impl Draft {
                 id.0.iter().for_each(|part| ink.u32(*part));
             }
             ink.u32(0);
-            // Neither part of another pin nor connected through one.
+            // No parent pin and no reference pass-through connection.
             ink.u32(1);
             ink.u32(1);
             ink.bytes(&[0; 16]);

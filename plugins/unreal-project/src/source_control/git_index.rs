@@ -1,26 +1,26 @@
-//! The index of git: which files it has, and how they were when it looked at them last.
+//! Reads the git index: whether git tracks a file, and whether the file has changed.
 //!
-//! Versions 2 to 4, with names of objects of 20 bytes, as git's `gitformat-index` describes them.
+//! Supports versions 2 to 4 with object names of 20 bytes, by git's `gitformat-index`.
 
 use std::{fs::Metadata, time::UNIX_EPOCH};
 
-/// Before the name of a file: times, place, kind, owner, size, name of the object, flags.
+/// Size of the fields before a name: times, device, inode, mode, owner, size, object, flags.
 const FIXED: usize = 62;
-/// In the flags: two bytes more follow.
+/// The flag for two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
-/// Whether git has a file.
+/// Whether git tracks a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracked {
-    /// As it is on the disk.
+    /// Tracked; size and time are unchanged.
     Same,
-    /// As it was: size or time are others now.
+    /// Tracked; size or time have changed.
     Changed,
-    /// It has not.
+    /// Not tracked.
     No,
 }
 
-/// Looks a file up by its path in the repository. None where this is no index that can be read.
+/// Looks up a file by its path in the repository. `None` if the index cannot be read.
 pub fn tracked(index: &[u8], name: &str, found: &Metadata) -> Option<Tracked> {
     let rest = index.strip_prefix(b"DIRC")?;
     let (version, rest) = number(rest)?;
@@ -35,7 +35,7 @@ pub fn tracked(index: &[u8], name: &str, found: &Metadata) -> Option<Tracked> {
         let before = if flags & EXTENDED == 0 { FIXED } else { FIXED + 2 };
         let after = rest.get(before..)?;
         let len = if version == 4 {
-            // What the names of this file and of the last have in common is not said again.
+            // Names are compressed against the previous name.
             let (cut, after_cut) = variable(after)?;
             path.truncate(path.len().checked_sub(cut)?);
             let end = after_cut.iter().position(|byte| *byte == 0)?;
@@ -61,7 +61,7 @@ fn compared(fixed: &[u8], found: &Metadata) -> Tracked {
     let (seconds, nanoseconds) =
         modified.map_or((0, 0), |time| (time.as_secs() as u32, time.subsec_nanos()));
     let is_same_size = field(36) == found.len() as u32;
-    // Not every git notes parts of a second.
+    // Not every git stores nanoseconds.
     let is_same_time = field(8) == seconds && (field(12) == 0 || field(12) == nanoseconds);
     if is_same_size && is_same_time { Tracked::Same } else { Tracked::Changed }
 }
@@ -71,7 +71,7 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_be_bytes(*number), rest))
 }
 
-/// A number in as many bytes as it needs, each but the last with its highest bit set.
+/// An integer of variable length; the highest bit marks all bytes but the last.
 fn variable(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value: usize = 0;
     for (at, byte) in bytes.iter().enumerate().take(5) {

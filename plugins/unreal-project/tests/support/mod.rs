@@ -1,4 +1,4 @@
-//! A project that is made for a test.
+//! Generates a project for a test.
 
 use std::{fs, path::Path};
 use tempfile::TempDir;
@@ -8,7 +8,7 @@ use unreal_package::{
 };
 use unreal_project::{Fresh, Index, Policy, Project, find, refresh};
 
-/// A folder that goes with the test.
+/// A temporary folder.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -38,7 +38,7 @@ pub fn bp(package: &str, parent: &str) -> Vec<u8> {
     blueprint(Profile::of("5.6"), package, parent).bytes()
 }
 
-/// A redirector from one package to an asset in another.
+/// A redirector to an asset in another package.
 fn redirector(package: &str, to: &str) -> Vec<u8> {
     let mut draft = Draft::new(Profile::of("5.6"), package);
     let name = package.rsplit('/').next().expect("it has a name").to_owned();
@@ -49,7 +49,7 @@ fn redirector(package: &str, to: &str) -> Vec<u8> {
     draft.bytes()
 }
 
-/// A game with a door that a map needs, a plugin, and much that is not as it should be.
+/// A game with a door that a map needs, a plugin, and many defects.
 pub fn game() -> (Folder, Project) {
     let folder = Folder::new();
     folder.uproject();

@@ -1,14 +1,14 @@
-//! What Epic's server reads of a Blueprint's graphs.
+//! Reads the graphs of a Blueprint through Epic's server.
 
 use super::*;
 use crate::live::{Kind, value};
 use std::fmt::Write;
 use unreal_project::object_path;
 
-/// How many graphs are read of one Blueprint.
+/// Most graphs read of one Blueprint.
 const MAX_GRAPHS: usize = 60;
 
-/// The graphs in the engine's own notation, each as a block of Markdown.
+/// The graphs in the engine's own notation, each as a Markdown block.
 pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fault> {
     if editor.seen.kind == Kind::UnrealMcpServer || asked.format == Format::Json {
         return Err(Fault::Unsupported(
@@ -17,7 +17,7 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     }
     let (package, _) = object_path(&asked.asset_path)
         .ok_or(Fault::Unsupported("this is no path of a Blueprint: the files answer"))?;
-    // The files tell more, as long as they are what the editor has.
+    // The files contain more, and are used unless the editor has unsaved changes.
     if editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))? != true {
         return Err(Fault::Unsupported("the Blueprint is saved: the files answer, and tell more"));
     }

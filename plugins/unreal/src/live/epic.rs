@@ -1,4 +1,4 @@
-//! The engine's own server: tools behind three meta-tools, in sets whose names differ by build.
+//! Client of the engine's own MCP server, whose tools are in toolsets behind three meta-tools.
 
 use super::{
     fault::Fault,
@@ -10,12 +10,12 @@ use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use std::{path::Path, time::Duration};
 
-/// How long a tool that only reads may take.
+/// Time limit of a read-only tool.
 pub const READING: Duration = Duration::from_secs(30);
-/// The largest project file that is compared, in bytes.
+/// Largest project file to compare, in bytes.
 const MAX_PROJECT_FILE: u64 = 1 << 20;
 
-/// The sets of tools there are. Without the meta-tools, they stand before the names of the tools.
+/// The toolsets. Without meta-tools, toolsets are prefixes of the tools' names.
 pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
     let mut found: Vec<String> = if seen.tools.contains_key("call_tool") {
         let params = json!({ "name": "list_toolsets", "arguments": {} });
@@ -29,7 +29,7 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
             what,
             number: 91,
         };
-        // A text for people: what has the form of a name is one.
+        // The answer is text for people: words in the form of a name are taken as names.
         let said = value::of_tool(&wire.ask(&message)?.result)?.to_string();
         let words = said.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
         words
@@ -46,10 +46,10 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
-/// The parameters of a call of a tool in the set of that name, whatever stands before the name.
+/// The parameters of a tool call in that toolset, whatever its prefix.
 pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
     let of_name = |full: &&String| full.rsplit('.').next() == Some(set);
-    // They are registered one after the other while the editor starts.
+    // The editor registers toolsets one by one while it starts.
     let full =
         seen.toolsets.iter().find(of_name).ok_or_else(|| Fault::Starting(format!("`{set}`")))?;
     Ok(if seen.tools.contains_key("call_tool") {
@@ -60,7 +60,7 @@ pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Val
     })
 }
 
-/// What a tool returned. Many failures come as ordinary text instead.
+/// The result of a tool. Many failures come as ordinary text.
 pub fn returned(result: &Value) -> Result<Value, Fault> {
     let mut told = value::of_tool(result)?;
     if let Some(said) = told.as_str() {
@@ -74,8 +74,8 @@ pub fn returned(result: &Value) -> Result<Value, Fault> {
     }
 }
 
-/// Whether the project file that the editor reads is the one on this disk. Which folder it is in
-/// cannot be asked: copies of one project are not told apart.
+/// Whether the editor reads the same project file as on this disk. The server does not tell the
+/// folder, so that copies of one project cannot be distinguished.
 pub fn has_project(
     file: &Path,
     read: impl FnOnce(&str) -> Result<Value, Fault>,
@@ -93,7 +93,7 @@ pub fn has_project(
     }
 }
 
-/// Whether two texts are the same but for their line ends and a byte order mark.
+/// Whether two texts are equal, ignoring line ends and a byte order mark.
 fn alike(one: &str, other: &str) -> bool {
     let lines = |text: &str| -> Vec<String> {
         text.trim_start_matches('\u{FEFF}').trim_end().lines().map(str::to_owned).collect()

@@ -1,54 +1,54 @@
-//! Why the editor gave no answer, in words for whoever has to do something about it.
+//! Errors of the connection to the editor, with messages for the user.
 
 use portcullis_plugin::prelude::*;
 use std::{error::Error, fmt, time::Duration};
 
-/// Why the editor gave no answer.
+/// The reason why the editor did not answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// No address is set.
+    /// No URL is configured.
     NotSet,
-    /// The operator has not granted requests to this address.
+    /// The operator has not granted requests to this URL.
     NotGranted(String),
-    /// Nobody listens at this address.
+    /// No server listens at this URL.
     NotRunning(String),
-    /// It has not answered in time.
+    /// The server did not answer in time.
     Busy(String, Duration),
-    /// It is at work on a change that another call has asked for.
+    /// The editor is busy with a change for another call.
     AtWork(String),
-    /// The call has no time left to ask it.
+    /// The call has no time left for a request.
     NoTime,
-    /// The caller has cancelled while it was waited for.
+    /// The caller cancelled during the wait.
     Cancelled,
-    /// Something else than the editor listens at this address.
+    /// Another program listens at this URL.
     WrongServer(String, String),
-    /// It has another project open.
+    /// The editor has another project open.
     OtherProject {
-        /// Where it listens.
+        /// The URL.
         url: String,
-        /// What it has open, as it says.
+        /// The editor's project, as reported.
         theirs: String,
     },
-    /// It has just started, and lacks what is needed yet.
+    /// The editor is starting, and lacks a tool.
     Starting(String),
-    /// What came is no answer: cut off, too long, or not in the form it should have.
+    /// The response is cut off, too long, or malformed.
     Garbled(String, String),
-    /// The session has ended: to be begun anew.
+    /// The session has ended and has to be started again.
     NoSession,
-    /// It refused the message, with a code and words of its own.
+    /// The server refused the message, with a code and a text.
     Refused(i64, String),
-    /// It tried and failed, and says why.
+    /// The tool failed, with a reason.
     Failed(String),
-    /// It offers nothing to answer this with.
+    /// The server has no tool for this.
     Unsupported(&'static str),
-    /// A change was asked for, and it is not known whether it was made.
+    /// A change was requested, and its outcome is unknown.
     Unknown(Box<Fault>),
-    /// There is an answer to the call all the same: a failure, or a question to the user.
+    /// The call has an answer in spite of this: a failure, or a question to the user.
     Answer(Box<Failure>),
 }
 
 impl Fault {
-    /// Whether the editor may have done what it was asked to, or may still do it.
+    /// Whether the editor may have run the request, or may still run it.
     pub fn may_have_run(&self) -> bool {
         match self {
             Self::Busy(..) | Self::Cancelled | Self::Garbled(..) => true,
@@ -69,7 +69,7 @@ impl Fault {
         }
     }
 
-    /// Whether it is as usual that the files answer, so that nothing has to be said of it.
+    /// Whether this is the usual case without an editor, which needs no warning.
     pub fn is_usual(&self) -> bool {
         matches!(self, Self::NotSet | Self::NotRunning(_))
     }

@@ -1,16 +1,16 @@
-//! Whether the folder that an editor names is the folder of a project on this disk.
+//! Compares the folder that an editor reports with a project's folder on this disk.
 
 use std::path::Path;
 
-/// Whether an editor that says `theirs` has the project in this folder open. The engine says where a
-/// project is relative to its own binaries, or in full.
+/// Whether an editor that reports the folder `theirs` has the project in `ours` open. The engine
+/// reports a path relative to its own binaries, or an absolute one.
 pub fn is_same(theirs: &str, ours: &Path) -> bool {
     let theirs = plain(theirs);
     let ours = plain(&ours.display().to_string());
     if theirs.is_empty() || ours.is_empty() {
         return false;
     }
-    // Of a drive of Windows the names of folders have no case.
+    // Paths on a Windows drive ignore case.
     if let Some((drive, rest)) = drive(&theirs) {
         let mounted = format!("/mnt/{}{rest}", drive.to_ascii_lowercase());
         return [&theirs, &mounted].iter().any(|same| same.eq_ignore_ascii_case(&ours));
@@ -23,7 +23,7 @@ pub fn is_same(theirs: &str, ours: &Path) -> bool {
     is_relative && ours.strip_suffix(below).is_some_and(|above| above.ends_with('/'))
 }
 
-/// With plain slashes, and none at the end.
+/// With forward slashes, and no trailing one.
 fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);

@@ -1,20 +1,20 @@
-//! Reads an answer as it arrives: one JSON object, or a stream of events of which one is the answer.
+//! Parses a response as it arrives: one JSON object, or a stream of server-sent events.
 
 use serde_json::Value;
 
-/// What has arrived of the answer to one message.
+/// The response to one message, as far as received.
 pub struct Reader<'i> {
-    /// Of the message that is to be answered.
+    /// The id of the message.
     id: &'i str,
     bytes: Vec<u8>,
-    /// How much of the bytes has been looked at as lines of a stream.
+    /// Number of bytes already parsed as lines of a stream.
     seen: usize,
     data: Vec<u8>,
     answer: Option<Value>,
     progress: Vec<Progress>,
 }
 
-/// How far the editor is.
+/// Progress reported by the editor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub done: f64,
@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 impl<'i> Reader<'i> {
-    /// Nothing yet.
+    /// Starts with no data.
     pub fn new(id: &'i str) -> Self {
         Self {
             id,
@@ -35,7 +35,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Takes in what has arrived. Pieces may end anywhere.
+    /// Adds received bytes. Pieces may end anywhere.
     pub fn take(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         if self.is_stream() {
@@ -43,20 +43,20 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Whether the answer is there already, though the stream goes on.
+    /// Whether the response is complete, although the stream continues.
     pub fn is_answered(&self) -> bool {
         self.answer.is_some()
     }
 
-    /// What was reported since the last time.
+    /// The progress reported since the last call.
     pub fn reported(&mut self) -> Vec<Progress> {
         std::mem::take(&mut self.progress)
     }
 
-    /// The answer, once everything has arrived.
+    /// The response, at the end of the data.
     pub fn finish(mut self) -> Result<Value, String> {
         if self.is_stream() {
-            // The last event may lack the empty line behind it.
+            // The last event may lack its empty line.
             self.bytes.extend_from_slice(b"\n\n");
             self.lines();
             return self.answer.ok_or_else(|| "the stream ended without the answer".to_owned());
@@ -75,7 +75,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// An object is the answer itself; the lines of a stream begin with a word or a colon.
+    /// An object is the response itself; the lines of a stream begin with a word or a colon.
     fn is_stream(&self) -> bool {
         let first = self.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         first.is_some_and(|byte| byte.is_ascii_lowercase() || *byte == b':')
@@ -114,7 +114,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// An error without an id is the answer too: the message could not be read there.
+    /// An error without an id is a response too: the server could not parse the message.
     fn is_answer(&self, value: &Value) -> bool {
         let (result, error) = (value.get("result"), value.get("error"));
         match value.get("id") {

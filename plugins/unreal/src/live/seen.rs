@@ -1,4 +1,4 @@
-//! Who listens at an address: which server, with which tools, with which project open.
+//! Detects which server listens at a URL, with which tools and which open project.
 
 use super::{
     epic,
@@ -10,15 +10,15 @@ use portcullis_plugin::{ListKind, prelude::*};
 use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 
-/// The revision that is asked for.
+/// The requested MCP revision.
 const PROTOCOL: &str = "2025-06-18";
-/// How long somebody who listens may take to say who it is.
+/// Time limit for the handshake.
 const INTRODUCTION: Duration = Duration::from_secs(4);
-/// For how long it is believed to be the same.
+/// Time for which a found server is cached.
 const BELIEVED: Duration = Duration::from_secs(5);
-/// For how long nobody is believed to be there.
+/// Time for which a missing server is cached.
 const MISSED: Duration = Duration::from_secs(2);
-/// How many pages of tools are asked for.
+/// Most pages of the list of tools.
 const MAX_PAGES: u32 = 20;
 
 /// Which server it is.
@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The setting with its address.
+    /// The setting with the server's URL.
     pub fn setting(self) -> &'static str {
         match self {
             Self::UnrealMcpServer => "editor-url",
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// What such a server calls itself.
+    /// The name that the server reports.
     fn name(self) -> &'static str {
         match self {
             Self::UnrealMcpServer => "UnrealMCPServer",
@@ -68,7 +68,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What each message has to say of the session.
+    /// The HTTP headers of the session, for each message.
     pub fn headers(&self) -> Vec<(&'static str, String)> {
         let Some(session) = &self.session else { return Vec::new() };
         vec![("mcp-session-id", session.clone()), ("mcp-protocol-version", self.protocol.clone())]
@@ -79,7 +79,7 @@ fn key(url: &str) -> String {
     format!("editor at {url}")
 }
 
-/// Who listens there: as it was found moments ago, or asked now.
+/// The server at a URL, from the cache or by a request.
 pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     if let Some(known) = known(wire.url, kind) {
         return known;
@@ -88,7 +88,7 @@ pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     known(wire.url, kind).unwrap_or_else(|| look_anew(wire, kind))
 }
 
-/// What was found moments ago.
+/// The cached server.
 fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
@@ -101,7 +101,7 @@ fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
     }
 }
 
-/// Who listens there now. The turn is the caller's.
+/// Asks which server is at the URL. The caller holds the turn.
 pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     let seen = introduce(wire, kind);
     let kept: Option<(Vec<u8>, Duration)> = match &seen {
@@ -118,13 +118,13 @@ pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     seen
 }
 
-/// What was believed of an address is believed no longer.
+/// Removes a URL from the cache.
 pub fn forget(url: &str) {
     cache::set(&key(url), b"", Duration::from_millis(1));
 }
 
-/// Tells clients when an editor comes or goes: what resources hold depends on it. One that is merely
-/// busy has not gone.
+/// Notifies clients when an editor appears or disappears, since resources depend on it. A busy
+/// editor has not disappeared.
 fn notice(wire: Wire<'_>, is_there: bool, is_busy: bool) {
     if is_busy {
         return;
@@ -198,7 +198,7 @@ fn message<'m>(
     Message { method, params, headers, limit: INTRODUCTION, what, number }
 }
 
-/// What it offers, over all pages. An empty cursor is none.
+/// The tools on all pages. An empty cursor ends the list.
 fn tools(
     wire: Wire<'_>,
     headers: &[(&'static str, String)],

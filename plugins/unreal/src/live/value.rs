@@ -1,13 +1,13 @@
-//! What is in the results of an editor's tools, made fit to be shown.
+//! Extracts and sanitises values from the results of an editor's tools.
 
 use super::fault::Fault;
 use crate::answer::shown;
 use serde_json::Value;
 
-/// The longest failure that is told, in characters.
+/// Longest failure message shown, in characters.
 const MAX_FAILURE: usize = 4_000;
 
-/// What a tool answered: its structured result, or its text read as JSON, or else the text itself.
+/// The result of a tool: its structured content, or its text parsed as JSON, or the text itself.
 pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     let first = result["content"].as_array().and_then(|content| content.first());
     let text = first.and_then(|item| item["text"].as_str()).unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
 }
 
-/// A short text of a result, without what hides in it.
+/// A sanitised short text in a result.
 pub fn text(value: &Value, key: &str) -> String {
     shown(value[key].as_str().unwrap_or_default())
 }
@@ -31,15 +31,15 @@ pub fn texts(value: &Value) -> Vec<String> {
     items.filter_map(|item| item.as_str().or_else(|| item["refPath"].as_str()).map(shown)).collect()
 }
 
-/// A number of a result; 0 where there is none.
+/// A number in a result; 0 if there is none.
 pub fn number(value: &Value, key: &str) -> usize {
-    // Numbers pass through a floating-point number there, and may be written as one.
+    // The editor converts numbers to floating point, and may write them so.
     let number = &value[key];
     let whole = number.as_u64().or_else(|| number.as_f64().map(|n| n.max(0.0) as u64));
     usize::try_from(whole.unwrap_or_default()).unwrap_or(usize::MAX)
 }
 
-/// Why a tool failed: the `error` of the result it failed with, or all it said.
+/// The reason of a tool's failure: the `error` in its result, or the whole text.
 pub fn why(said: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(said).ok();
     let error = parsed.as_ref().and_then(|value| value["error"].as_str());

@@ -1,4 +1,4 @@
-//! One message to an editor, and its answer: JSON-RPC in a POST.
+//! Sends one JSON-RPC message to an editor by HTTP POST, and receives the response.
 
 use super::{fault::Fault, now, reader::Reader};
 use crate::answer::shown;
@@ -9,62 +9,62 @@ use portcullis_plugin::{
 use serde_json::Value;
 use std::{io, time::Duration};
 
-/// The longest answer that is read, in bytes.
+/// Longest response in bytes.
 const MAX_BYTES: u64 = 32 << 20;
-/// How long a connection is waited for. Loopback needs no more.
+/// Time limit for connecting. Loopback needs no more.
 const CONNECTING: Duration = Duration::from_secs(2);
-/// What is left of the time of a call to tell its answer.
+/// Time of the call reserved for its answer.
 const RESERVE: Duration = Duration::from_millis(750);
-/// How long an editor is left alone between two messages, unless the setting `editor-pause-ms` says
-/// otherwise: it answers in the thread that draws its windows, which shall be smooth meanwhile.
+/// Pause between two messages to an editor, unless the setting `editor-pause-ms` sets another: the
+/// editor answers in the thread that draws its windows, which should stay smooth.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest such pause.
+/// Longest pause that can be set.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How often it is said that the editor is waited for.
+/// Time between two progress notifications during a wait.
 const REPORTED: Duration = Duration::from_secs(2);
 
-/// Where an editor listens, and on whose behalf it is asked.
+/// The URL of an editor, and the request on whose behalf it is called.
 #[derive(Clone, Copy)]
 pub struct Wire<'r> {
     pub request: &'r Request<'r>,
     pub url: &'r str,
 }
 
-/// A message to be answered.
+/// A message that expects a response.
 pub struct Message<'m> {
     pub method: &'m str,
     pub params: Value,
-    /// Session and protocol, where it has those.
+    /// Headers for session and protocol, if any.
     pub headers: &'m [(&'static str, String)],
-    /// How long the answer is waited for.
+    /// Time limit for the response.
     pub limit: Duration,
-    /// What is reported while it is waited for.
+    /// Text of the progress notifications.
     pub what: &'m str,
-    /// Tells this message from others of the same request.
+    /// Distinguishes messages of one request.
     pub number: u32,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answered {
     pub result: Value,
-    /// The session it belongs to from now on.
+    /// The session id from now on.
     pub session: Option<String>,
 }
 
 impl Wire<'_> {
-    /// One message at a time for each editor: all it does, it does in one thread. How many calls wait
-    /// here is bounded by how many of a plugin the host runs at once (`calls`).
+    /// Waits for the turn: one message at a time for each editor, which handles all in one thread.
+    /// The host's limit of concurrent calls (`calls`) bounds the number of waiting calls.
     pub fn turn(self) -> Option<cache::Claim> {
         cache::claim(&format!("turn at {}", self.url))
     }
 
-    /// The id of a message: a string, as numbers pass through a floating-point number there.
+    /// The id of a message: a string, since the editor converts numbers to floating point.
     pub fn id(self, number: u32) -> String {
         format!("{}-{number}", self.request.id())
     }
 
-    /// Sends a message, once, and waits for its answer.
+    /// Sends a message once, and waits for its response.
     pub fn ask(self, message: &Message<'_>) -> Result<Answered, Fault> {
         std::thread::sleep(left_of(self.last(), now(), pause()?));
         let limit = self.limit(message.limit)?;
@@ -79,7 +79,7 @@ impl Wire<'_> {
                 for report in reader.reported() {
                     self.request.progress(report.done, report.total, &report.message);
                 }
-                // A stream need not end with the answer.
+                // A stream may continue after the response.
                 if reader.is_answered() { Err(io::Error::other("answered")) } else { Ok(()) }
             },
             |elapsed| {
@@ -117,7 +117,7 @@ impl Wire<'_> {
         }
     }
 
-    /// Tells something that needs no answer. Whatever is answered all the same means nothing.
+    /// Sends a notification and ignores any response.
     pub fn tell(self, method: &str, params: &Value, headers: &[(&'static str, String)]) {
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if let Ok(post) = self.post(&body, headers, CONNECTING) {
@@ -126,7 +126,7 @@ impl Wire<'_> {
         self.note_end();
     }
 
-    /// When the last message there ended, in nanoseconds since 1970.
+    /// When the last message ended, in nanoseconds since 1970.
     fn last(self) -> Option<u64> {
         let kept = cache::get(&self.last_key())?;
         Some(u64::from_le_bytes(kept.try_into().ok()?))
@@ -140,13 +140,13 @@ impl Wire<'_> {
         format!("last message at {}", self.url)
     }
 
-    /// As long as may be waited for at most, and as the call has time left.
+    /// The time limit: `most`, or less if the call has less time left.
     fn limit(self, most: Duration) -> Result<Duration, Fault> {
         let left = self.request.remaining().map_or(most, |left| left.saturating_sub(RESERVE));
         if left.is_zero() { Err(Fault::NoTime) } else { Ok(left.min(most)) }
     }
 
-    /// The server of the engine takes no body without its length.
+    /// The engine's server requires a Content-Length.
     fn post(
         self,
         body: &Value,
@@ -179,7 +179,7 @@ impl Wire<'_> {
             Reason::Code(code) => self.of_code(code, limit),
             Reason::GivenUp if late => Fault::Busy(url(), limit),
             Reason::GivenUp => match self.request.remaining() {
-                // What is near its end says that it is cancelled.
+                // A call near its deadline counts as cancelled.
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },
@@ -218,7 +218,7 @@ impl Wire<'_> {
     }
 }
 
-/// The pause that is set.
+/// The configured pause.
 fn pause() -> Result<Duration, Failure> {
     let Some(set) = settings::get("editor-pause-ms") else { return Ok(PAUSE) };
     let pause = set.trim().parse().ok().map(Duration::from_millis);
@@ -229,8 +229,8 @@ fn pause() -> Result<Duration, Failure> {
     ))
 }
 
-/// What is left of the pause since the last message; times are in nanoseconds since 1970. A clock that
-/// was set back lengthens no pause.
+/// The rest of the pause since the last message; times are in nanoseconds since 1970. A clock set
+/// back does not extend the pause.
 fn left_of(last: Option<u64>, now: u64, pause: Duration) -> Duration {
     let since = last.map(|last| Duration::from_nanos(now.saturating_sub(last)));
     since.map_or(Duration::ZERO, |since| pause.saturating_sub(since))

@@ -1,10 +1,10 @@
-//! What the editor says of dependencies and references.
+//! Asks the editor for dependencies and references.
 
 use super::*;
 use crate::live::{Kind, value};
 use serde_json::Value;
 
-/// What an asset depends on, as the editor has it.
+/// The dependencies of an asset, from the editor.
 pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
     let question = Question {
         path: &asked.asset_path,
@@ -31,7 +31,7 @@ pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<De
     })
 }
 
-/// What depends on an asset, as the editor has it.
+/// The referencers of an asset, from the editor.
 pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<References, Fault> {
     let question = Question {
         path: &asked.asset_path,
@@ -57,7 +57,7 @@ pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<Refere
     })
 }
 
-/// What an asset depends on over several steps, as the editor has it.
+/// The transitive dependencies of an asset, from the editor.
 pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> {
     let tool = "get_asset_dependency_tree";
     if editor.seen.kind == Kind::Epic || !editor.offers(tool, None) {
@@ -102,12 +102,12 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
     })
 }
 
-/// What is asked of one of the two tools, which are alike.
+/// A call of one of the two similar tools.
 struct Question<'q> {
     path: &'q str,
     tool: &'q str,
     list: &'q str,
-    /// How the names of its arguments end.
+    /// The suffix of the arguments' names.
     which: &'q str,
     epic: &'q str,
     hard: bool,
@@ -125,7 +125,7 @@ impl Question<'_> {
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One after the other: it does not say of which kind each is.
+                // One call for each kind: the result does not tell the kind.
                 for (is_asked, strength) in [(self.hard, "hard"), (self.soft, "soft")] {
                     if is_asked {
                         details.extend(self.ask_plugin(editor, strength)?);
@@ -156,7 +156,7 @@ impl Question<'_> {
             .ok_or(Fault::Unsupported("this is no path of an asset: the files answer"))?;
         match editor.epic("AssetTools", self.epic, &json!({ "asset_path": package })) {
             Ok(returned) => Ok(of_list(&returned, "unknown")),
-            // That is how it says that there are none.
+            // This message means that there are none.
             Err(Fault::Failed(said)) if said.contains("'NoneType' object is not iterable") => {
                 Ok(Vec::new())
             }

@@ -1,9 +1,9 @@
-//! What the editor finds, in the form in which the files are found.
+//! Searches through the editor, with results in the same form as from files.
 
 use super::*;
 use crate::live::{Kind, value};
 
-/// How many assets are asked for their class one by one.
+/// Most assets whose class is asked for one by one.
 const MAX_CLASSES: usize = 50;
 
 /// The Blueprints that the editor finds.
@@ -60,7 +60,7 @@ fn blueprint(found: &Value) -> FoundBlueprint {
     }
 }
 
-/// Newer servers hand out pages themselves.
+/// Newer servers support paging.
 fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) -> bool {
     let pages = editor.offers(tool, Some("maxResults")) && editor.offers(tool, Some("offset"));
     if pages {
@@ -70,7 +70,7 @@ fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) 
     pages
 }
 
-/// The page of what was found, and how much there is in all.
+/// The page of the results, and their total number.
 fn cut<T>(page: Page, found: Vec<T>, result: &Value, pages_there: bool) -> (Vec<T>, usize) {
     if pages_there {
         let seen = page.offset + found.len();
@@ -111,7 +111,7 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
             "the editor knows neither `*` in names nor classes by name alone: the files answer",
         ));
     }
-    // All of them: its own schema says that each is required.
+    // All arguments, since the tool's schema requires each.
     let mut arguments = json!({
         "packagePaths": asked.package_paths,
         "packageNames": asked.package_names,
@@ -186,7 +186,7 @@ fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Foun
     Ok((assets, total, unasked))
 }
 
-/// An asset by its path, that of its package or of its object.
+/// An asset by the path of its package or its object.
 fn found(path: &str, class_path: String) -> FoundAsset {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (package, object) = name.split_once('.').unwrap_or((name, name));

@@ -1,4 +1,4 @@
-//! A project that is made for a test.
+//! Generates an Unreal project for tests.
 
 use std::{fs, path::Path};
 use tempfile::TempDir;
@@ -7,14 +7,14 @@ use unreal_package::{
     writer::{Draft, Profile, Worth, blueprint},
 };
 
-/// How a picture begins.
+/// The start of a PNG file.
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
 
-/// A project, which goes with the test.
+/// A temporary project.
 pub struct Game(TempDir);
 
 impl Game {
-    /// Without packages.
+    /// A project without packages.
     pub fn empty() -> Self {
         let game = Self(tempfile::tempdir().expect("a folder"));
         game.put(
@@ -24,7 +24,7 @@ impl Game {
         game
     }
 
-    /// With a Blueprint of each kind, a map, and what cannot be read.
+    /// A project with a Blueprint of each kind, a map, and unreadable files.
     pub fn new() -> Self {
         let game = Self::empty();
         let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);
@@ -61,7 +61,7 @@ impl Game {
         game
     }
 
-    /// Where it is.
+    /// The root folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

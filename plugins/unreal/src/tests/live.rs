@@ -1,4 +1,4 @@
-//! The bridge, against editors that do everything they do in the field.
+//! Tests with fake editors that behave like real ones, errors included.
 
 use super::{
     editor::{Editor, Server, Trap},
@@ -6,7 +6,7 @@ use super::{
 };
 
 impl Game {
-    /// An editor that has this game open.
+    /// A fake editor that has this game open.
     pub fn editor(&self, server: Server) -> Editor {
         let dir = format!("{}/", self.path().display());
         let file = fs::read_to_string(self.path().join("MyGame.uproject")).expect("it is there");
@@ -14,19 +14,19 @@ impl Game {
     }
 }
 
-/// A host that may reach the editor.
+/// A host with a grant for the editor.
 pub fn host(editor: &Editor, server: Server) -> Rehearsal {
     let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
     Rehearsal::new().setting(setting, &editor.url()).server(&editor.url(), wire::send)
 }
 
-/// A host that may reach the editor, and does not wait for long.
+/// A host with a grant for the editor and a short time limit.
 pub fn hasty(editor: &Editor, server: Server) -> Rehearsal {
     let soon = std::time::Duration::from_secs(1);
     host(editor, server).server(&editor.url(), move |sent| wire::send_within(sent, soon))
 }
 
-/// What a tool answers, held against its schema.
+/// The result of a tool, validated against its schema.
 pub fn ask<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
     let answer = checked::<T>(host, game, arguments);
     assert!(["live", "offline"].iter().any(|source| answer["source"] == *source), "{answer}");
@@ -43,7 +43,7 @@ pub fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String
     reply::<T>(host, game, arguments).expect_err("it fails").to_string()
 }
 
-/// Without what tells one source from the other.
+/// Removes what differs between the sources.
 fn alike(mut answer: Value) -> Value {
     let object = answer.as_object_mut().expect("it is an object");
     for key in ["source", "asOf", "warnings", "file", "told", "content"] {
@@ -61,7 +61,7 @@ fn the_editor_answers_as_the_files_do() {
         let editor = game.editor(server);
         let (near, far) = (host(&editor, server), Rehearsal::new());
         fn same<T: Tool>(near: &Rehearsal, far: &Rehearsal, game: &Game, arguments: Value) {
-            // Settings are those of the rehearsal that was made last: both are of one thread.
+            // The rehearsal made last on a thread provides the settings.
             let live = {
                 near.enter();
                 live::<T>(near, game, arguments.clone())
@@ -135,11 +135,11 @@ fn what_only_one_source_knows() {
         text["content"].as_str().is_some_and(|text| text.starts_with("Begin Object")),
         "{text}"
     );
-    // Nothing that hides or rings comes through.
+    // Invisible and control characters are removed.
     assert!(!text["content"].as_str().is_some_and(|text| text.contains(['\u{7}', '\u{202E}'])));
     let log = live::<LogFilePath>(&near, &game, json!({}));
     assert!(log["logFilePath"].as_str().is_some_and(|path| path.ends_with("MyGame.log")), "{log}");
-    // All of /Game without a class is too much for the older plugin, and ancestors for any.
+    // The older plugin cannot list all of /Game without a class; no server finds ancestors.
     let all = ask::<SearchAssets>(&near, &game, json!({ "packagePaths": ["/Game"] }));
     assert_eq!(all["source"], "offline");
     let inherits = json!({ "searchType": "inherits", "searchTerm": "Pawn" });
@@ -182,13 +182,13 @@ fn epic_s_server_answers_through_its_meta_tools() {
     let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
     let text = graph["markdown"].as_str().expect("it is text");
     assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
-    // What is saved the files tell, and what it does not offer.
+    // The files answer for saved assets, and for what the server lacks.
     let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
     assert_eq!(ask::<BlueprintGraph>(&near, &game, base)["source"], "offline");
     let export = json!({ "objectPath": "/Game/Doors/BP_Door" });
     assert_eq!(ask::<ExportAsset>(&near, &game, export)["source"], "offline");
     assert!(near.progress_made().iter().any(|report| report.total == Some(2.0)));
-    // The session is named from its beginning on, and begun anew where it was lost.
+    // Each message names the session; a lost session is started again.
     editor.set_trap("exists", Trap::SessionLost);
     assert_eq!(
         live::<QueryAsset>(&near, &game, json!({ "assetPath": "/Game/Lonely" }))["bExists"],
@@ -219,7 +219,7 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
         ] {
             let editor = game.editor(server);
             editor.set_trap(name, trap);
-            // Only for what does not come at all: on a busy machine the rest may take its time.
+            // A short limit only where no answer comes: the others need time on a busy machine.
             let host = if trap == Trap::Stall { hasty } else { host };
             let near = host(&editor, server);
             let answer = ask::<QueryAsset>(&near, &game, door());
@@ -330,7 +330,7 @@ fn an_editor_is_left_alone_between_messages() {
     let arrived = editor.arrived();
     assert!(arrived.len() >= 4, "it is asked who it is first: {arrived:?}");
     for pair in arrived.windows(2) {
-        // A pause is never shorter, however busy the machine is.
+        // The machine's load never shortens a pause.
         assert!(pair[1].at - pair[0].at >= std::time::Duration::from_millis(80), "{pair:?}");
     }
     let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "soon");

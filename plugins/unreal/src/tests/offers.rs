@@ -1,4 +1,4 @@
-//! Resources, prompts and completions.
+//! Tests of resources, prompts and completions.
 
 use super::{
     editor::Server,
@@ -16,7 +16,7 @@ fn resources_and_prompts() {
     let first = |contents: Contents| format!("{:?}", contents.all[0]);
     let door = first(read("unreal+t3d:///Game/Doors/BP_Door").expect("it is there"));
     assert!(door.contains("vnd.unreal.t3d") && door.contains("Begin Object"), "{door}");
-    // The editor's own resource knows Blueprints alone.
+    // The editor's own resource supports only Blueprints.
     let town = first(read("unreal+t3d:///Game/Maps/Town").expect("it is there"));
     assert!(town.contains("vnd.unreal.t3d") && town.contains("Town"), "{town}");
     assert!(read("unreal+t3d:///Game/None").is_err() && read("file:///x").is_err());

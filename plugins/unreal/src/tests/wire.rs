@@ -1,4 +1,4 @@
-//! From a rehearsal to a stand-in: what the plugin sends goes over a real connection.
+//! Sends the HTTP requests of a rehearsal to a fake editor over a real connection.
 
 use super::{editor::Asset, *};
 use portcullis_plugin::{
@@ -11,15 +11,15 @@ use std::{
     time::Duration,
 };
 
-/// How long an answer that must come is waited for, on a busy machine.
+/// Time limit for an expected response, enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends a request to whoever listens there.
+/// Sends a request.
 pub fn send(sent: &Sent) -> Result<Page, Reason> {
     send_within(sent, PATIENCE)
 }
 
-/// As [`send`], for an answer that does not come.
+/// Like [`send`], with a time limit, for a response that does not come.
 pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
     let refused = Reason::Code(ErrorCode::ConnectionRefused);
     let rest = sent.url.strip_prefix("http://").expect("it is plain");
@@ -70,14 +70,14 @@ pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
 }
 
 fn reason(kind: ErrorKind) -> Reason {
-    // Which of the two it is depends on the system.
+    // The kind depends on the system.
     if matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
         return Reason::Code(ErrorCode::ConnectionReadTimeout);
     }
     Reason::Code(ErrorCode::ConnectionTerminated)
 }
 
-/// What the packages of a game are to an editor that has it open.
+/// The packages of a game, as assets of a fake editor.
 pub fn assets(game: &Game) -> Vec<Asset> {
     let project = unreal_project::find(game.path()).expect("it is a project");
     let policy = unreal_project::Policy::default();

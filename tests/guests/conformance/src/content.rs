@@ -1,11 +1,11 @@
-//! Every kind of content, progress and logs.
+//! Tools of the conformance suite for each kind of content, for progress and for logs.
 
 use std::{thread::sleep, time::Duration};
 
 use crate::{PNG, WAV};
 use portcullis_plugin::prelude::*;
 
-/// Between two reports, as the suite has it.
+/// Time between two progress notifications, as the suite expects.
 const PAUSE: Duration = Duration::from_millis(50);
 
 macro_rules! tool {

@@ -1,4 +1,4 @@
-//! Questions that travel in answers, as of 2026-07-28.
+//! Tools of the conformance suite that ask questions, as of revision 2026-07-28.
 
 use crate::content::tool;
 use crate::legacy::text_of;
@@ -21,7 +21,7 @@ struct Coloured {
     color: String,
 }
 
-/// The question for a name.
+/// The form that asks for a name.
 pub fn name(key: &str) -> Form<Named> {
     form(key, "What is your name?")
 }
@@ -61,7 +61,7 @@ tool!(
     }
 );
 
-/// Asks for a yes, and checks that its state came back.
+/// Asks for confirmation, and checks that the state came back.
 fn confirm(request: &Request) -> Result<Reply, Failure> {
     const STATE: &[u8] = b"waiting for a yes";
     let before = request.state();
@@ -161,7 +161,7 @@ tool!(
     }
 );
 
-/// A client that takes part in tasks has declared them thus.
+/// The declaration of a client that supports tasks.
 pub fn tasks() -> Value {
     json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
 }

@@ -1,4 +1,4 @@
-//! Questions as they were asked up to 2025-11-25: the same questions, put by the host.
+//! Tools of the conformance suite that ask questions, for revisions up to 2025-11-25.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ impl Tool for Sampling {
     }
 }
 
-/// The text that a model answered.
+/// The text in a model's answer.
 pub fn text_of(result: &Value) -> String {
     let content = &result["content"];
     let block = content.as_array().and_then(|blocks| blocks.first()).unwrap_or(content);

@@ -1,5 +1,5 @@
-//! What the conformance suite of MCP expects of a server: tools, resources and prompts whose names and
-//! answers it knows.
+//! A plugin for MCP's conformance suite: the tools, resources and prompts that the suite expects of
+//! a server.
 
 mod content;
 mod input;

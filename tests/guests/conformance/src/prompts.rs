@@ -1,4 +1,4 @@
-//! Prompts, with and without arguments.
+//! Prompts of the conformance suite, with and without arguments.
 
 use crate::PNG;
 use portcullis_plugin::content::{Blob, ContentBody, ResourceContents, ResourceData, Role};

@@ -1,4 +1,4 @@
-//! Resources: text, bytes, a template, one to subscribe to.
+//! Resources of the conformance suite: text, bytes, a template, one to subscribe to.
 
 use crate::PNG;
 use portcullis_plugin::prelude::*;
@@ -19,7 +19,7 @@ impl Tool for Touch {
     }
 }
 
-/// All of them.
+/// All resources.
 pub struct Fixtures;
 
 impl Resources for Fixtures {
@@ -54,6 +54,8 @@ impl Resources for Fixtures {
             )),
             "test://static-binary" => Ok(Contents::bytes(uri, "image/png", PNG)),
             "test://watched-resource" => Ok(Contents::text(uri, "text/plain", "Watched.")),
+            // A plugin may say it in a wrong way that something is not there.
+            _ if uri.starts_with("nowhere://") => Err(Failure::new("what is that?")),
             _ => {
                 let id = uri.strip_prefix("test://template/").and_then(|r| r.strip_suffix("/data"));
                 let id = id.ok_or_else(|| Failure::not_found(uri))?;

@@ -1,4 +1,4 @@
-//! Schemas that have to reach the client as they are.
+//! Tools of the conformance suite whose schemas have to reach the client unchanged.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use portcullis_plugin::prelude::*;
 use portcullis_plugin::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use portcullis_plugin::serde::{Deserialize, Deserializer, de::IgnoredAny};
 
-/// Whatever it is called with.
+/// Accepts any arguments.
 pub struct Schema2020;
 
 impl<'de> Deserialize<'de> for Schema2020 {

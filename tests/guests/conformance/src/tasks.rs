@@ -1,4 +1,4 @@
-//! What takes long, as tasks.
+//! Tools of the conformance suite that run as tasks.
 
 use std::{thread::sleep, time::Duration};
 
@@ -14,7 +14,7 @@ struct Confirmed {
     confirm: bool,
 }
 
-/// Only clients that take part in tasks get further than this.
+/// Fails for clients without support for tasks.
 fn as_task(request: &Request) -> Result<(), Failure> {
     if !request.supports(TASKS) {
         return Err(Failure::missing_capability(&tasks()));

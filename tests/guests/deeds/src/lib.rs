@@ -1,4 +1,4 @@
-//! Does what has to be granted by name, and asks before it does.
+//! A test plugin whose tools need a grant for an action, and the user's consent.
 
 use portcullis_plugin::prelude::*;
 
@@ -47,6 +47,7 @@ struct Look {}
 
 impl Tool for Look {
     const NAME: &'static str = "look";
+    const HINTS: Hints = Hints::new().read_only(false);
     type Output = &'static str;
 
     fn call(self, _request: &Request) -> Result<&'static str, Failure> {

@@ -1,8 +1,8 @@
-//! Sees the tools of other plugins, gives them views, and does things later.
+//! A test plugin that reads the catalog, assigns views to other plugins' tools, and runs jobs.
 
 use portcullis_plugin::prelude::*;
 
-/// Where the number of jobs done is kept.
+/// Key of the number of jobs done.
 const DONE: &str = "done";
 
 /// Tells what it can see of all tools.

@@ -1,4 +1,4 @@
-//! A guest that behaves: what every other one is measured against.
+//! A well-behaved test plugin, for comparison with the others.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -54,7 +54,7 @@ impl Tool for Report {
         request.log(Level::Debug, "a detail");
         request.log(Level::Info, json!({ "step": 1 }));
         request.log(Level::Error, "something went wrong");
-        // JSON has no such number: the host leaves it out.
+        // JSON has no NaN: the host leaves the value out.
         request.progress(f64::NAN, None, "");
         request.progress(2.0, 2.0, "all of it");
         Ok("done")

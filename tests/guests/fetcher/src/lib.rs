@@ -1,4 +1,4 @@
-//! A guest that asks other machines, and asks where it should not.
+//! A test plugin that sends HTTP requests, also to forbidden hosts.
 
 use portcullis_plugin::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A guest that takes all it can get, breaks off, and does not keep what it promises.
+//! A hostile test plugin: uses excessive resources, crashes, and violates its own output schema.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ impl Tool for Take {
     }
 }
 
-/// Touches every page, so that it is really there.
+/// Writes to every page, so that the memory is really allocated.
 fn fill(bytes: usize) {
     let mut pieces = Vec::new();
     while pieces.len() * 1_000_000 < bytes {

@@ -1,4 +1,4 @@
-//! A guest that keeps things: for good, for a while, and more than it may.
+//! A test plugin for store, cache and settings, also beyond their quotas.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A component that knows nothing of this host: functions with arguments of every type.
+//! A component without Portcullis' contract: functions with arguments of every type.
 #![expect(unsafe_code, missing_docs, reason = "what wit-bindgen generates at the border")]
 
 wit_bindgen::generate!({ world: "plain", additional_derives: [Clone] });

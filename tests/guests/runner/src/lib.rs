@@ -1,4 +1,4 @@
-//! A guest that runs commands: those it may, those it may not, and where it may not.
+//! A test plugin that runs commands, also without a grant and in forbidden directories.
 
 use portcullis_plugin::prelude::*;
 

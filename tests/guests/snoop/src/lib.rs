@@ -1,4 +1,4 @@
-//! A guest that looks around: for an environment, and for files nobody named.
+//! A test plugin that tries to read environment variables, arguments and files outside its grants.
 
 use std::fs;
 use std::io::Read;
@@ -36,7 +36,7 @@ enum Way {
     Link,
 }
 
-/// Looks at one path in one way, and says what came of it.
+/// Accesses a path in one way, and describes the result.
 fn look(way: Way, path: &Path) -> String {
     let looked = match way {
         Way::Read => fs::read(path).map(|bytes| {

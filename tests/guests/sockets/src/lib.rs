@@ -1,4 +1,4 @@
-//! A guest that would open sockets of its own: it is refused before it runs.
+//! A test plugin that imports sockets, and is therefore refused before it runs.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream, UdpSocket};

@@ -1,4 +1,4 @@
-//! A guest that changes files, and tries to change those it should not.
+//! A test plugin that changes files, also outside its grants.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! What goes wrong, and what it is called.
+//! Tests of failures and their codes.
 
 use super::{super::*, asked, right};
 use portcullis_plugin::rehearsal::{Page, Rehearsal};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use Code::*;
 
-/// What a service answers, what that is called, and how often the service is asked.
+/// The response of a service, the expected code, and the number of requests.
 type Row = (Service, u16, Value, Code, usize);
 
 fn error(kind: &str, code: &str, message: &str) -> Value {

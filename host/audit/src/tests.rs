@@ -1,0 +1,388 @@
+//! Floods, full disks, cuts and edits: what was recorded stays, and what was changed is found.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::time::Duration;
+
+use super::*;
+use crate::writer::Medium;
+
+mod tampering;
+
+/// Limits that are reached soon, and without waiting.
+fn small() -> Limits {
+    Limits {
+        segment: 4096,
+        total: 64 * 1024,
+        small: 2048,
+        many: 4,
+        index: 16 * 1024,
+        settle: Duration::ZERO,
+        patience: Duration::from_secs(30),
+    }
+}
+
+fn trail_of(audit: &Audit, request: &str) -> Trail {
+    let subject = Subject {
+        request: request.into(),
+        plugin: "snoop".into(),
+        digest: "d".repeat(64).into(),
+        tool: "look".into(),
+        principal: None,
+    };
+    Trail::new(audit.clone(), subject)
+}
+
+fn ask(trail: &Trail, subject: &str) -> io::Result<Recorded> {
+    trail.asked("files", subject, Verdict::Allowed, Some("opened"))
+}
+
+/// An audit of one process with this many asks in one call.
+fn recorded(folder: &Path, limits: Limits, asks: usize) {
+    let audit = Audit::with(folder.to_owned(), limits);
+    let trail = trail_of(&audit, "r-0");
+    let ongoing = trail.begin(2).unwrap();
+    for n in 0..asks {
+        ask(&trail, &format!("read /files/{n}")).unwrap();
+    }
+    ongoing.end(Verdict::Allowed, "done", 3).unwrap();
+    audit.end().unwrap();
+}
+
+fn records(folder: &Path) -> Vec<Record> {
+    let mut records = Vec::new();
+    read_records(folder, |record| records.push(record)).unwrap();
+    records
+}
+
+fn subjects(folder: &Path) -> Vec<String> {
+    let subject = |record: Record| match record.event {
+        Event::Ask { subject, .. } => Some(subject),
+        Event::Outcome { .. } | Event::More { .. } | Event::Call { .. } => None,
+    };
+    records(folder).into_iter().filter_map(subject).collect()
+}
+
+fn segments(folder: &Path) -> Vec<PathBuf> {
+    let listed = folder::list(folder).unwrap();
+    listed.into_iter().map(|file| folder.join(file.name)).collect()
+}
+
+fn size(folder: &Path) -> u64 {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
+
+fn assert_whole(folder: &Path) -> Report {
+    let report = verify(folder).unwrap();
+    assert!(report.is_whole(), "{:#?}", report.faults);
+    report
+}
+
+#[test]
+fn what_is_recorded_is_read_and_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(folder.path(), Limits::default(), 3);
+    let report = assert_whole(folder.path());
+    assert_eq!(report.remarks, []);
+    assert_eq!(report.segments.len(), 1);
+    // A first line, three asks, the call, a last line.
+    assert_eq!(report.segments[0].lines, 6);
+    assert_eq!(report.segments[0].ending, Ending::Sealed("ended".into()));
+    assert_eq!(subjects(folder.path()), ["read /files/0", "read /files/1", "read /files/2"]);
+    let usage = usage(folder.path()).unwrap();
+    let used = &usage.0["snoop"];
+    assert_eq!((used.calls, used.allowed, used.denied), (1, 3, 0));
+}
+
+#[test]
+fn nothing_is_recorded_behind_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::to_folder(folder.path().to_owned());
+    let trail = trail_of(&audit, "r-0");
+    ask(&trail, "read /a").unwrap();
+    audit.end().unwrap();
+    assert!(ask(&trail, "read /b").is_err());
+    assert_eq!(subjects(folder.path()), ["read /a"]);
+}
+
+#[test]
+fn ten_million_asks_are_counted_and_push_nothing_out() {
+    const FLOOD: u64 = 10_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::to_folder(folder.path().to_owned());
+    let trail = trail_of(&audit, "r-0");
+    let ongoing = trail.begin(2).unwrap();
+    trail.asked("files", "read /secret", Verdict::Denied, None).unwrap();
+    let began = std::time::Instant::now();
+    for n in 0..FLOOD {
+        let outcome = if n % 2 == 0 { "no-entry" } else { "opened" };
+        trail.asked("files", "read /files/missing", Verdict::Allowed, Some(outcome)).unwrap();
+    }
+    let took = began.elapsed();
+    ongoing.end(Verdict::Allowed, "done", 0).unwrap();
+    audit.end().unwrap();
+    println!("{FLOOD} asks in {took:?}, {} bytes", size(folder.path()));
+    assert_whole(folder.path());
+    assert!(size(folder.path()) < 1024 * 1024, "{}", size(folder.path()));
+    let usage = usage(folder.path()).unwrap();
+    let used = &usage.0["snoop"];
+    assert_eq!((used.calls, used.allowed, used.denied), (1, FLOOD, 1));
+    assert_eq!(used.denials[0].subject, "read /secret");
+    let last = records(folder.path()).into_iter().rev().find_map(|record| match record.event {
+        Event::More { total, covers, .. } => Some((total, covers)),
+        Event::Ask { .. } | Event::Outcome { .. } | Event::Call { .. } => None,
+    });
+    let half = (FLOOD - u64::from(DESCRIBED)) / 2;
+    assert_eq!(last, Some((half, half)), "at the end of the call, the count is exact");
+}
+
+#[test]
+fn a_denial_after_a_flood_of_allowed_asks_is_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::to_folder(folder.path().to_owned());
+    let trail = trail_of(&audit, "r-0");
+    for n in 0..2000 {
+        ask(&trail, &format!("read /files/{n}")).unwrap();
+    }
+    let denied = trail.asked("http", "GET https://secret", Verdict::Denied, None).unwrap();
+    assert_eq!(denied, Recorded::Described);
+    assert_eq!(subjects(folder.path()).last().unwrap(), "GET https://secret");
+}
+
+#[test]
+fn each_counted_ask_is_covered_by_a_record_before_it_is_carried_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::to_folder(folder.path().to_owned());
+    let trail = trail_of(&audit, "r-0");
+    for done in 1..=5000 {
+        ask(&trail, "read /files/a").unwrap();
+        if done % 97 == 0 {
+            // As if the process were killed here.
+            let (mut described, mut covered, mut said) = (0, 0, 0);
+            for record in records(folder.path()) {
+                match record.event {
+                    Event::Ask { .. } => described += 1,
+                    Event::More { covers, count, .. } => (covered, said) = (covers, said + count),
+                    Event::Outcome { .. } | Event::Call { .. } => {}
+                }
+            }
+            assert!(described + covered >= done && described + said <= done, "{done}");
+        }
+    }
+}
+
+#[test]
+fn what_is_dropped_for_space_leaves_its_counts_and_denials() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::with(folder.path().to_owned(), small());
+    trail_of(&audit, "r-0").asked("files", "read /secret", Verdict::Denied, None).unwrap();
+    const CALLS: u64 = 300;
+    for n in 0..CALLS {
+        let trail = trail_of(&audit, &format!("r-{n}"));
+        let ongoing = trail.begin(0).unwrap();
+        for _ in 0..10 {
+            ask(&trail, "read /files/a").unwrap();
+        }
+        ongoing.end(Verdict::Allowed, "done", 0).unwrap();
+    }
+    audit.end().unwrap();
+    let kept: u64 = folder::list(folder.path()).unwrap().iter().map(|file| file.bytes).sum();
+    assert!(kept <= small().total + 2 * small().segment, "{kept}");
+    assert!(!subjects(folder.path()).contains(&"read /secret".to_owned()), "it was dropped");
+    assert_whole(folder.path());
+    let usage = usage(folder.path()).unwrap();
+    let used = &usage.0["snoop"];
+    assert_eq!((used.calls, used.allowed, used.denied), (CALLS, CALLS * 10, 1));
+    assert_eq!(used.denials[0].subject, "read /secret");
+}
+
+#[test]
+fn small_segments_are_put_together_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { segment: 32 * 1024, ..small() };
+    for _ in 0..30 {
+        recorded(folder.path(), limits.clone(), 1);
+    }
+    // One archive of up to 32 KiB and what it spills over to, and those that are too few for it.
+    assert!(segments(folder.path()).len() <= 2 + small().many, "{:?}", segments(folder.path()));
+    assert_eq!(subjects(folder.path()).len(), 30);
+    let report = assert_whole(folder.path());
+    assert_eq!(report.segments.len(), 30);
+    assert!(report.segments.iter().all(|one| one.ending == Ending::Sealed("ended".into())));
+    assert_eq!(usage(folder.path()).unwrap().0["snoop"].calls, 30);
+}
+
+#[test]
+fn an_archive_that_was_not_finished_counts_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..14 {
+        recorded(folder.path(), small(), 1);
+    }
+    let is_archive = |path: &PathBuf| path.to_string_lossy().contains("archive-");
+    let archive = segments(folder.path()).into_iter().find(is_archive).unwrap();
+    // Killed after a segment was written into the archive, and before the index said so.
+    let single = segments(folder.path()).into_iter().find(|path| !is_archive(path)).unwrap();
+    let torn = fs::read(&single).unwrap();
+    let before = fs::read(&archive).unwrap();
+    fs::write(&archive, [&before[..], &torn[..torn.len() - 9]].concat()).unwrap();
+    assert_eq!(subjects(folder.path()).len(), 14);
+    assert_whole(folder.path());
+    // Killed after the index said so, and before the segments were removed.
+    let first = before.split_inclusive(|byte| *byte == b'\n').take(4).collect::<Vec<_>>().concat();
+    let name = archive.file_name().unwrap().to_string_lossy().replace("archive-", "");
+    fs::write(folder.path().join(name), first).unwrap();
+    assert_eq!(subjects(folder.path()).len(), 14);
+    for _ in 0..4 {
+        recorded(folder.path(), small(), 1);
+    }
+    assert_eq!(subjects(folder.path()).len(), 18);
+    assert_whole(folder.path());
+}
+
+#[test]
+fn the_index_is_begun_anew_and_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { many: 1000, index: 3000, ..small() };
+    for _ in 0..40 {
+        recorded(folder.path(), limits.clone(), 0);
+    }
+    let index = fs::read(folder.path().join("index.jsonl")).unwrap();
+    let first = parse(&index).lines.swap_remove(0);
+    let Entry::Note(note) = first.entry else { panic!("{first:?}") };
+    let Note::IndexOpened { before, .. } = *note else { panic!("{note:?}") };
+    // The index before ends with the line that the new one names.
+    let old = parse(&fs::read(folder.path().join("index-before.jsonl")).unwrap());
+    assert_eq!(before, Some(old.lines.last().unwrap().hash));
+    assert_whole(folder.path());
+    assert_eq!(usage(folder.path()).unwrap().0["snoop"].calls, 40);
+}
+
+#[test]
+fn a_segment_may_be_cut_at_any_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(folder.path(), Limits::default(), 4);
+    let path = segments(folder.path()).remove(0);
+    let (whole, index) = (fs::read(&path).unwrap(), folder.path().join("index.jsonl"));
+    let sealed = fs::read(&index).unwrap();
+    // What the index knew while the process was writing.
+    let lines: Vec<_> = sealed.split_inclusive(|byte| *byte == b'\n').collect();
+    let opened = lines[..2].concat();
+    let all = subjects(folder.path());
+    for length in 0..whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        let ends = whole[..length].iter().filter(|byte| **byte == b'\n').count();
+        fs::write(&index, &opened).unwrap();
+        assert_eq!(subjects(folder.path()), all[..ends.saturating_sub(1).min(all.len())]);
+        let report = verify(folder.path()).unwrap();
+        // The first line was there when the index said so: without it, somebody cut the file.
+        assert_eq!(report.is_whole(), ends > 0, "{length}: {report:#?}");
+        // The index knows how the segment ended: whatever is missing was taken away.
+        fs::write(&index, &sealed).unwrap();
+        assert!(!verify(folder.path()).unwrap().is_whole(), "{length}");
+    }
+}
+
+#[test]
+fn the_next_process_goes_on_beside_one_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::with(folder.path().to_owned(), small());
+    ask(&trail_of(&audit, "r-0"), "read /a").unwrap();
+    drop(audit);
+    let path = segments(folder.path()).remove(0);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"{\"time\":\"half a li");
+    fs::write(&path, bytes).unwrap();
+    recorded(folder.path(), small(), 1);
+    assert_eq!(subjects(folder.path()), ["read /a", "read /files/0"]);
+    let report = assert_whole(folder.path());
+    assert_eq!(report.segments[0].ending, Ending::Killed);
+    // From now on its length is known.
+    let bytes = fs::read(&path).unwrap();
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    fs::write(&path, &bytes[..end]).unwrap();
+    assert!(!verify(folder.path()).unwrap().is_whole());
+}
+
+thread_local! {
+    /// Bytes that fit on the disk of this test.
+    static ROOM: Cell<usize> = const { Cell::new(0) };
+    /// Whether files of it can be cut.
+    static CUTS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// A file on a disk that may be full.
+struct Scarce(File);
+
+impl Medium for Scarce {
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let fits = ROOM.get().min(bytes.len());
+        ROOM.set(ROOM.get() - fits);
+        io::Write::write_all(&mut self.0, &bytes[..fits])?;
+        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn cut(&mut self, size: u64) -> io::Result<()> {
+        if !CUTS.get() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let freed = self.0.metadata()?.len().saturating_sub(size);
+        self.0.set_len(size)?;
+        ROOM.set(ROOM.get() + usize::try_from(freed).unwrap());
+        Ok(())
+    }
+
+    fn is_there(&self) -> bool {
+        true
+    }
+}
+
+fn scarce(path: &Path) -> io::Result<Box<dyn Medium>> {
+    let file = File::options().create_new(true).append(true).open(path)?;
+    Ok(Box::new(Scarce(file)))
+}
+
+#[test]
+fn a_full_disk_refuses_asks_and_spoils_nothing() {
+    for room in (0..3000).step_by(7) {
+        let folder = tempfile::tempdir().unwrap();
+        ROOM.set(room);
+        CUTS.set(true);
+        let audit = Audit::made_by(folder.path().to_owned(), small(), scarce);
+        let trail = trail_of(&audit, "r-0");
+        let mut acknowledged = Vec::new();
+        for n in 0..12 {
+            let subject = format!("read /files/{n}");
+            // Somebody makes room in the end; until then the file may not even be cut.
+            CUTS.set(n % 3 > 0);
+            if n == 9 {
+                ROOM.set(1_000_000);
+            }
+            if ask(&trail, &subject).is_ok() {
+                acknowledged.push(subject);
+            }
+            assert_eq!(subjects(folder.path()), acknowledged, "{room}");
+        }
+        assert!(acknowledged.len() >= 2, "there was room in the end");
+        CUTS.set(true);
+        audit.end().unwrap();
+        assert_eq!(subjects(folder.path()), acknowledged);
+        assert_whole(folder.path());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_somebody_removed_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::with(folder.path().to_owned(), small());
+    let trail = trail_of(&audit, "r-0");
+    ask(&trail, "read /a").unwrap();
+    fs::remove_file(segments(folder.path()).remove(0)).unwrap();
+    std::thread::sleep(Duration::from_millis(1100));
+    ask(&trail, "read /b").unwrap();
+    audit.end().unwrap();
+    assert_eq!(subjects(folder.path()), ["read /b"]);
+    let faults = verify(folder.path()).unwrap().faults;
+    // Whether or not the index knew of it: the next segment names it.
+    assert!(faults.iter().any(|fault| fault.what.contains("is missing")), "{faults:?}");
+}

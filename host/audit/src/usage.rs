@@ -1,0 +1,113 @@
+//! What records add up to, plugin by plugin.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Counted, Event, Record, Verdict};
+
+/// How many different denials of one plugin are kept.
+const DENIALS: usize = 100;
+
+/// What plugins did and were denied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usage(pub BTreeMap<String, PluginUse>);
+
+/// What one plugin did and was denied.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PluginUse {
+    /// Calls that ended.
+    pub calls: u64,
+    /// Asks that were allowed.
+    pub allowed: u64,
+    /// Asks that were denied, and deeds that were refused after all.
+    pub denied: u64,
+    /// When a call last ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// Denials that differ, up to 100: the first 50 of all, and the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denials: Vec<Denial>,
+}
+
+/// What was denied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Denial {
+    /// For which capability it was asked.
+    pub capability: String,
+    /// To do what, to what.
+    pub subject: String,
+    /// How often.
+    pub times: u64,
+    /// When it was last.
+    pub last: String,
+}
+
+impl Usage {
+    /// Adds a record.
+    pub fn add(&mut self, record: &Record) {
+        let used = match self.0.get_mut(&record.plugin) {
+            Some(used) => used,
+            None => self.0.entry(record.plugin.clone()).or_default(),
+        };
+        let mut denied = |capability: &str, subject: &str, times: u64| {
+            used.denied = used.denied.saturating_add(times);
+            used.deny(Denial {
+                capability: capability.to_owned(),
+                subject: subject.to_owned(),
+                times,
+                last: record.time.clone(),
+            });
+        };
+        match &record.event {
+            Event::Call { .. } => {
+                used.calls += 1;
+                used.last = used.last.take().max(Some(record.time.clone()));
+            }
+            Event::Ask { verdict: Verdict::Allowed, .. } => used.allowed += 1,
+            Event::Ask { verdict: Verdict::Denied, capability, subject, .. }
+            | Event::Outcome { verdict: Verdict::Denied, capability, subject, .. } => {
+                denied(capability, subject, 1);
+            }
+            Event::Outcome { verdict: Verdict::Allowed, .. } => {}
+            Event::More { verdict: Verdict::Denied, capability, last, count, .. } => {
+                denied(capability, last, *count);
+            }
+            Event::More { verdict: Verdict::Allowed, of: Counted::Asks, count, .. } => {
+                used.allowed = used.allowed.saturating_add(*count);
+            }
+            Event::More { verdict: Verdict::Allowed, of: Counted::Outcomes, .. } => {}
+        }
+    }
+
+    /// Adds what is later than this.
+    pub fn merge(&mut self, later: Self) {
+        for (plugin, later) in later.0 {
+            let used = self.0.entry(plugin).or_default();
+            used.calls = used.calls.saturating_add(later.calls);
+            used.allowed = used.allowed.saturating_add(later.allowed);
+            used.denied = used.denied.saturating_add(later.denied);
+            used.last = used.last.take().max(later.last);
+            later.denials.into_iter().for_each(|denial| used.deny(denial));
+        }
+    }
+}
+
+impl PluginUse {
+    fn deny(&mut self, denial: Denial) {
+        let same = |known: &&mut Denial| {
+            known.subject == denial.subject && known.capability == denial.capability
+        };
+        if let Some(known) = self.denials.iter_mut().find(same) {
+            known.times = known.times.saturating_add(denial.times);
+            known.last = std::mem::take(&mut known.last).max(denial.last);
+            return;
+        }
+        // The first ones stay, whatever comes later.
+        if self.denials.len() == DENIALS {
+            self.denials.remove(DENIALS / 2);
+        }
+        self.denials.push(denial);
+    }
+}

@@ -1,0 +1,114 @@
+//! What is said in a record of what a plugin would do: bounded, on one line, and without secrets.
+
+use std::borrow::Cow;
+
+/// Longest subject of a record, in bytes: a path may be as long.
+const MAX_SUBJECT: usize = 4096;
+
+/// Words before a value that is not to be seen.
+const SECRET: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "authorization",
+    "credential",
+    "private_key",
+    "private-key",
+    "privatekey",
+    "cookie",
+];
+
+/// What stands in place of a secret.
+const HIDDEN: &str = "***";
+
+/// The text, cut where it is too long for a record.
+pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_SUBJECT {
+        return Cow::Borrowed(text);
+    }
+    let cut = text.floor_char_boundary(MAX_SUBJECT - 40);
+    Cow::Owned(format!("{}… ({} bytes)", &text[..cut], text.len()))
+}
+
+/// Whether what has this name is not to be seen, such as an argument `apiKey`.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|word| name.contains(word))
+}
+
+/// The text of a command or an address with secrets left out: what follows `password=`, `--token`,
+/// `Bearer` and the like, and the user of an address. It knows secrets by what stands before them, so
+/// that it cannot know all.
+pub fn without_secrets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut hide_next = false;
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        let lower = word.to_ascii_lowercase();
+        let bare = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let value = word
+            .find(['=', ':'])
+            .filter(|at| is_secret_name(&word[..*at]) && !word[*at..].starts_with("://"));
+        if matches!(bare, "bearer" | "basic") {
+            (hide_next, _) = (true, out.push_str(word));
+        } else if let Some(at) = value {
+            out.push_str(&word[..=at]);
+            // As in `Authorization: Bearer abc`, the value may be behind a space.
+            hide_next = at + 1 == word.len();
+            if !hide_next {
+                out.push_str(HIDDEN);
+            }
+        } else if std::mem::take(&mut hide_next) && !word.is_empty() {
+            out.push_str(HIDDEN);
+        } else {
+            hide_next = word.starts_with('-') && is_secret_name(word);
+            out.push_str(&without_user(word));
+        }
+    }
+    out
+}
+
+/// An address without the user and the password before its host.
+fn without_user(word: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = word.split_once("://") else { return Cow::Borrowed(word) };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => Cow::Owned(format!("{scheme}://{HIDDEN}{}", &rest[at..])),
+        None => Cow::Borrowed(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_left_out_and_the_rest_stays() {
+        for (text, expected) in [
+            ("stat fps", "stat fps"),
+            ("open 127.0.0.1?Password=abc", "open 127.0.0.1?Password=***"),
+            ("login --token abc --fast", "login --token *** --fast"),
+            ("curl -H Authorization: Bearer abc", "curl -H Authorization: Bearer ***"),
+            ("curl -H \"Authorization: Bearer abc\"", "curl -H \"Authorization: Bearer ***"),
+            ("fetch https://a:b@host/x@y", "fetch https://***@host/x@y"),
+            ("API_KEY=abc run", "API_KEY=*** run"),
+            ("a  b", "a  b"),
+        ] {
+            assert_eq!(without_secrets(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_subject_is_cut_between_characters() {
+        let cut = bounded(&"ä".repeat(5000)).into_owned();
+        assert!(cut.len() <= MAX_SUBJECT && cut.ends_with("ä… (10000 bytes)"), "{cut}");
+    }
+}

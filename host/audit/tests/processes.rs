@@ -1,0 +1,183 @@
+//! Many processes at once, processes that are killed, and files that may not grow: what was
+//! acknowledged is there.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "the test starts itself as other processes")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use portcullis_audit::{
+    Audit, Ending, Event, Limits, Subject, Trail, Verdict, read_records, verify,
+};
+
+/// Says to this program, started anew, in which folder it is to record.
+const FOLDER: &str = "PORTCULLIS_AUDIT_TEST_FOLDER";
+
+/// How many asks it is to record, how many milliseconds are between them, and how large a segment is.
+const WORK: &str = "PORTCULLIS_AUDIT_TEST_WORK";
+
+fn limits(segment: u64) -> Limits {
+    Limits { segment, total: 20 * segment, settle: Duration::from_secs(1), ..Limits::default() }
+}
+
+/// What another process does: it says on stdout what was recorded, once it was.
+#[test]
+fn another_process() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let work = std::env::var(WORK).unwrap();
+    let work: Vec<u64> = work.split(' ').map(|number| number.parse().unwrap()).collect();
+    let audit = Audit::with(folder.into(), limits(work[2]));
+    let pid = std::process::id();
+    for n in 0..work[0] {
+        let subject = Subject {
+            request: format!("{pid}-{n}"),
+            plugin: "snoop".into(),
+            digest: "d".repeat(64).into(),
+            tool: "look".into(),
+            principal: None,
+        };
+        let trail = Trail::new(audit.clone(), subject);
+        let subject = format!("read /files/{pid}/{n}");
+        let said = match trail.asked("files", &subject, Verdict::Allowed, Some("opened")) {
+            Ok(_) => "recorded",
+            Err(_) => "refused",
+        };
+        println!("\n{said} {subject}");
+        std::thread::sleep(Duration::from_millis(work[1]));
+    }
+    match audit.end() {
+        Ok(()) => println!("\nended"),
+        Err(error) => println!("\nnot sealed: {error}"),
+    }
+}
+
+fn itself() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "another_process", "--nocapture"]);
+    command
+}
+
+fn start(mut command: Command, folder: &Path, asks: u64, pause: u64, segment: u64) -> Child {
+    let work = format!("{asks} {pause} {segment}");
+    command.env(FOLDER, folder).env(WORK, work).stdout(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// The subjects that a process says were recorded.
+fn acknowledged(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.strip_prefix("recorded ")).map(str::to_owned).collect()
+}
+
+fn end(mut child: Child) -> String {
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    child.wait().unwrap();
+    text
+}
+
+fn subjects(folder: &Path) -> Vec<String> {
+    let mut subjects = Vec::new();
+    read_records(folder, |record| {
+        if let Event::Ask { subject, .. } = record.event {
+            subjects.push(subject);
+        }
+    })
+    .unwrap();
+    subjects.sort_unstable();
+    subjects
+}
+
+fn assert_whole(folder: &Path) {
+    let report = verify(folder).unwrap();
+    assert!(report.is_whole(), "{:#?}", report.faults);
+}
+
+#[test]
+fn twenty_processes_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<_> =
+        (0..20).map(|_| start(itself(), folder.path(), 200, 0, 16 * 1024 * 1024)).collect();
+    let mut said: Vec<_> = all.into_iter().flat_map(|child| acknowledged(&end(child))).collect();
+    said.sort_unstable();
+    assert_eq!(said.len(), 20 * 200);
+    assert_eq!(subjects(folder.path()), said);
+    assert_whole(folder.path());
+}
+
+#[test]
+fn a_quiet_process_beside_a_busy_one_keeps_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // The busy one goes through far more segments than are kept.
+    let quiet = start(itself(), folder.path(), 30, 50, 8 * 1024);
+    let busy = start(itself(), folder.path(), 4000, 0, 8 * 1024);
+    let _busy = end(busy);
+    let said = acknowledged(&end(quiet));
+    assert_eq!(said.len(), 30);
+    let found = subjects(folder.path());
+    assert!(said.iter().all(|subject| found.contains(subject)), "{} of 30", found.len());
+    assert!(found.len() < 4000, "the busy one's oldest were dropped");
+    assert_whole(folder.path());
+    let usage = portcullis_audit::usage(folder.path()).unwrap();
+    assert_eq!(usage.0["snoop"].allowed, 4030);
+}
+
+#[test]
+fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut said = Vec::new();
+    for round in 0..25 {
+        let mut child = start(itself(), folder.path(), 100_000, 0, 4 * 1024 * 1024);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut text = String::new();
+        // At another place each time, and in the middle of something.
+        while acknowledged(&text).len() < round * 3 {
+            text += &(lines.next().unwrap().unwrap() + "\n");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for line in lines.map_while(Result::ok) {
+            text += &(line + "\n");
+        }
+        said.extend(acknowledged(&text));
+    }
+    let found = subjects(folder.path());
+    for subject in &said {
+        assert!(found.binary_search(subject).is_ok(), "{subject} was acknowledged");
+    }
+    let report = verify(folder.path()).unwrap();
+    assert!(report.is_whole(), "{:#?}", report.faults);
+    assert!(report.segments.iter().all(|one| one.ending == Ending::Killed), "{report:#?}");
+    // One that lives is told apart from those.
+    let mut child = start(itself(), folder.path(), 2, 1000, 1024 * 1024);
+    let mut line = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    while !line.contains("recorded ") {
+        lines.read_line(&mut line).unwrap();
+    }
+    let report = verify(folder.path()).unwrap();
+    let running = report.segments.iter().filter(|one| one.ending == Ending::Running).count();
+    assert_eq!(running, 1, "{report:#?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_as_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    // A limit of 512-byte blocks, and the signal that comes with it is ignored.
+    let mut command = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 9; exec \"$0\" \"$@\"";
+    command.args(["-c", script]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "another_process", "--nocapture"]);
+    let text = end(start(command, folder.path(), 60, 0, 16 * 1024 * 1024));
+    let mut said = acknowledged(&text);
+    said.sort_unstable();
+    assert!(!said.is_empty() && text.contains("refused "), "{text}");
+    assert_eq!(subjects(folder.path()), said);
+    let report = verify(folder.path()).unwrap();
+    assert!(report.is_whole(), "{:#?}", report.faults);
+    assert!(report.remarks.iter().all(|one| !one.what.contains("whole")), "{report:#?}");
+}

@@ -1,0 +1,217 @@
+//! Single steps on the disk: identities of files, renaming without replacing, exchanging, syncing.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use cap_std::fs::{Dir, OpenOptions};
+use serde::{Deserialize, Serialize};
+
+/// What tells one file from another, and from itself after it was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Id {
+    /// Its number in its file system. The file system itself has no number that survives a restart.
+    pub inode: u64,
+    size: u64,
+    /// When it was written to, in nanoseconds since 1970.
+    modified: i128,
+}
+
+#[cfg(unix)]
+impl Id {
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = file.metadata()?;
+        let modified = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
+        Ok(Self { inode: found.ino(), size: found.size(), modified })
+    }
+
+    /// Of what has this name; `None`: nothing has. A link is not followed.
+    pub fn at(dir: &Dir, name: impl AsRef<Path>) -> io::Result<Option<Self>> {
+        use cap_std::fs::MetadataExt;
+        let Some(found) = absent(dir.symlink_metadata(name))? else { return Ok(None) };
+        let modified = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
+        Ok(Some(Self { inode: found.ino(), size: found.size(), modified }))
+    }
+}
+
+/// Without inodes, the time of writing stands for the identity.
+#[cfg(not(unix))]
+impl Id {
+    fn new(size: u64, modified: io::Result<std::time::SystemTime>) -> io::Result<Self> {
+        let since = modified?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let modified = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
+        Ok(Self { inode: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), size, modified })
+    }
+
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let found = file.metadata()?;
+        Self::new(found.len(), found.modified())
+    }
+
+    /// Of what has this name; `None`: nothing has. A link is not followed.
+    pub fn at(dir: &Dir, name: impl AsRef<Path>) -> io::Result<Option<Self>> {
+        let Some(found) = absent(dir.symlink_metadata(name))? else { return Ok(None) };
+        Self::new(found.len(), found.modified().map(cap_std::time::SystemTime::into_std)).map(Some)
+    }
+}
+
+/// `None` where nothing was found.
+pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a new file to the disk itself, with the owner, mode and attributes of the one it is to replace.
+pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(test)]
+    crate::fault::step()?;
+    let mut file = dir.open_with(name, &options)?.into_std();
+    // A process that is killed here leaves a file without all of its contents.
+    #[cfg(test)]
+    crate::fault::step()?;
+    file.write_all(bytes)?;
+    if let Some(like) = like {
+        keep_metadata(like, &file)?;
+    }
+    #[cfg(test)]
+    crate::fault::step()?;
+    file.sync_all()?;
+    Id::of(&file)
+}
+
+#[cfg(unix)]
+fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let (old, new) = (like.metadata()?, file.metadata()?);
+    let other = |old: u32, new: u32| (old != new).then_some(old);
+    let (user, group) = (other(old.uid(), new.uid()), other(old.gid(), new.gid()));
+    if user.is_some() || group.is_some() {
+        let user = user.map(rustix::fs::Uid::from_raw);
+        let group = group.map(rustix::fs::Gid::from_raw);
+        rustix::fs::fchown(file, user, group).map_err(|error| {
+            io::Error::new(
+                io::Error::from(error).kind(),
+                "it belongs to another user or group, who would lose it",
+            )
+        })?;
+    }
+    keep_attributes(like, file)?;
+    file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
+    file.set_permissions(like.metadata()?.permissions())
+}
+
+/// Extended attributes, which access control lists are among. Those that only the system may set are its
+/// own to give.
+#[cfg(target_os = "linux")]
+fn keep_attributes(like: &File, file: &File) -> io::Result<()> {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    use rustix::io::Errno;
+    const LARGEST: usize = 64 * 1024;
+    let mut names = vec![0_u8; LARGEST];
+    let length = match flistxattr(like, &mut names[..]) {
+        Ok(length) => length,
+        Err(Errno::NOTSUP) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut value = vec![0_u8; LARGEST];
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let copied = fgetxattr(like, name, &mut value[..])
+            .and_then(|length| fsetxattr(file, name, &value[..length], XattrFlags::empty()));
+        match copied {
+            Ok(()) | Err(Errno::NOTSUP | Errno::NODATA) => {}
+            Err(Errno::PERM | Errno::ACCESS) if name.starts_with(b"security.") => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn keep_attributes(_: &File, _: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Renames within a directory. Fails where the new name is taken, and replaces nothing.
+pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
+    #[cfg(test)]
+    crate::fault::step()?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    if let Some(done) = with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
+        return done;
+    }
+    // The file system knows no such renaming. Linking does not replace either; and a directory that is
+    // renamed takes the place of an empty one at most.
+    if !dir.symlink_metadata(from)?.is_dir() {
+        dir.hard_link(from, dir, to)?;
+        #[cfg(test)]
+        crate::fault::step()?;
+        return dir.remove_file(from);
+    }
+    match dir.symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => dir.rename(from, dir, to),
+        Err(error) => Err(error),
+    }
+}
+
+/// Has two files of a directory exchange their names. Where the file system cannot, the second file gets the
+/// name `kept`, and the first takes its place.
+pub fn exchange(dir: &Dir, new: &str, old: &str, kept: &str) -> io::Result<()> {
+    #[cfg(test)]
+    crate::fault::step()?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    if let Some(done) = with_flags(dir, new, old, rustix::fs::RenameFlags::EXCHANGE) {
+        return done;
+    }
+    match dir.hard_link(old, dir, kept) {
+        // By an attempt that was interrupted.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        linked => linked?,
+    }
+    #[cfg(test)]
+    crate::fault::step()?;
+    dir.rename(new, dir, old)
+}
+
+/// `None`: the file system does not know these flags.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn with_flags(
+    dir: &Dir,
+    from: &str,
+    to: &str,
+    flags: rustix::fs::RenameFlags,
+) -> Option<io::Result<()>> {
+    use rustix::io::Errno;
+    #[cfg(test)]
+    if crate::fault::is_old() {
+        return None;
+    }
+    match rustix::fs::renameat_with(dir, from, dir, to, flags) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,
+        done => Some(done.map_err(Into::into)),
+    }
+}
+
+/// Has a directory's names written to the disk itself, as far as its file system can do that.
+pub fn sync(dir: &Dir) -> io::Result<()> {
+    match dir.open(".")?.sync_all() {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}

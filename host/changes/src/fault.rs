@@ -1,0 +1,63 @@
+//! Faults for tests: the process is killed, or the disk fails, at a certain step.
+
+use std::cell::Cell;
+use std::io;
+
+thread_local! {
+    static LEFT: Cell<Option<(u32, Fault)>> = const { Cell::new(None) };
+    static DEAD: Cell<bool> = const { Cell::new(false) };
+    static OLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The process is gone, and nothing of it runs any more.
+    Killed,
+    /// The disk is full, once.
+    Full,
+}
+
+/// Has this happen after so many steps of this thread.
+pub fn after(steps: u32, fault: Fault) {
+    DEAD.set(false);
+    LEFT.set(Some((steps, fault)));
+}
+
+/// Whether it has happened. From here on nothing happens.
+pub fn end() -> bool {
+    DEAD.set(false);
+    LEFT.take().is_none()
+}
+
+/// Whether the process counts as killed.
+pub fn is_dead() -> bool {
+    DEAD.get()
+}
+
+/// Whether the file system counts as one that cannot exchange names, nor rename without replacing.
+pub fn is_old() -> bool {
+    OLD.get()
+}
+
+/// From now on it does, or does not, on this thread.
+pub fn set_old(is_old: bool) {
+    OLD.set(is_old);
+}
+
+/// A step.
+pub fn step() -> io::Result<()> {
+    let Some((left, fault)) = LEFT.get() else { return Ok(()) };
+    if left > 0 {
+        LEFT.set(Some((left - 1, fault)));
+        return Ok(());
+    }
+    LEFT.set(None);
+    match fault {
+        Fault::Full => Err(io::ErrorKind::StorageFull.into()),
+        Fault::Killed => {
+            DEAD.set(true);
+            std::panic::resume_unwind(Box::new("killed"))
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The system calls of a confined process: refused by family after review, and none that is newer
+//! than the review.
+//!
+//! Landlock says which files a process may open, and says nothing about a file's mode, owner, times
+//! and attributes. seccomp, which decides here, sees numbers and no paths. So a call that changes such
+//! metadata is refused whatever file it names, and everything else that reaches beyond the process is
+//! refused with it. `docs/adr/0039-confined-children-change-no-metadata.md` says why, and what was
+//! measured. Numbers and arguments are those of the kernel's own system call tables.
+
+use std::collections::BTreeMap;
+
+use libc::c_long;
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
+};
+
+/// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer one is answered as by a
+/// kernel that does not have it. From 424 on, a call has the same number on every processor.
+const REVIEWED: u32 = 456;
+
+/// Calls of the shared numbering that are not named by the C library on every processor.
+const QUOTACTL_FD: c_long = 443;
+const FCHMODAT2: c_long = 452;
+
+/// Refused with `EPERM`, whatever the arguments are.
+const NEVER: &[c_long] = &[
+    // Other processes: their memory, their descriptors, what they do.
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    // Leaving the process group, with which the child is ended.
+    libc::SYS_setpgid,
+    libc::SYS_setsid,
+    // Namespaces. `clone` is refused by its flags, see `refusals`, and `clone3` is in `UNKNOWN`.
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    // Mounts, and another root.
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_pivot_root,
+    libc::SYS_umount2,
+    // Files by handle, which passes by every rule about paths; watching whole file systems.
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    // The kernel's keys.
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    // Programs in the kernel, and faults served by the process itself.
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    // The machine: its modules, clock, names, swap, accounts, quotas and log.
+    libc::SYS_acct,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_finit_module,
+    libc::SYS_init_module,
+    libc::SYS_kexec_load,
+    libc::SYS_quotactl,
+    QUOTACTL_FD,
+    libc::SYS_reboot,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    // Emptying a file by its path, which Landlock does not know before Linux 6.2.
+    libc::SYS_truncate,
+    // Owners of files. Programs know that only root may.
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+];
+
+/// The same, on the processors that have them.
+#[cfg(target_arch = "x86_64")]
+const NEVER_HERE: &[c_long] = &[
+    libc::SYS_chown,
+    libc::SYS_ioperm,
+    libc::SYS_iopl,
+    libc::SYS_kexec_file_load,
+    libc::SYS_lchown,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+];
+#[cfg(target_arch = "aarch64")]
+const NEVER_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const NEVER_HERE: &[c_long] = &[];
+
+/// Refused with `EPERM` to a child without a network: what leads to other processes. A pair of
+/// connected sockets may be made, which leads nowhere else.
+const TALKING: &[c_long] =
+    &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
+
+/// Answered with `ENOSYS`, as by a kernel that does not have them: programs then use an older call. A
+/// ring of requests passes by this filter; `clone3` and `openat2` have their flags in memory, which
+/// the filter cannot read.
+const UNKNOWN: &[c_long] = &[
+    libc::SYS_clone3,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_openat2,
+];
+
+/// Answered with `EOPNOTSUPP`, as by a file system that has no extended attributes.
+const ATTRIBUTES: &[c_long] = &[
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_setxattr,
+];
+
+/// Answered as done, and not done: modes and times of files. npm, git and most others set them on
+/// files that they have just made and give up where that fails; what they make has the mode that it
+/// was opened with.
+const NOT_DONE: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
+
+/// The same, on the processors that have them.
+#[cfg(target_arch = "x86_64")]
+const NOT_DONE_HERE: &[c_long] =
+    &[libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
+#[cfg(not(target_arch = "x86_64"))]
+const NOT_DONE_HERE: &[c_long] = &[];
+
+/// What `ioctl` is refused for: flags, versions, encryption and sealing of files, for which a file that
+/// is open to be read is enough; and typing into a terminal.
+const CONTROLS: &[u64] = &[
+    0x4004_6602, // FS_IOC32_SETFLAGS
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_7602, // FS_IOC32_SETVERSION
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+    0x5412,      // TIOCSTI
+    0x541c,      // TIOCLINUX
+];
+
+/// What a call is refused for: all of these hold.
+type When = Vec<SeccompCondition>;
+
+/// Confines the system calls of this process and of all it starts, for good.
+pub(crate) fn confine(network: bool) -> Result<(), String> {
+    let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
+    let unconditional = |calls: &[&[c_long]]| -> BTreeMap<c_long, Vec<SeccompRule>> {
+        calls.iter().copied().flatten().map(|call| (*call, Vec::new())).collect()
+    };
+    let talking = if network { &[][..] } else { TALKING };
+    let mut never = unconditional(&[NEVER, NEVER_HERE, talking]);
+    never.extend(refusals().map_err(failed)?);
+    let of = |rules, errno: i32| {
+        let answer = SeccompAction::Errno(errno.cast_unsigned());
+        SeccompFilter::new(rules, SeccompAction::Allow, answer, arch)
+            .and_then(BpfProgram::try_from)
+            .map_err(failed)
+    };
+    let filters = [
+        newer_than_reviewed(),
+        of(never, libc::EPERM)?,
+        of(unconditional(&[UNKNOWN]), libc::ENOSYS)?,
+        of(unconditional(&[ATTRIBUTES]), libc::EOPNOTSUPP)?,
+        of(unconditional(&[NOT_DONE, NOT_DONE_HERE]), 0)?,
+    ];
+    for filter in filters {
+        seccompiler::apply_filter(&filter)
+            .map_err(|error| format!("confining system calls: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Whether calls can be confined on this processor.
+pub(crate) fn can_be_confined() -> bool {
+    TargetArch::try_from(std::env::consts::ARCH).is_ok()
+}
+
+fn failed(error: BackendError) -> String {
+    format!("confining system calls: {error}")
+}
+
+/// Calls that are refused for some arguments, and for which.
+fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
+    let mut refusals: BTreeMap<c_long, Vec<When>> = BTreeMap::new();
+    // New namespaces; and a sibling, which would be a child of the host.
+    let namespaces = [
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_PARENT,
+    ];
+    for flag in namespaces {
+        refusals.entry(libc::SYS_clone).or_default().push(vec![has(0, flag)?]);
+    }
+    for control in CONTROLS {
+        refusals.entry(libc::SYS_ioctl).or_default().push(vec![is(1, *control)?]);
+    }
+    // Another execution domain. Asking which one it is, is allowed.
+    let domain = vec![differs(0, 0xffff_ffff)?, differs(0, 0)?];
+    refusals.insert(libc::SYS_personality, vec![domain]);
+    // Limits of another process.
+    refusals.insert(libc::SYS_prlimit64, vec![vec![differs(0, 0)?]]);
+    // Outliving whoever started it.
+    let outliving = vec![is(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
+    refusals.insert(libc::SYS_prctl, vec![outliving]);
+    // A lease makes every other process wait that opens the file.
+    refusals.insert(libc::SYS_fcntl, vec![vec![is(1, libc::F_SETLEASE as u64)?]]);
+    // Devices; and files that run as their owner or group, whoever starts them.
+    #[cfg(target_arch = "x86_64")]
+    {
+        refusals.insert(libc::SYS_mknod, special(1)?);
+        refusals.insert(libc::SYS_creat, made_with(1, None)?);
+        refusals.insert(libc::SYS_open, opening(1, 2)?);
+    }
+    refusals.insert(libc::SYS_mknodat, special(2)?);
+    refusals.insert(libc::SYS_openat, opening(2, 3)?);
+    refusals
+        .into_iter()
+        .map(|(call, whens)| {
+            Ok((call, whens.into_iter().map(SeccompRule::new).collect::<Result<_, _>>()?))
+        })
+        .collect()
+}
+
+/// Ways to open a file that are refused: to read it and yet to empty it, which Landlock does not know before
+/// Linux 6.2; and to make one that runs as its owner or group.
+fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
+    let (read_and_empty, all) = (libc::O_TRUNC, libc::O_TRUNC | libc::O_ACCMODE);
+    let value = |flags: i32| u64::from(flags.cast_unsigned());
+    let mut whens = vec![vec![masked(flags, value(all), value(read_and_empty))?]];
+    whens.extend(made_with(mode, Some((flags, libc::O_CREAT)))?);
+    whens.extend(made_with(mode, Some((flags, TEMPORARY)))?);
+    Ok(whens)
+}
+
+/// The bit of `O_TMPFILE` that no other flag has.
+const TEMPORARY: i32 = 0o20_000_000;
+
+/// A mode that makes a device, or a file that runs as its owner or group.
+fn special(mode: u8) -> Result<Vec<When>, BackendError> {
+    let device = |kind: u32| masked(mode, libc::S_IFMT.into(), kind.into());
+    let mut whens = vec![vec![device(libc::S_IFCHR)?], vec![device(libc::S_IFBLK)?]];
+    whens.extend(made_with(mode, None)?);
+    Ok(whens)
+}
+
+/// A mode that makes a file run as its owner or group. It counts where a flag is set, if one is named.
+fn made_with(mode: u8, flag: Option<(u8, i32)>) -> Result<Vec<When>, BackendError> {
+    let mut whens = Vec::new();
+    for bit in [libc::S_ISUID, libc::S_ISGID] {
+        let mut when = vec![masked(mode, bit.into(), bit.into())?];
+        if let Some((argument, flag)) = flag {
+            when.push(has(argument, flag)?);
+        }
+        whens.push(when);
+    }
+    Ok(whens)
+}
+
+fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, BackendError> {
+    let masked = SeccompCmpOp::MaskedEq(mask);
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, masked, value)
+}
+
+fn has(argument: u8, flag: i32) -> Result<SeccompCondition, BackendError> {
+    masked(argument, u64::from(flag.cast_unsigned()), u64::from(flag.cast_unsigned()))
+}
+
+fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+}
+
+fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
+}
+
+/// Answers with `ENOSYS` each call that is newer than the review, and each of x32, whose numbers have a
+/// high bit set. A call of another processor's numbering ends the process, by the other filters.
+fn newer_than_reviewed() -> BpfProgram {
+    // Of <linux/filter.h> and <linux/seccomp.h>: load a word of `struct seccomp_data`, whose first is
+    // the number; jump where greater; return.
+    const LOAD: u16 = 0x20;
+    const IF_GREATER: u16 = 0x25;
+    const RETURN: u16 = 0x06;
+    let step = |code, jt, k| sock_filter { code, jt, jf: 0, k };
+    vec![
+        step(LOAD, 0, 0),
+        step(IF_GREATER, 1, REVIEWED),
+        step(RETURN, 0, SeccompAction::Allow.into()),
+        step(RETURN, 0, SeccompAction::Errno(libc::ENOSYS.cast_unsigned()).into()),
+    ]
+}

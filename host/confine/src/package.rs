@@ -1,0 +1,132 @@
+//! What a program that was found needs to read to run: its own files, never a home or a folder of logins.
+//!
+//! That a program lies in `~/bin` says nothing about what else is in `~`. So a folder is only opened where
+//! something marks it as a package or as an installation: see [`package_of`]. What else a program needs
+//! is named by the operator.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Folders beneath a home in which logins and other secrets are kept. No folder that holds one of them is
+/// opened, whatever marks it.
+const PRIVATE: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".cargo",
+    ".config",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".local/share",
+    ".local/state",
+    ".npm",
+    ".password-store",
+    ".ssh",
+];
+
+/// What version managers keep beside the folder with their programs, and need to run one of them.
+const MANAGED: &[(&str, &[&str])] = &[
+    // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
+    ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
+    // Volta: a link in `bin` leads to one program, which chooses the version.
+    ("tools/image", &["bin", "tools"]),
+];
+
+/// How much of a script is read for the name of its interpreter, in bytes.
+const FIRST_LINE: u64 = 512;
+
+/// The files and folders that a program at this path needs beside those of the system:
+///
+/// - the program, and what it is a link to;
+/// - the outermost `node_modules` that it lies in, or else, for a script of Node.js, the folder of the nearest
+///   `package.json`; and `lib/node_modules` of the prefix that it is installed in;
+/// - a virtual environment of Python or Conda, or a package in `/opt`, that it is in;
+/// - what a version manager needs that it is started by;
+/// - the same of its interpreter, where it is a script that names one.
+pub(crate) fn package_of(program: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir();
+    let mut needs = Vec::new();
+    collect(program, home.as_deref(), &mut needs);
+    if let Some(interpreter) = interpreter(program) {
+        collect(&interpreter, home.as_deref(), &mut needs);
+    }
+    needs.sort();
+    needs.dedup();
+    needs
+}
+
+fn collect(program: &Path, home: Option<&Path>, needs: &mut Vec<PathBuf>) {
+    let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+    let is_script = interpreter(program).is_some_and(|of| of.file_name() == Some("node".as_ref()));
+    let mut folders = Vec::new();
+    for path in [program, &real] {
+        needs.push(path.to_owned());
+        let modules = path.ancestors().filter(|folder| ends_with(folder, "node_modules")).last();
+        folders.extend(modules.map(Path::to_owned));
+        folders.extend(path.parent().and_then(Path::parent).into_iter().flat_map(installation));
+        let in_opt = path.strip_prefix("/opt").ok().and_then(|rest| rest.components().next());
+        folders.extend(in_opt.map(|name| Path::new("/opt").join(name)));
+    }
+    if is_script && !real.iter().any(|part| part == "node_modules") {
+        let package = real.ancestors().skip(1).find(|at| at.join("package.json").is_file());
+        folders.extend(package.map(Path::to_owned));
+    }
+    folders.retain(|folder| folder.is_dir());
+    needs.extend(folders.into_iter().filter(|folder| !is_private(folder, home)));
+}
+
+/// What may be needed of the folder above the one that a program is in.
+fn installation(prefix: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![prefix.join("lib/node_modules")];
+    if ["pyvenv.cfg", "conda-meta"].iter().any(|marker| prefix.join(marker).exists()) {
+        folders.push(prefix.to_owned());
+    }
+    for (marker, beside) in MANAGED {
+        if prefix.join(marker).is_dir() {
+            folders.extend(beside.iter().map(|name| prefix.join(name)));
+        }
+    }
+    folders
+}
+
+/// Whether a folder is a home, holds one, or holds a folder of secrets of this one.
+fn is_private(folder: &Path, home: Option<&Path>) -> bool {
+    if folder.parent().is_none() {
+        return true;
+    }
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    home.is_some_and(|home| {
+        let real = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+        [home.to_owned(), real].iter().any(|home| {
+            home.starts_with(&folder)
+                || PRIVATE.iter().any(|name| home.join(name).starts_with(&folder))
+        })
+    })
+}
+
+/// The interpreter that a script names in its first line, as the child will find it.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    let mut first = Vec::new();
+    fs::File::open(program).ok()?.take(FIRST_LINE).read_to_end(&mut first).ok()?;
+    let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split_whitespace();
+    let named = Path::new(words.next()?);
+    if named.file_name() != Some(OsStr::new("env")) {
+        return named.is_absolute().then(|| named.to_owned());
+    }
+    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+    let own = program.parent().unwrap_or(program);
+    let folders = std::iter::once(own).chain(SYSTEM_PATH.iter().map(Path::new));
+    folders.map(|folder| folder.join(name)).find(|found| found.is_file())
+}
+
+/// Where a child looks for programs, behind the folder of its own.
+pub(crate) const SYSTEM_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
+/// Whether a file or directory of this name is in a path's last place.
+fn ends_with(path: &Path, name: &str) -> bool {
+    path.file_name().is_some_and(|last| last == name)
+}

@@ -1,0 +1,316 @@
+//! Where a path leads that something is made, moved, removed or looked at by: the directory that holds
+//! it, its name there, and how deep that lies.
+
+use std::fs::File;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use portcullis_roots::Place;
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::{Descriptor, Dir as DirDescriptor, OpenMode};
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorStat, ErrorCode, HostDescriptor as _, MetadataHashValue, NewTimestamp, PathFlags,
+};
+
+use super::Access;
+use super::view::{FilesView, Target};
+
+/// Most entries of a directory, at any depth, that are looked at before it is moved.
+const MOVED_ENTRIES: usize = 100_000;
+
+/// A directory as a descriptor for the time of one operation, and a name in it.
+pub(super) struct Moment {
+    /// The directory.
+    pub fd: Resource<Descriptor>,
+    /// The name.
+    pub name: String,
+    /// Whether the descriptor was made for this.
+    made: bool,
+}
+
+impl Moment {
+    /// The descriptor, to be handed over.
+    pub(super) fn fd(&self) -> Resource<Descriptor> {
+        Resource::new_borrow(self.fd.rep())
+    }
+}
+
+impl FilesView<'_> {
+    /// Finds the directory that holds what a path names, and refuses to look at what is the host's, or
+    /// to change what leads there. `None`: it is the descriptor's own, and the path is a name.
+    pub(super) async fn place(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        follow: bool,
+        access: Access,
+    ) -> FsResult<Option<Place>> {
+        self.apart().await;
+        let dir = self.dir(fd)?;
+        let place = self.node(fd)?.guard.place(&dir, Path::new(path), follow);
+        let place = place.map_err(|error| ErrorCode::from(&error))?;
+        let may = place.as_ref().map_or(Ok(()), |place| match access {
+            Access::Read => place.may_look(),
+            Access::Write => place.may_change(),
+        });
+        may.map_err(|error| ErrorCode::from(&error))?;
+        Ok(place)
+    }
+
+    /// Makes a descriptor of a place. What was made is let go of with [`Self::let_go`].
+    pub(super) fn moment(
+        &mut self,
+        place: Option<Place>,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<Moment> {
+        let Some(Place { directory, name, .. }) = place else {
+            return Ok(Moment { fd: Resource::new_borrow(fd.rep()), name: path, made: false });
+        };
+        let name = name.unwrap_or_else(|| ".".into());
+        let mut name = name.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?;
+        if path.ends_with('/') {
+            name.push('/');
+        }
+        let perms = match self.table.get(fd)? {
+            Descriptor::Dir(dir) => dir.perms,
+            Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
+        };
+        let dir = DirDescriptor::new(directory, perms, OpenMode::READ, super::view::AT_ONCE);
+        Ok(Moment { fd: self.table.push(Descriptor::Dir(dir))?, name, made: true })
+    }
+
+    /// Ends a moment.
+    pub(super) fn let_go(&mut self, moment: Moment) -> FsResult<()> {
+        if moment.made {
+            self.table.delete(moment.fd)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a directory that was asked for.
+    pub(super) async fn make_directory(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+        target: &Target,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        self.may_make(fd, place.as_ref(), target)?;
+        let at = self.moment(place, fd, path)?;
+        let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        made
+    }
+
+    /// Moves what was asked for.
+    pub(super) async fn rename(
+        &mut self,
+        (fd, old, source): (&Resource<Descriptor>, String, &Target),
+        (new_fd, new, target): (&Resource<Descriptor>, String, &Target),
+    ) -> FsResult<()> {
+        let from = self.place(fd, &old, false, Access::Write).await?;
+        let to = self.place(new_fd, &new, false, Access::Write).await?;
+        self.may_move((fd, from.as_ref(), source), &old, (new_fd, to.as_ref(), target))?;
+        let (from, to) = (self.moment(from, fd, old)?, self.moment(to, new_fd, new)?);
+        let (old, new) = (from.name.clone(), to.name.clone());
+        let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
+        self.let_go(from)?;
+        self.let_go(to)?;
+        renamed
+    }
+
+    /// Removes a file that was asked for.
+    pub(super) async fn remove_file(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
+    }
+
+    /// Removes a directory that was asked for.
+    pub(super) async fn remove_directory(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, false, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        removed
+    }
+
+    /// Sets the times of what was asked for.
+    pub(super) async fn set_times_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        let place = self.place(fd, &path, follow, Access::Write).await?;
+        let at = self.moment(place, fd, path)?;
+        let (fd, name) = (at.fd(), at.name.clone());
+        let set = self.wasi().set_times_at(fd, PathFlags::empty(), name, accessed, modified).await;
+        self.let_go(at)?;
+        set
+    }
+
+    /// Metadata of what a path leads to.
+    pub(super) async fn stat_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
+        let place = self.place(fd, &path, follow, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let stat = self.wasi().stat_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        stat
+    }
+
+    /// A hash of the metadata of what a path leads to.
+    pub(super) async fn hash_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        follow: bool,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
+        let place = self.place(fd, &path, follow, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let hash = self.wasi().metadata_hash_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
+        self.let_go(at)?;
+        hash
+    }
+
+    /// Where a link leads to.
+    pub(super) async fn link_of(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<String> {
+        let place = self.place(fd, &path, false, Access::Read).await?;
+        let at = self.moment(place, fd, path)?;
+        let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
+        self.let_go(at)?;
+        leads_to
+    }
+
+    /// Takes a new entry from the quota.
+    pub(super) fn may_make(
+        &self,
+        fd: &Resource<Descriptor>,
+        place: Option<&Place>,
+        target: &Target,
+    ) -> FsResult<()> {
+        let depth = self.depth(fd, place, target)?;
+        if !self.files.quota.allows_depth(depth) || !self.files.quota.take_entry() {
+            return Err(ErrorCode::Quota.into());
+        }
+        Ok(())
+    }
+
+    /// Whether a file, or a directory with all that is in it, may be moved to another place.
+    pub(super) fn may_move(
+        &self,
+        (fd, from, source): (&Resource<Descriptor>, Option<&Place>, &Target),
+        name: &str,
+        (new_fd, to, target): (&Resource<Descriptor>, Option<&Place>, &Target),
+    ) -> FsResult<()> {
+        let depth = self.depth(new_fd, to, target)?;
+        let left = self.files.quota.depth_below(depth).ok_or(ErrorCode::Quota)?;
+        if depth <= self.depth(fd, from, source)? {
+            return Ok(());
+        }
+        let own = self.dir(fd)?;
+        let (dir, name) = match from {
+            Some(Place { directory, name: Some(name), .. }) => (directory, Path::new(name)),
+            Some(Place { name: None, .. }) => return Ok(()),
+            None => (&*own, Path::new(name)),
+        };
+        let dir = dir.try_clone().map_err(|error| ErrorCode::from(&error))?;
+        if is_within_depth(&Dir::from_std_file(dir), name, left) {
+            return Ok(());
+        }
+        Err(ErrorCode::Quota.into())
+    }
+
+    /// How many directories below the preopened one a target lies, at this moment.
+    fn depth(
+        &self,
+        fd: &Resource<Descriptor>,
+        place: Option<&Place>,
+        target: &Target,
+    ) -> FsResult<u32> {
+        let own = self.dir(fd)?;
+        let dir = place.map_or(&*own, |place| &place.directory);
+        let tops = self.files.preopens.iter().map(|(handle, _)| handle);
+        Ok(depth_of(dir, tops).map_or(target.depth, |depth| depth.saturating_add(1)))
+    }
+}
+
+/// How deep a directory lies below the nearest of these, found out by going up: it may have been moved
+/// since it was opened, and links on a path make it look shorter or longer. `None`: it cannot be found
+/// out.
+#[cfg(unix)]
+fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32> {
+    use rustix::fs::{Mode, OFlags, fstat, openat};
+    let id = |dir: &File| fstat(dir).ok().map(|stat| (stat.st_dev, stat.st_ino));
+    let tops: Vec<_> = tops.filter_map(id).collect();
+    let (mut depth, mut above, mut below) = (0_u32, None::<File>, None);
+    loop {
+        let here = above.as_ref().unwrap_or(dir);
+        let now = id(here)?;
+        if tops.contains(&now) {
+            return Some(depth);
+        }
+        // Above all there is, so it was moved out of every directory of the call.
+        if below == Some(now) {
+            return Some(u32::MAX);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        (above, below) = (Some(openat(here, "..", flags, Mode::empty()).ok()?.into()), Some(now));
+        depth += 1;
+    }
+}
+
+#[cfg(not(unix))]
+fn depth_of<'a>(_: &File, _: impl Iterator<Item = &'a File>) -> Option<u32> {
+    None
+}
+
+/// Whether nothing in a directory lies deeper in it than this. A file has nothing in it. A directory
+/// that cannot be looked through, or has too many entries for that, counts as too deep.
+fn is_within_depth(dir: &Dir, name: &Path, levels: u32) -> bool {
+    if !dir.symlink_metadata(name).is_ok_and(|found| found.is_dir()) {
+        return true;
+    }
+    let (mut left, mut level, mut folders) = (MOVED_ENTRIES, 0, vec![name.to_owned()]);
+    while !folders.is_empty() {
+        let mut below = Vec::new();
+        for folder in folders {
+            let Ok(entries) = dir.read_dir(&folder) else { return false };
+            for entry in entries {
+                let (Some(rest), Ok(entry)) = (left.checked_sub(1), entry) else { return false };
+                left = rest;
+                if level == levels {
+                    return false;
+                }
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    below.push(folder.join(entry.file_name()));
+                }
+            }
+        }
+        (folders, level) = (below, level + 1);
+    }
+    true
+}

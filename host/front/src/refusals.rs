@@ -1,0 +1,74 @@
+//! Refusals in the log: a line for each peer and second, with their number, whatever strangers do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::peer::Peer;
+
+/// Peers that are told apart at the same time.
+const PEERS: usize = 1024;
+
+/// How long refusals are counted before they are told.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// What was refused and not told yet, by peer. `None`: all peers for which there is no room.
+#[derive(Clone, Default)]
+pub(crate) struct Refusals(Arc<Mutex<HashMap<Option<Peer>, u64>>>);
+
+impl Refusals {
+    /// Notes that a request of a peer was refused. What a client sent is no part of `why`.
+    pub(crate) fn note(&self, peer: Peer, why: &str) {
+        let mut open = self.0.lock();
+        let has_room = open.len() < PEERS || open.contains_key(&Some(peer));
+        let key = has_room.then_some(peer);
+        if let Some(count) = open.get_mut(&key) {
+            *count += 1;
+            return;
+        }
+        open.insert(key, 0);
+        drop(open);
+        tracing::warn!("a request of {peer} was refused: {why}");
+        let this = self.clone();
+        tokio::spawn(async move { this.tell(key).await });
+    }
+
+    /// Tells once a second how many there were, until there are none.
+    async fn tell(self, key: Option<Peer>) {
+        loop {
+            tokio::time::sleep(WINDOW).await;
+            let mut open = self.0.lock();
+            let count = open.get_mut(&key).map(std::mem::take).unwrap_or_default();
+            if count == 0 {
+                open.remove(&key);
+                return;
+            }
+            drop(open);
+            let whose = key.map_or_else(|| "other peers".to_owned(), |peer| peer.to_string());
+            tracing::warn!("{count} more requests of {whose} were refused in the last second");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn each_peer_is_told_of_once_a_second_and_then_forgotten() {
+        let refusals = Refusals::default();
+        for number in 0..10_000_u32 {
+            refusals.note(Peer::of(std::net::Ipv4Addr::from(number).into()), "a test");
+        }
+        let open = || refusals.0.lock().len();
+        assert_eq!(open(), PEERS + 1);
+        assert_eq!(refusals.0.lock()[&None], 10_000 - 1 - u64::try_from(PEERS).unwrap());
+        tokio::time::sleep(WINDOW + WINDOW / 2).await;
+        // What was told with a number is counted on.
+        assert_eq!(open(), 1);
+        tokio::time::sleep(WINDOW).await;
+        assert_eq!(open(), 0);
+    }
+}

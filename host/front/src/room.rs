@@ -1,0 +1,89 @@
+//! Room for sessions: how many there may be, and how many of them one client may have.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::peer::Client;
+
+/// All the room that there is.
+pub(crate) struct Rooms {
+    most: u32,
+    most_of_one: u32,
+    taken: Mutex<HashMap<Client, u32>>,
+}
+
+/// Room for one session. It is free again when this is dropped.
+pub(crate) struct Room {
+    all: Arc<Rooms>,
+    client: Client,
+}
+
+impl Rooms {
+    /// Room for `most` sessions. One client may have `most_of_one` of them, or half.
+    pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
+        let most = most.get();
+        let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);
+        Arc::new(Self { most, most_of_one, taken: Mutex::default() })
+    }
+
+    /// Takes room for one session.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, for the client.
+    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<Room, &'static str> {
+        let mut taken = self.taken.lock();
+        let own = taken.get(&client).copied().unwrap_or_default();
+        if own >= self.most_of_one && !client.is_everybody() {
+            return Err("you have too many sessions: end one of them, or wait until one has ended");
+        }
+        if taken.values().sum::<u32>() >= self.most {
+            return Err("there are too many sessions: try again later");
+        }
+        taken.insert(client.clone(), own + 1);
+        Ok(Room { all: self.clone(), client })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut taken = self.all.taken.lock();
+        if let Some(own) = taken.get_mut(&self.client) {
+            *own -= 1;
+            if *own == 0 {
+                taken.remove(&self.client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Principal;
+    use crate::peer::Peer;
+
+    #[test]
+    fn one_client_leaves_room_for_others() {
+        let rooms = Rooms::new(NonZeroU32::new(5).unwrap(), None);
+        let client = |name: &str| {
+            Client::Known(Principal::Subject { issuer: "i".into(), subject: name.into() })
+        };
+        let take = |name: &str| rooms.take(client(name)).ok();
+        let mut first: Vec<_> = (0..5).filter_map(|_| take("a")).collect();
+        assert_eq!(first.len(), 3);
+        let second: Vec<_> = (0..5).filter_map(|_| take("b")).collect();
+        assert_eq!(second.len(), 2);
+        assert!(take("c").is_none());
+        first.pop();
+        assert!(take("c").is_some());
+        drop((first, second));
+        assert!(rooms.taken.lock().is_empty());
+        // Programs of this machine are all one peer.
+        let local = || rooms.take(Client::Peer(Peer::of([127, 0, 0, 1].into()))).ok();
+        assert_eq!((0..9).map_while(|_| local()).collect::<Vec<_>>().len(), 5);
+    }
+}

@@ -1,0 +1,160 @@
+//! How large a JSON message would become in memory, found out before it is parsed.
+//!
+//! A parsed message takes far more memory than its text: two bytes of `[0,0,…]` become a value of 72 bytes.
+//! [`Scan`] reads the text once, in pieces of any size, without allocation and without recursion. It
+//! counts what a parser would allocate for, measures how deep the message is nested, and finds the
+//! members `id`, `method`, `result` and `error` of a JSON-RPC message, so that a refusal can name the
+//! request that it is about. [`scan`] does so for a message that is there as a whole.
+//!
+//! The scan is no validator: it never refuses what a parser accepts, and says nothing about whether a
+//! parser will. Of a text that is not JSON it counts at least what a parser builds before it gives up.
+
+mod members;
+mod outline;
+
+pub use outline::{Excess, MAX_DEPTH, MAX_UNITS, Outline, UNIT_BYTES, most_units};
+
+use members::Members;
+
+/// The units that an array or an object costs with its first member: both have room for some more then.
+const FIRST_MEMBER: u64 = 4;
+
+/// A scan of one message, fed in pieces.
+#[derive(Debug, Default)]
+pub struct Scan {
+    place: Place,
+    bytes: u64,
+    units: u64,
+    depth: u32,
+    deepest: u32,
+    /// Whether the innermost array or object was opened and nothing has come in it yet.
+    just_opened: bool,
+    members: Members,
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing that has begun.
+    #[default]
+    Between,
+    /// A string.
+    Text,
+    /// A string, after a backslash.
+    Escape,
+    /// A number, or `true`, `false` or `null`.
+    Word,
+}
+
+/// Scans a message that is there as a whole.
+pub fn scan(message: &[u8]) -> Outline {
+    let mut scan = Scan::default();
+    scan.feed(message);
+    scan.finish()
+}
+
+impl Scan {
+    /// Reads on.
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        while !bytes.is_empty() {
+            bytes = match self.place {
+                Place::Between => self.between(bytes),
+                Place::Text => self.text(bytes),
+                Place::Escape => {
+                    self.members.keep(&bytes[..1]);
+                    self.place = Place::Text;
+                    &bytes[1..]
+                }
+                Place::Word => self.word(bytes),
+            };
+        }
+    }
+
+    /// What was found, as if the message ended here.
+    pub fn finish(self) -> Outline {
+        let is_complete = self.depth == 0 && !matches!(self.place, Place::Text | Place::Escape);
+        Outline {
+            bytes: self.bytes,
+            units: self.units,
+            depth: self.deepest,
+            is_complete,
+            members: self.members,
+        }
+    }
+
+    /// Reads what stands between strings and words, up to the next of them.
+    fn between<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b',' => self.members.comma(self.depth),
+                b'"' => {
+                    self.begin();
+                    self.members.begin_text(self.depth);
+                    self.place = Place::Text;
+                    return &bytes[at + 1..];
+                }
+                b'{' | b'[' => {
+                    self.begin();
+                    self.depth = self.depth.saturating_add(1);
+                    self.deepest = self.deepest.max(self.depth);
+                    self.just_opened = true;
+                    self.members.open(self.depth, *byte == b'{');
+                }
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.just_opened = false;
+                    self.members.close(self.depth);
+                }
+                b':' => self.members.colon(self.depth),
+                _ => {
+                    self.begin();
+                    self.members.begin_word(self.depth);
+                    self.place = Place::Word;
+                    return &bytes[at..];
+                }
+            }
+        }
+        &[]
+    }
+
+    /// A key or a value begins.
+    fn begin(&mut self) {
+        self.units += if self.just_opened { 1 + FIRST_MEMBER } else { 1 };
+        self.just_opened = false;
+    }
+
+    fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let Some(end) = memchr::memchr2(b'"', b'\\', bytes) else {
+            self.members.keep(bytes);
+            return &[];
+        };
+        if bytes[end] == b'"' {
+            self.members.keep(&bytes[..end]);
+            self.members.end();
+            self.place = Place::Between;
+        } else {
+            self.members.keep(&bytes[..=end]);
+            self.place = Place::Escape;
+        }
+        &bytes[end + 1..]
+    }
+
+    fn word<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let ends = |byte: &u8| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | b'"' | b'{' | b'}' | b'[' | b']'
+            )
+        };
+        let Some(end) = bytes.iter().position(ends) else {
+            self.members.keep(bytes);
+            return &[];
+        };
+        self.members.keep(&bytes[..end]);
+        self.members.end();
+        self.place = Place::Between;
+        &bytes[end..]
+    }
+}

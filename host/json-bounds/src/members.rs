@@ -1,0 +1,230 @@
+//! The members of the outermost object that a JSON-RPC message is known by.
+
+/// The longest `id` or `method` that is kept, in bytes of JSON. A longer one is known to be there, and
+/// not what it is.
+const KEPT: usize = 256;
+
+/// The longest key that is looked at, in bytes of JSON: `method` with each character escaped.
+const KEY: usize = 36;
+
+/// The member whose value is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Id,
+    Method,
+    #[default]
+    Other,
+}
+
+/// What is being kept.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    #[default]
+    Nothing,
+    Key,
+    Id,
+    Method,
+}
+
+/// A piece of JSON of bounded length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece<const N: usize> {
+    bytes: [u8; N],
+    /// More than `N`: it was cut off.
+    length: usize,
+}
+
+impl<const N: usize> Default for Piece<N> {
+    fn default() -> Self {
+        Self { bytes: [0; N], length: 0 }
+    }
+}
+
+impl<const N: usize> Piece<N> {
+    fn push(&mut self, more: &[u8]) {
+        if let Some(room) = self.bytes.get_mut(self.length..self.length + more.len()) {
+            room.copy_from_slice(more);
+            self.length += more.len();
+        } else {
+            self.length = N + 1;
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<&[u8]> {
+        self.bytes.get(..self.length)
+    }
+}
+
+/// A member's value, as far as it is known.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) enum Found {
+    /// There is no such member.
+    #[default]
+    Missing,
+    /// There is one, and its value is an array or an object, or was not read to its end.
+    Unknown,
+    /// A string as it is written between its quotes.
+    Text(Piece<KEPT>),
+    /// A number, or `true`, `false` or `null`, as it is written.
+    Word(Piece<KEPT>),
+}
+
+/// Reads the members of the outermost object as it passes by.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    /// Whether the outermost value is an object which has not ended.
+    inside: bool,
+    /// Whether it has ended. What follows is no part of the message.
+    ended: bool,
+    /// Whether the next value is that of a member, and not a key.
+    at_value: bool,
+    member: Member,
+    keeping: Keeping,
+    key: Piece<KEY>,
+    value: Piece<KEPT>,
+    is_text: bool,
+    pub(crate) id: Found,
+    pub(crate) method: Found,
+    pub(crate) has_result: bool,
+    pub(crate) has_error: bool,
+}
+
+impl Members {
+    #[inline]
+    fn is_at(&self, depth: u32) -> bool {
+        depth == 1 && self.inside
+    }
+
+    pub(crate) fn open(&mut self, depth: u32, is_object: bool) {
+        if depth == 1 && !self.ended && !self.inside {
+            self.inside = is_object;
+            self.ended = !is_object;
+        } else if depth == 2 && self.inside && self.at_value {
+            self.begin_unknown();
+        }
+    }
+
+    pub(crate) fn close(&mut self, depth: u32) {
+        if depth == 0 {
+            self.ended = true;
+            self.inside = false;
+        }
+    }
+
+    pub(crate) fn comma(&mut self, depth: u32) {
+        if self.is_at(depth) {
+            self.at_value = false;
+            self.member = Member::Other;
+        }
+    }
+
+    pub(crate) fn colon(&mut self, depth: u32) {
+        if !self.is_at(depth) || self.at_value {
+            return;
+        }
+        self.at_value = true;
+        let key = self.key.get().unwrap_or_default();
+        self.member = Member::Other;
+        if is_text(key, "id") {
+            self.member = Member::Id;
+            self.id = Found::Unknown;
+        } else if is_text(key, "method") {
+            self.member = Member::Method;
+            self.method = Found::Unknown;
+        } else if is_text(key, "result") {
+            self.has_result = true;
+        } else if is_text(key, "error") {
+            self.has_error = true;
+        }
+        self.key.length = 0;
+    }
+
+    pub(crate) fn begin_text(&mut self, depth: u32) {
+        self.begin_value(depth, true);
+    }
+
+    pub(crate) fn begin_word(&mut self, depth: u32) {
+        self.begin_value(depth, false);
+    }
+
+    fn begin_value(&mut self, depth: u32, is_text: bool) {
+        if !self.is_at(depth) {
+            return;
+        }
+        self.is_text = is_text;
+        self.value.length = 0;
+        self.keeping = match (self.at_value, self.member) {
+            (false, _) => {
+                self.key.length = 0;
+                Keeping::Key
+            }
+            (true, Member::Id) => Keeping::Id,
+            (true, Member::Method) => Keeping::Method,
+            (true, Member::Other) => Keeping::Nothing,
+        };
+    }
+
+    fn begin_unknown(&mut self) {
+        match self.member {
+            Member::Id => self.id = Found::Unknown,
+            Member::Method => self.method = Found::Unknown,
+            Member::Other => {}
+        }
+    }
+
+    #[inline]
+    pub(crate) fn keep(&mut self, bytes: &[u8]) {
+        match self.keeping {
+            Keeping::Nothing => {}
+            Keeping::Key => self.key.push(bytes),
+            Keeping::Id | Keeping::Method => self.value.push(bytes),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn end(&mut self) {
+        if self.keeping != Keeping::Nothing {
+            self.end_kept();
+        }
+    }
+
+    fn end_kept(&mut self) {
+        let found = if self.is_text { Found::Text(self.value) } else { Found::Word(self.value) };
+        match self.keeping {
+            Keeping::Nothing | Keeping::Key => {}
+            Keeping::Id => self.id = found,
+            Keeping::Method => self.method = found,
+        }
+        self.keeping = Keeping::Nothing;
+    }
+}
+
+/// Whether a string as it is written between its quotes is this text, which is ASCII.
+pub(crate) fn is_text(written: &[u8], text: &str) -> bool {
+    let mut rest = written;
+    for expected in text.bytes() {
+        let Some((first, after)) = rest.split_first() else { return false };
+        let (found, after) = if *first != b'\\' {
+            (u32::from(*first), after)
+        } else {
+            match after.split_first() {
+                Some((b'u', after)) if after.len() >= 4 => {
+                    let digits = str::from_utf8(&after[..4]).ok();
+                    let digits =
+                        digits.filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+                    let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                    let Some(code) = code else { return false };
+                    (code, &after[4..])
+                }
+                // The one short escape of a character that stands in the name of a method.
+                Some((b'/', after)) => (u32::from(b'/'), after),
+                _ => return false,
+            }
+        };
+        if found != u32::from(expected) {
+            return false;
+        }
+        rest = after;
+    }
+    rest.is_empty()
+}

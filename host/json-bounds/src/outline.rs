@@ -1,0 +1,155 @@
+//! What a scan finds, and how much of it is allowed.
+
+use std::fmt;
+
+use crate::members::{Found, Members, is_text};
+
+/// How deep a message may be nested: as deep as `serde_json` reads.
+pub const MAX_DEPTH: u32 = 127;
+
+/// Units that a message of any length may cost. A message that is longer than 8 MiB may cost more; see
+/// [`most_units`].
+pub const MAX_UNITS: u64 = 128 * 1024;
+
+/// A long message may cost a unit for each so many bytes.
+pub const UNIT_BYTES: u64 = 64;
+
+/// Units that a message of so many bytes may cost: 131,072, or one for each 64 bytes if that is more.
+///
+/// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72, a member of
+/// an object 104; both stand in vectors that double, and an untagged enum is buffered besides). The values
+/// of a message so take at most 42 MB, or five times its length where it has more than 8 MiB.
+pub fn most_units(bytes: u64) -> u64 {
+    MAX_UNITS.max(bytes / UNIT_BYTES)
+}
+
+/// What a message is, as far as a scan can tell.
+#[derive(Debug)]
+pub struct Outline {
+    pub(crate) bytes: u64,
+    pub(crate) units: u64,
+    pub(crate) depth: u32,
+    pub(crate) is_complete: bool,
+    pub(crate) members: Members,
+}
+
+impl Outline {
+    /// Its length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What it costs: one for each value and each key, and four more for each array or object that is not
+    /// empty.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// How deep arrays and objects are nested: 0 for a number, 1 for `[]`.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Whether each array, object and string that begins also ends.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Whether it may be parsed.
+    ///
+    /// # Errors
+    ///
+    /// What there is too much of.
+    pub fn check(&self) -> Result<(), Excess> {
+        if self.depth > MAX_DEPTH {
+            return Err(Excess::Depth);
+        }
+        let most = most_units(self.bytes);
+        if self.units > most { Err(Excess::Units { units: self.units, most }) } else { Ok(()) }
+    }
+
+    /// Whether it has a member `id`, whatever that is.
+    pub fn has_id(&self) -> bool {
+        !matches!(self.members.id, Found::Missing)
+    }
+
+    /// Its `id` as JSON, if that is a string or an integer of at most 256 bytes. Of several it is the last,
+    /// as in a parsed message.
+    pub fn id(&self) -> Option<String> {
+        match &self.members.id {
+            Found::Missing | Found::Unknown => None,
+            Found::Text(piece) => Some(format!("\"{}\"", str::from_utf8(piece.get()?).ok()?)),
+            Found::Word(piece) => {
+                let word = str::from_utf8(piece.get()?).ok()?;
+                let digits = word.strip_prefix('-').unwrap_or(word);
+                let is_integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                is_integer.then(|| word.to_owned())
+            }
+        }
+    }
+
+    /// Whether it has a member `method`, whatever that is.
+    pub fn has_method(&self) -> bool {
+        !matches!(self.members.method, Found::Missing)
+    }
+
+    /// Whether its `method` is a string.
+    pub fn has_named_method(&self) -> bool {
+        matches!(self.members.method, Found::Text(_))
+    }
+
+    /// Whether its `method` is this one, however it is escaped. Of several, the last counts.
+    pub fn is_method(&self, name: &str) -> bool {
+        match &self.members.method {
+            Found::Text(piece) => piece.get().is_some_and(|written| is_text(written, name)),
+            Found::Missing | Found::Unknown | Found::Word(_) => false,
+        }
+    }
+
+    /// Whether it has a member `result`.
+    pub fn has_result(&self) -> bool {
+        self.members.has_result
+    }
+
+    /// Whether it has a member `error`.
+    pub fn has_error(&self) -> bool {
+        self.members.has_error
+    }
+
+    /// Whether it is an answer, or wants to be one: nobody answers those.
+    pub fn is_answer(&self) -> bool {
+        !self.has_method() && (self.has_result() || self.has_error())
+    }
+}
+
+/// What a message has too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// Levels of nesting.
+    Depth,
+    /// Values and keys.
+    Units {
+        /// What it costs.
+        units: u64,
+        /// What it may cost.
+        most: u64,
+    },
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Depth => write!(
+                f,
+                "the message is nested deeper than {MAX_DEPTH} levels: send it with fewer levels"
+            ),
+            Self::Units { units, most } => write!(
+                f,
+                "the message has too many values: they count {units}, and a message of this length may \
+                 have {most}; send fewer at once, or send them as text"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Excess {}

@@ -1,0 +1,183 @@
+//! What a line is: a message, nothing, or something that is refused with the id of its request.
+
+use portcullis_json_bounds::{Excess, Outline, scan};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
+use serde_json::Value;
+
+use crate::input::{Line, MAX_LINE};
+use crate::quick;
+
+/// A line of so many bytes has no more values than any message may have.
+const SURELY_SMALL: usize = 16 * 1024;
+
+/// What a line is.
+pub(crate) enum Read {
+    /// Nobody waits for an answer to it.
+    Nothing,
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// It is answered with an error.
+    Refused(Option<RequestId>, ErrorData),
+}
+
+impl Read {
+    /// Refuses a message, unless it is an answer or a notification: nobody waits for an answer to those.
+    fn refused(outline: &Outline, code: ErrorCode, why: String) -> Self {
+        let is_notification = outline.has_method() && !outline.has_id() && outline.is_complete();
+        if is_notification || outline.is_answer() {
+            let what = if is_notification { "a notification" } else { "an answer" };
+            tracing::warn!("{what} of the client is passed over: {why}");
+            return Self::Nothing;
+        }
+        let id = outline.id().and_then(|id| serde_json::from_str(&id).ok());
+        Self::Refused(id, ErrorData::new(code, why, None))
+    }
+}
+
+/// Reads a line.
+pub(crate) fn read(line: &Line) -> Read {
+    let line = match line {
+        Line::Text(line) => line.trim_ascii(),
+        Line::TooLong(outline) => {
+            let why = format!(
+                "the message has {} bytes, and {MAX_LINE} are the most: send less at once",
+                outline.bytes()
+            );
+            return Read::refused(outline, ErrorCode::INVALID_REQUEST, why);
+        }
+    };
+    if line.is_empty() {
+        return Read::Nothing;
+    }
+    if line.len() > SURELY_SMALL {
+        let outline = scan(line);
+        if let Err(excess) = outline.check() {
+            return Read::refused(&outline, code(excess), excess.to_string());
+        }
+    }
+    let message = quick::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
+    match message {
+        Ok(message) if is_answer(&message) && has_result_and_error(line) => {
+            tracing::warn!("an answer of the client is passed over: it has both result and error");
+            Read::Nothing
+        }
+        Ok(message) => Read::Message(Box::new(message)),
+        Err(error) => no_message(line, &error),
+    }
+}
+
+fn code(excess: Excess) -> ErrorCode {
+    match excess {
+        // The parser says so of a short line.
+        Excess::Depth => ErrorCode::PARSE_ERROR,
+        Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
+    }
+}
+
+fn is_answer(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_))
+}
+
+fn has_result_and_error(line: &[u8]) -> bool {
+    let outline = scan(line);
+    outline.has_result() && outline.has_error()
+}
+
+/// Says what a line is that is no message.
+fn no_message(line: &[u8], error: &serde_json::Error) -> Read {
+    let outline = scan(line);
+    match serde_json::from_slice::<Value>(line) {
+        Err(error) => {
+            Read::refused(&outline, ErrorCode::PARSE_ERROR, format!("this is no JSON: {error}"))
+        }
+        Ok(value) => {
+            let why = if value.is_array() {
+                "batches are not part of this protocol".to_owned()
+            } else {
+                format!("this is no JSON-RPC message: {error}")
+            };
+            Read::refused(&outline, ErrorCode::INVALID_REQUEST, why)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &str) -> Read {
+        read(&Line::Text(line.into()))
+    }
+
+    fn refused(line: &str) -> (Option<RequestId>, i32) {
+        match text(line) {
+            Read::Refused(id, error) => (id, error.code.0),
+            Read::Nothing | Read::Message(_) => panic!("{line} is refused"),
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered_with_the_right_code() {
+        for line in ["{", "nul", "{\"a\":1e400}", "\"\\ud800\"", &"[".repeat(100_000)] {
+            assert_eq!(refused(line), (None, -32700), "{}", &line[..line.len().min(20)]);
+        }
+        for line in ["[]", "1", "{}", r#"{"jsonrpc":"1.0","id":null,"method":"ping"}"#] {
+            assert_eq!(refused(line), (None, -32600), "{line}");
+        }
+        assert!(matches!(text("  \r"), Read::Nothing));
+    }
+
+    #[test]
+    fn a_refusal_names_the_request() {
+        let number = |id| Some(RequestId::Number(id));
+        let many = "0,".repeat(200_000);
+        for (line, expected) in [
+            (r#"{"id":7,"method":"ping"}"#.to_owned(), (number(7), -32600)),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"s":"\ud800"}}"#.to_owned(),
+                (number(7), -32700),
+            ),
+            (r#"{"id":7,"method":"ping","params":["#.to_owned(), (number(7), -32700)),
+            // As a parsed message has it, the last one counts.
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#.to_owned(), (number(2), -32600)),
+            (format!(r#"{{"params":[{many}0],"id":7,"method":"x"}}"#), (number(7), -32600)),
+            (
+                format!(r#"{{"params":{},"id":"a","method":"x"}}"#, "[".repeat(100_000)),
+                (None, -32700),
+            ),
+            (
+                format!(r#"{{"id":"a","method":"x","params":{}}}"#, "[".repeat(100_000)),
+                (Some(RequestId::String("a".into())), -32700),
+            ),
+        ] {
+            assert_eq!(refused(&line), expected, "{}", &line[..line.len().min(80)]);
+        }
+    }
+
+    #[test]
+    fn an_answer_or_a_notification_is_never_answered() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"},"result":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"s":"\ud800"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"s":"\ud800"}}"#,
+            r#"{"jsonrpc":"2.0","method":1}"#,
+        ] {
+            assert!(matches!(text(line), Read::Nothing), "{line}");
+        }
+        let many = "0,".repeat(200_000);
+        assert!(matches!(text(&format!(r#"{{"id":1,"result":[{many}0]}}"#)), Read::Nothing));
+    }
+
+    #[test]
+    fn a_large_message_of_few_values_is_read() {
+        let large = "x".repeat(10_000_000);
+        let numbers = vec!["12"; 100_000].join(",");
+        for arguments in [format!("\"{large}\""), format!("[{numbers}]")] {
+            let params = format!(r#"{{"name":"a","arguments":{{"a":{arguments}}}}}"#);
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+            assert!(matches!(text(&line), Read::Message(_)));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Tests of a whole connection: what comes in, what is answered, and how it ends.
+
+use tokio::io::AsyncReadExt;
+
+use super::*;
+
+const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+
+/// What is written in answer to an input, once it has been read to its end.
+async fn answers(input: String) -> (usize, String) {
+    let (output, mut written) = tokio::io::duplex(64 * 1024);
+    let ends = Ends::default();
+    let mut lines = Lines::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
+    let mut messages = 0;
+    while lines.receive().await.is_some() {
+        messages += 1;
+    }
+    assert!(ends.input.is_cancelled() && !ends.output.is_cancelled());
+    drop(lines);
+    let mut said = String::new();
+    written.read_to_string(&mut said).await.unwrap();
+    (messages, said)
+}
+
+#[tokio::test]
+async fn a_line_too_long_is_refused_with_its_id_and_the_next_one_read() {
+    let long = "x".repeat(MAX_LINE + 1);
+    for (line, id) in [
+        (long.clone(), "null"),
+        (format!("{{\"id\":\"a\",\"method\":\"m\",\"params\":[\"{long}\"]}}"), "\"a\""),
+        (format!("{{\"method\":\"m\",\"params\":[\"{long}\"],\"id\":7}}"), "7"),
+    ] {
+        let (messages, said) = answers(format!("{line}\n{PING}")).await;
+        assert_eq!(messages, 1);
+        assert!(said.contains(&format!("\"id\":{id}")) && said.contains("-32600"), "{said}");
+    }
+    // Nobody waits for an answer to an answer.
+    let answer = format!("{{\"id\":1,\"result\":\"{long}\"}}\n{PING}");
+    assert_eq!(answers(answer).await, (1, String::new()));
+}
+
+#[tokio::test]
+async fn requests_without_an_answer_have_so_many_bytes_together() {
+    let large = "x".repeat(MAX_LINE - 1000);
+    let call = |id: usize| {
+        let params = format!("{{\"name\":\"a\",\"arguments\":{{\"a\":\"{large}\"}}}}");
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n"
+        )
+    };
+    let (messages, said) = answers((0..5).map(call).collect()).await;
+    assert_eq!(messages, 4);
+    assert!(said.contains("\"id\":4") && said.contains("try again later"), "{said}");
+}
+
+#[tokio::test]
+async fn a_wrapped_result_is_written_as_it_is() {
+    let raw = Raw::new().unwrap();
+    let (output, mut written) = tokio::io::duplex(4096);
+    let mut lines = Lines::new(tokio::io::empty(), output, raw.clone(), Ends::default());
+    let mut result = rmcp::model::CallToolResult::success(vec![]);
+    result.meta = Some(raw.wrap(serde_json::json!({"content": [], "unknown": 1})));
+    let message = ServerJsonRpcMessage::response(result.into(), RequestId::Number(3));
+    lines.send(message).await.unwrap();
+    drop(lines);
+    let mut said = String::new();
+    written.read_to_string(&mut said).await.unwrap();
+    let expected = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[],"unknown":1}}"#;
+    assert_eq!(said, format!("{expected}\n"));
+}
+
+#[tokio::test]
+async fn reading_ends_when_nobody_reads_the_answers() {
+    let (input, mut client) = tokio::io::duplex(4096);
+    let (output, reader) = tokio::io::duplex(16);
+    let ends = Ends::default();
+    let mut lines = Lines::new(input, output, Raw::new().unwrap(), ends.clone());
+    drop(reader);
+    client.write_all(b"no JSON\n").await.unwrap();
+    // The client's side of the input stays open.
+    assert!(lines.receive().await.is_none());
+    assert!(ends.output.is_cancelled() && ends.input.is_cancelled());
+}
+
+#[tokio::test]
+async fn reading_ends_when_somebody_stops_it() {
+    let (input, _client) = tokio::io::duplex(4096);
+    let ends = Ends::default();
+    let mut lines = Lines::new(input, tokio::io::sink(), Raw::new().unwrap(), ends.clone());
+    ends.input.cancel();
+    assert!(lines.receive().await.is_none());
+    assert!(!ends.output.is_cancelled());
+}

@@ -1,0 +1,221 @@
+//! Which source owns a resource URI: decided by the literal text that a template begins with.
+//!
+//! A template (RFC 6570) owns its *space*: all URIs that begin with its literal text before the first
+//! expression. The text must name a scheme; a template such as `{+any}` owns nothing. No two sources own
+//! overlapping spaces: the first claim counts, and a later claim that overlaps it is refused. So each URI has
+//! at most one owner, and a later source never takes a URI from an earlier one.
+
+use std::collections::BTreeMap;
+
+/// What a template or a resource claims, in one spelling: schemes and authorities have no case (RFC 3986).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Space {
+    /// One URI: that of a resource, or of a template without an expression.
+    One(String),
+    /// Every URI that begins so.
+    Beginning(String),
+}
+
+impl Space {
+    /// The space of a template. `None`: its literal text names no scheme, so it owns nothing.
+    pub fn of_template(template: &str) -> Option<Self> {
+        let (literal, is_family) = match template.split_once('{') {
+            Some((literal, _)) => (literal, true),
+            None => (template, false),
+        };
+        let folded = folded(literal)?;
+        Some(if is_family { Self::Beginning(folded) } else { Self::One(folded) })
+    }
+
+    /// The space of one resource. A URI without a scheme is compared as it is.
+    pub fn of_uri(uri: &str) -> Self {
+        Self::One(folded(uri).unwrap_or_else(|| uri.to_owned()))
+    }
+
+    /// Whether a URI is in this space.
+    pub fn holds(&self, uri: &str) -> bool {
+        let uri = folded(uri).unwrap_or_else(|| uri.to_owned());
+        match self {
+            Self::One(own) => *own == uri,
+            Self::Beginning(own) => uri.starts_with(own),
+        }
+    }
+
+    /// The text, in the spelling that is compared.
+    pub fn text(&self) -> &str {
+        let (Self::One(text) | Self::Beginning(text)) = self;
+        text
+    }
+}
+
+/// What many sources share, so that only a part of it is somebody's: of these, scheme and authority count.
+const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
+
+/// The scheme of a URI, or of what it begins with; of schemes that many share, the authority too. `None`: it
+/// names no scheme.
+pub fn realm(uri: &str) -> Option<String> {
+    let folded = folded(uri)?;
+    let (scheme, rest) = folded.split_once(':')?;
+    if !SHARED.contains(&scheme) {
+        return Some(scheme.to_owned());
+    }
+    let authority = rest.strip_prefix("//").unwrap_or_default();
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    Some(format!("{scheme}://{authority}"))
+}
+
+/// Whether a template owns a URI: its literal text before the first expression names a scheme, and the URI
+/// begins with that text. Schemes and authorities are compared without case, all else byte by byte.
+pub fn owns(template: &str, uri: &str) -> bool {
+    Space::of_template(template).is_some_and(|space| space.holds(uri))
+}
+
+/// The text with its scheme and authority in lower case. `None`: it names no scheme.
+///
+/// Works on the beginning of a URI as on a whole one: what the beginning becomes is the beginning of what the
+/// whole becomes.
+fn folded(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let mut bytes = scheme.bytes();
+    let is_scheme = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    if !is_scheme {
+        return None;
+    }
+    let authority = rest
+        .strip_prefix("//")
+        .map_or(0, |behind| 2 + behind.find(['/', '?', '#']).unwrap_or(behind.len()));
+    let (authority, rest) = rest.split_at(authority);
+    Some(format!("{}:{}{rest}", scheme.to_ascii_lowercase(), authority.to_ascii_lowercase()))
+}
+
+/// The owners of URIs, by the place of each among the sources.
+#[derive(Debug, Default)]
+pub struct Owners {
+    one: BTreeMap<String, usize>,
+    beginning: BTreeMap<String, usize>,
+}
+
+impl Owners {
+    /// Gives a space to a source, unless another source owns a URI of it.
+    ///
+    /// # Errors
+    ///
+    /// The owner of what overlaps: then nothing has changed.
+    pub fn claim(&mut self, space: Space, source: usize) -> Result<(), usize> {
+        if let Some(owner) = self.of_text(space.text())
+            && owner != source
+        {
+            return Err(owner);
+        }
+        match space {
+            Space::One(uri) => {
+                self.one.insert(uri, source);
+            }
+            Space::Beginning(text) => {
+                let within = |all: &BTreeMap<String, usize>| {
+                    let from = all.range(text.clone()..);
+                    let mut those = from.take_while(|(one, _)| one.starts_with(&text));
+                    those.find(|(_, owner)| **owner != source).map(|(_, owner)| *owner)
+                };
+                if let Some(owner) = within(&self.one).or_else(|| within(&self.beginning)) {
+                    return Err(owner);
+                }
+                self.beginning.insert(text, source);
+            }
+        }
+        Ok(())
+    }
+
+    /// The source that owns a URI.
+    pub fn of(&self, uri: &str) -> Option<usize> {
+        self.of_text(Space::of_uri(uri).text())
+    }
+
+    fn of_text(&self, text: &str) -> Option<usize> {
+        if let Some(owner) = self.one.get(text) {
+            return Some(*owner);
+        }
+        let ends = (1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
+        ends.filter_map(|end| self.beginning.get(&text[..end])).next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_owns_what_begins_with_its_literal_text_and_names_a_scheme() {
+        let table = [
+            ("notes://{folder}/{+path}", "notes://a/b", true),
+            ("notes://{folder}/{+path}", "NOTES://a/b", true),
+            ("notes://Box/{path}", "notes://bOX/a", true),
+            ("notes://box/A{path}", "notes://box/a", false),
+            ("notes:{+rest}", "notes://a", true),
+            ("notes://{folder}", "note://a", false),
+            ("notes://{folder}", "notes:/a", false),
+            ("notes://box/{path}", "notes://boxes/a", false),
+            ("notes://one", "notes://one", true),
+            ("notes://one", "notes://one/more", false),
+            ("{+any}", "secret://key", false),
+            ("{scheme}://key", "secret://key", false),
+            ("sec{x}", "secret://key", false),
+            ("{x}secret://", "secret://key", false),
+            ("1a:{x}", "1a:b", false),
+            (":{x}", ":b", false),
+            ("", "", false),
+        ];
+        for (template, uri, expected) in table {
+            assert_eq!(owns(template, uri), expected, "{template} {uri}");
+        }
+    }
+
+    #[test]
+    fn the_first_claim_counts_and_one_that_overlaps_is_refused() {
+        let template = |text| Space::of_template(text).unwrap();
+        let mut owners = Owners::default();
+        owners.claim(template("ui5://docs/{x}"), 0).unwrap();
+        owners.claim(Space::of_uri("secret://key"), 1).unwrap();
+        for text in ["ui5:{+rest}", "UI5://docs/{x}", "ui5://docs/deep/{x}", "ui5://docs/"] {
+            assert_eq!(owners.claim(template(text), 2), Err(0), "{text}");
+        }
+        assert_eq!(owners.claim(template("secret:{x}"), 2), Err(1));
+        assert_eq!(owners.claim(Space::of_uri("SECRET://key"), 2), Err(1));
+        assert_eq!(owners.claim(Space::of_uri("ui5://docs/one"), 2), Err(0));
+        owners.claim(template("ui5://docs/deep/{x}"), 0).unwrap();
+        owners.claim(template("ui5://other/{x}"), 2).unwrap();
+        for (uri, owner) in [
+            ("ui5://docs/deep/a", Some(0)),
+            ("ui5://other/a", Some(2)),
+            ("secret://key", Some(1)),
+            ("secret://keys", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(owners.of(uri), owner, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_realm_is_a_scheme_and_of_shared_ones_the_authority_too() {
+        for (uri, expected) in [
+            ("Notes://a/b", Some("notes")),
+            ("urn:a:b", Some("urn")),
+            ("ui://Faces/a.html", Some("ui://faces")),
+            ("https://h:1/a?b", Some("https://h:1")),
+            ("file:///a", Some("file://")),
+            ("none", None),
+        ] {
+            assert_eq!(realm(uri).as_deref(), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_scheme_can_be_a_resource_all_the_same() {
+        let mut owners = Owners::default();
+        owners.claim(Space::of_uri("Readme"), 0).unwrap();
+        assert_eq!(owners.claim(Space::of_uri("Readme"), 1), Err(0));
+        owners.claim(Space::of_uri("readme"), 1).unwrap();
+        assert_eq!((owners.of("Readme"), owners.of("readme")), (Some(0), Some(1)));
+    }
+}

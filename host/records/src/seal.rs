@@ -1,0 +1,218 @@
+//! The key that records are sealed with: random bytes in a file of this user's, apart from the records.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::{Head, create_private_folder, hexadecimal};
+
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
+
+/// A key in a file, which is read, or made, when it is first needed. A clone shares it.
+#[derive(Clone)]
+pub struct SealKey {
+    path: PathBuf,
+    key: Arc<OnceLock<Option<[u8; KEY_BYTES]>>>,
+}
+
+impl SealKey {
+    /// The key in this file. Only its owner can read the file; one that others can read, or that is
+    /// damaged, is replaced by a new one.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path, key: Arc::default() }
+    }
+
+    fn get(&self) -> io::Result<&[u8; KEY_BYTES]> {
+        let key = self.key.get_or_init(|| read_or_make(&self.path).ok());
+        key.as_ref().ok_or_else(|| {
+            let path = self.path.display();
+            io::Error::other(format!("the key {path} can be neither read nor made"))
+        })
+    }
+
+    fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
+        let Head { key, version, expires_ms, sha256: _, hmac: _ } = head;
+        let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
+        // Each part with its length in front: no two records are the same sequence of bytes.
+        mac.update(b"portcullis record 1\n");
+        for part in [key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
+        {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        mac.update(&[u8::from(expires_ms.is_some())]);
+        mac.update(value);
+        Ok(mac)
+    }
+
+    /// What a record is sealed with.
+    pub(super) fn seal(&self, head: &Head, value: &[u8]) -> io::Result<String> {
+        Ok(hexadecimal(&self.mac(head, value)?.finalize().into_bytes()))
+    }
+
+    /// Whether a record is sealed with this key. It takes the same time whatever is wrong.
+    pub(super) fn fits(&self, head: &Head, value: &[u8]) -> bool {
+        let (Ok(mac), Some(seal)) = (self.mac(head, value), bytes(&head.hmac)) else {
+            return false;
+        };
+        mac.verify_slice(&seal).is_ok()
+    }
+}
+
+/// The bytes of a hexadecimal text.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    (text.len() == 2 * KEY_BYTES).then(|| pairs.map(byte).collect())?
+}
+
+fn read_or_make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    match read(path) {
+        Ok(Some(key)) => Ok(key),
+        Ok(None) => make(path, true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path, false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The key in a file. `None`: it is none, or others can read it.
+fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || !is_private(&metadata) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes.try_into().ok())
+}
+
+/// Makes a key, whole or not at all. Of several processes that do so at once, one makes it.
+fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    create_private_folder(folder)?;
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
+    // Readable by its owner only, as temporary files are.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&key)?;
+    file.as_file().sync_all()?;
+    let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    match kept {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.error),
+    }
+    // What counts is what stands there now, be it another's.
+    read(path)?.ok_or_else(|| io::Error::other("it is replaced all the time"))
+}
+
+#[cfg(unix)]
+fn is_private(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::*;
+    use super::*;
+
+    fn any(_: u64) -> bool {
+        true
+    }
+
+    #[test]
+    fn what_was_not_sealed_with_the_key_is_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("records");
+        let key = SealKey::at(folder.path().join("key"));
+        let sealed = Records::sealed(at.clone(), key.clone());
+        sealed.write("a", b"code", None, None, any).unwrap();
+        assert_eq!(sealed.read("a").unwrap().unwrap().value, b"code");
+
+        // Patched, with the digest that an unsealed record has.
+        Records::new(at.clone()).write("a", b"evil", None, None, any).unwrap();
+        assert_eq!(sealed.read("a").unwrap(), None);
+        // Sealed with another key.
+        let other = SealKey::at(folder.path().join("other"));
+        Records::sealed(at.clone(), other).write("a", b"evil", None, None, any).unwrap();
+        assert_eq!(sealed.read("a").unwrap(), None);
+        // The record of another key, in its place.
+        sealed.write("a", b"code", None, None, any).unwrap();
+        sealed.write("b", b"other code", None, None, any).unwrap();
+        let file = |key: &str| at.join(digest(key.as_bytes()));
+        let text = fs::read(file("b")).unwrap();
+        let text = String::from_utf8(text).unwrap().replace("\"b\"", "\"a\"");
+        fs::write(file("a"), text).unwrap();
+        assert_eq!(sealed.read("a").unwrap(), None);
+        // Every byte counts.
+        sealed.write("a", b"code", None, None, any).unwrap();
+        let whole = fs::read(file("a")).unwrap();
+        for at in 0..whole.len() {
+            let mut patched = whole.clone();
+            patched[at] ^= 1;
+            fs::write(file("a"), patched).unwrap();
+            let read = sealed.read("a").unwrap();
+            assert!(read.is_none(), "byte {at}: {read:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_is_its_owners_and_a_lost_one_is_made_anew() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/key");
+        let first = read_or_make(&path).unwrap();
+        assert_eq!(read_or_make(&path).unwrap(), first);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let second = read_or_make(&path).unwrap();
+        assert_ne!(second, first, "others could read it");
+        fs::write(&path, b"short").unwrap();
+        let third = read_or_make(&path).unwrap();
+        assert_ne!(third, second);
+        fs::remove_file(&path).unwrap();
+        assert_ne!(read_or_make(&path).unwrap(), third);
+    }
+
+    #[test]
+    fn all_who_make_a_key_at_once_have_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/key");
+        let start = std::sync::Barrier::new(16);
+        let keys: Vec<_> = std::thread::scope(|scope| {
+            let make = || {
+                start.wait();
+                read_or_make(&path).unwrap()
+            };
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(make)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_dir(folder.path().join("state")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn without_a_key_nothing_is_read_or_written_and_nothing_breaks() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        let key = SealKey::at(folder.path().join("file/key"));
+        let records = Records::sealed(folder.path().join("records"), key);
+        assert!(matches!(records.write("a", b"b", None, None, any), Err(WriteError::Io(_))));
+        assert_eq!(records.read("a").unwrap(), None);
+    }
+}

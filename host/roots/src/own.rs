@@ -1,0 +1,332 @@
+//! The host's own files and folders: its configuration, its plugins, its audit, its store, its
+//! logins, its cache. No call reads, changes, makes, moves or removes any of them.
+//!
+//! They are recognised by what they are (device and number), and in the directory that holds them
+//! also by name, so that none of them can be made or put in place by a call either.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Most links that are followed on the way to one of the host's files, as on Linux.
+const MAX_LINKS: u32 = 40;
+
+/// One file or directory, whatever its name: its device and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Id {
+    pub dev: u64,
+    pub ino: u64,
+}
+
+impl Id {
+    /// What an open file or directory is.
+    pub(super) fn of(metadata: &cap_std::fs::Metadata) -> Self {
+        use cap_fs_ext::MetadataExt as _;
+        Self { dev: metadata.dev(), ino: metadata.ino() }
+    }
+
+    /// What a path leads to.
+    #[expect(clippy::disallowed_methods, reason = "the host's own files are found by their paths")]
+    pub(super) fn at(path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let metadata = std::fs::metadata(path)?;
+            Ok(Self { dev: metadata.dev(), ino: metadata.ino() })
+        }
+        #[cfg(not(unix))]
+        {
+            use cap_std::fs::{Dir, Metadata};
+            match Dir::open_ambient_dir(path, cap_std::ambient_authority()) {
+                Ok(dir) => Ok(Self::of(&dir.dir_metadata()?)),
+                Err(_) => Ok(Self::of(&Metadata::from_file(&std::fs::File::open(path)?)?)),
+            }
+        }
+    }
+}
+
+/// One thing that belongs to the host.
+#[derive(Debug, Clone)]
+pub struct Own {
+    path: PathBuf,
+    end: Bar,
+    secret: bool,
+}
+
+impl Own {
+    /// A folder with all that is in it.
+    pub fn folder(path: PathBuf) -> Self {
+        Self { path, end: Bar::Closed, secret: true }
+    }
+
+    /// One file.
+    pub fn file(path: PathBuf) -> Self {
+        Self { path, end: Bar::Closed, secret: false }
+    }
+
+    /// One file that is replaced or followed by others: what is named like it with something added,
+    /// and files half-written beside it (`.tmp…`), belong to it.
+    pub fn series(path: PathBuf) -> Self {
+        Self { path, end: Bar::Series, secret: false }
+    }
+
+    /// The same by its absolute path. `None`: there is no working directory.
+    pub fn absolute(self) -> Option<Self> {
+        Some(Self { path: std::path::absolute(&self.path).ok()?, ..self })
+    }
+
+    /// The same, which not even a confined program may read.
+    #[must_use]
+    pub fn secret(self) -> Self {
+        Self { secret: true, ..self }
+    }
+
+    /// The same folder, which a confined program may read, but not write.
+    #[must_use]
+    pub fn public(self) -> Self {
+        Self { secret: false, ..self }
+    }
+}
+
+/// What holds for a name in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bar {
+    /// One of the host's files lies beneath: it is not made, moved, replaced or removed.
+    Way,
+    /// It is one of the host's files, or will be: nothing is done with it.
+    Closed,
+    /// The same, with every name that begins so.
+    Series,
+}
+
+/// What of the host's lies beneath a directory.
+#[derive(Debug, Default)]
+struct Above {
+    /// Names in it, folded.
+    names: Vec<(String, Bar)>,
+    /// Whether any of that is a secret.
+    secret: bool,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Folders of the host's.
+    folders: HashSet<Id>,
+    /// Directories with something of the host's beneath.
+    above: HashMap<Id, Above>,
+    /// Every path of the host's, without links as far as it is there.
+    paths: Vec<PathBuf>,
+    /// Files that are looked for by what they are, wherever they have another name.
+    files: Vec<PathBuf>,
+}
+
+/// What belongs to the host. A clone shares it.
+#[derive(Debug, Clone, Default)]
+pub struct OwnFiles(Arc<Inner>);
+
+impl OwnFiles {
+    /// Finds out where all of this is now. What is not there yet counts by its name.
+    pub fn new(all: impl IntoIterator<Item = Own>) -> Self {
+        let (mut inner, mut seen) = (Inner::default(), HashMap::new());
+        for own in all {
+            inner.trace(&own, &mut seen);
+        }
+        Self(Arc::new(inner))
+    }
+
+    /// Whether it is one of the host's folders.
+    pub(super) fn is_folder(&self, id: Id) -> bool {
+        self.0.folders.contains(&id)
+    }
+
+    /// Whether something of the host's lies beneath a directory.
+    pub(super) fn lies_beneath(&self, id: Id) -> bool {
+        self.0.above.contains_key(&id)
+    }
+
+    /// Whether something of the host's that is secret lies beneath a directory.
+    pub(super) fn secret_lies_beneath(&self, id: Id) -> bool {
+        self.0.above.get(&id).is_some_and(|above| above.secret)
+    }
+
+    /// What holds for a name in a directory.
+    pub(super) fn bar(&self, directory: Id, name: &OsStr) -> Option<Bar> {
+        let above = self.0.above.get(&directory)?;
+        let name = fold(name);
+        let mut found = None;
+        for (own, bar) in &above.names {
+            let is_it = match bar {
+                Bar::Way | Bar::Closed => name == *own,
+                Bar::Series => name.starts_with(own.as_str()) || name.starts_with(".tmp"),
+            };
+            match (is_it, bar) {
+                (true, Bar::Way) => found = Some(Bar::Way),
+                (true, Bar::Closed | Bar::Series) => return Some(Bar::Closed),
+                (false, _) => {}
+            }
+        }
+        found
+    }
+
+    /// Whether an open file is one of the host's single files, by whatever name it was reached.
+    pub(super) fn is_file(&self, id: Id) -> bool {
+        self.0.files.iter().any(|path| Id::at(path).is_ok_and(|own| own == id))
+    }
+
+    /// Whether a path without links is one of the host's, or lies in one of its folders.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let inside = |own: &PathBuf| path.starts_with(own);
+        let above = |path: &Path| Id::at(path).is_ok_and(|id| self.is_folder(id));
+        self.0.paths.iter().any(inside) || path.ancestors().any(above)
+    }
+}
+
+impl Inner {
+    /// Walks to something of the host's, link by link, and notes each name on the way. What was looked at
+    /// is remembered, as many of these paths begin alike.
+    fn trace(&mut self, own: &Own, seen: &mut HashMap<PathBuf, Option<Seen>>) {
+        let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
+        let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
+        push(&own.path, &mut at, &mut todo);
+        let mut links = 0;
+        while let Some(name) = todo.pop_front() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            let Some(Seen::Directory(directory)) = look(&at) else { break };
+            let here = at.join(&name);
+            let found = look(&here);
+            // What is missing on the way is not made by anyone but the host.
+            let bar = match (todo.is_empty(), found.is_some()) {
+                (true, _) => own.end,
+                (false, true) => Bar::Way,
+                (false, false) => Bar::Closed,
+            };
+            let above = self.above.entry(directory).or_default();
+            above.secret |= own.secret;
+            above.names.push((fold(&name), bar));
+            match found {
+                Some(Seen::Link) => {
+                    links += 1;
+                    let Ok(target) = std::fs::read_link(&here) else { break };
+                    if links > MAX_LINKS {
+                        break;
+                    }
+                    let rest = std::mem::take(&mut todo);
+                    push(&target, &mut at, &mut todo);
+                    todo.extend(rest);
+                }
+                Some(Seen::Directory(_) | Seen::File) => at = here,
+                None => {
+                    at = here;
+                    break;
+                }
+            }
+        }
+        at.extend(todo);
+        match look(&at) {
+            Some(Seen::Directory(id)) if own.end == Bar::Closed => {
+                self.folders.insert(id);
+            }
+            Some(_) | None => self.files.push(own.path.clone()),
+        }
+        self.paths.push(at);
+    }
+}
+
+/// What stands at a path, without following a link.
+#[derive(Debug, Clone, Copy)]
+enum Seen {
+    Directory(Id),
+    Link,
+    File,
+}
+
+impl Seen {
+    fn at(path: &Path) -> Option<Self> {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        if found.is_symlink() {
+            return Some(Self::Link);
+        }
+        if !found.is_dir() {
+            return Some(Self::File);
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            Some(Self::Directory(Id { dev: found.dev(), ino: found.ino() }))
+        }
+        #[cfg(not(unix))]
+        Id::at(path).ok().map(Self::Directory)
+    }
+}
+
+/// Puts the parts of a path in front of what is still to be walked.
+fn push(path: &Path, at: &mut PathBuf, todo: &mut VecDeque<OsString>) {
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => at.push(part),
+            Component::CurDir => {}
+            Component::ParentDir => todo.push_back("..".into()),
+            Component::Normal(name) => todo.push_back(name.to_owned()),
+        }
+    }
+}
+
+/// A name as the least exact of file systems compares it: without case.
+fn fold(name: &OsStr) -> String {
+    // Twice, as some letters have the same upper case only (`ſ` and `s`).
+    let name = name.to_string_lossy().to_uppercase().to_lowercase();
+    if cfg!(windows) { name.trim_end_matches(['.', ' ']).to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn names_on_the_way_are_known_also_where_nothing_is_yet() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        fs::create_dir(at.join(".config")).unwrap();
+        let own = OwnFiles::new([
+            Own::folder(at.join(".config/portcullis")),
+            Own::folder(at.join(".local/share/portcullis")),
+            Own::series(at.join("audit.jsonl")),
+        ]);
+        let bar =
+            |folder: &str, name: &str| own.bar(Id::at(&at.join(folder)).unwrap(), OsStr::new(name));
+        assert_eq!(bar("", ".config"), Some(Bar::Way));
+        assert_eq!(bar(".config", "portcullis"), Some(Bar::Closed));
+        assert_eq!(bar(".config", "PortCulli\u{17f}"), Some(Bar::Closed));
+        assert_eq!(bar(".config", "portcullis2"), None);
+        assert_eq!(bar("", ".LOCAL"), Some(Bar::Closed), "nothing is there yet");
+        assert_eq!(bar("", "audit.jsonl.1"), Some(Bar::Closed));
+        assert_eq!(bar("", ".tmpAbCd"), Some(Bar::Closed));
+        assert_eq!(bar("", "other"), None);
+        assert!(own.holds(&at.join(".config/portcullis/x")) && !own.holds(&at.join(".config")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_on_the_way_is_held_and_so_is_its_target() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        fs::create_dir_all(at.join("dotfiles/config/portcullis")).unwrap();
+        std::os::unix::fs::symlink("dotfiles/config", at.join(".config")).unwrap();
+        let own = OwnFiles::new([Own::folder(at.join(".config/portcullis"))]);
+        let id = |path: &str| Id::at(&at.join(path)).unwrap();
+        for name in [".config", "dotfiles"] {
+            assert_eq!(own.bar(id(""), OsStr::new(name)), Some(Bar::Way), "{name}");
+        }
+        let bar = own.bar(id("dotfiles/config"), OsStr::new("portcullis"));
+        assert_eq!(bar, Some(Bar::Closed));
+        assert!(own.is_folder(id("dotfiles/config/portcullis")));
+        assert!(own.lies_beneath(id("dotfiles")) && own.secret_lies_beneath(id("dotfiles")));
+    }
+}

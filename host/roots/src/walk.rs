@@ -1,0 +1,213 @@
+//! A path walked name by name, each directory on the way looked at before it is entered.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use super::kernel::{Barred, refuse_kernels};
+use super::own::{Bar, Id, OwnFiles};
+
+/// Most links that are followed in one path, as on Linux.
+const MAX_LINKS: u32 = 40;
+
+/// A directory on the way.
+pub(super) struct Level {
+    pub dir: Dir,
+    pub id: Id,
+    /// Whether something of the host's lies beneath.
+    pub watch: bool,
+}
+
+/// A path on its way from a directory down.
+pub(super) struct Walk<'a> {
+    own: &'a OwnFiles,
+    levels: Vec<Level>,
+    todo: VecDeque<OsString>,
+    links: u32,
+    /// Whether a link in the last place is followed.
+    follow: bool,
+    /// Whether it ends in a separator, so that it names a directory.
+    pub slash: bool,
+}
+
+/// Where a walk is.
+pub(super) enum Step {
+    /// One directory further: is there a new stretch ahead without a mount point and without anything
+    /// of the host's, as far as is known?
+    Entered { clear: bool },
+    /// In the directory that holds the last name. `None`: the path is this directory itself.
+    Arrived(Option<OsString>),
+}
+
+impl<'a> Walk<'a> {
+    /// Begins in an open directory.
+    pub(super) fn new(
+        own: &'a OwnFiles,
+        dir: &File,
+        path: &Path,
+        follow: bool,
+    ) -> io::Result<Self> {
+        if path.as_os_str().is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let dir = Dir::from_std_file(dir.try_clone()?);
+        let id = Id::of(&dir.dir_metadata()?);
+        let levels = vec![Level { dir, id, watch: own.lies_beneath(id) }];
+        let slash = ends_in_separator(path);
+        let follow = follow || slash;
+        let mut walk = Self { own, levels, todo: VecDeque::new(), links: 0, follow, slash };
+        walk.ahead(path)?;
+        Ok(walk)
+    }
+
+    /// The directory that it is in.
+    pub(super) fn here(&self) -> &Level {
+        self.levels.last().expect("where it began stays")
+    }
+
+    /// The same, at the end.
+    pub(super) fn into_here(mut self) -> Level {
+        self.levels.pop().expect("where it began stays")
+    }
+
+    /// What is left of the path.
+    pub(super) fn rest(&self) -> PathBuf {
+        let mut rest: PathBuf = self.todo.iter().collect();
+        if self.slash {
+            rest.push("");
+        }
+        rest
+    }
+
+    /// Puts the parts of a path in front of what is left.
+    fn ahead(&mut self, path: &Path) -> io::Result<()> {
+        let rest = std::mem::take(&mut self.todo);
+        for part in path.components() {
+            match part {
+                Component::Prefix(_) | Component::RootDir => return Err(leads_out()),
+                Component::CurDir => {}
+                Component::ParentDir => self.todo.push_back("..".into()),
+                Component::Normal(name) => self.todo.push_back(name.to_owned()),
+            }
+        }
+        self.todo.extend(rest);
+        Ok(())
+    }
+
+    /// Goes one name further.
+    pub(super) fn step(&mut self) -> io::Result<Step> {
+        let Some(name) = self.todo.pop_front() else { return Ok(Step::Arrived(None)) };
+        if name == ".." {
+            if self.levels.len() == 1 {
+                return Err(leads_out());
+            }
+            self.levels.pop();
+            return Ok(Step::Entered { clear: false });
+        }
+        let is_last = self.todo.is_empty();
+        if is_last && (!self.follow || !self.is_link(&name)) {
+            return Ok(Step::Arrived(Some(name)));
+        }
+        let Level { dir, id, watch } = self.here();
+        if *watch && self.own.bar(*id, &name) == Some(Bar::Closed) {
+            return Err(Barred::Own.into());
+        }
+        match enter(dir, Path::new(&name))? {
+            Entered::Link(target) => {
+                self.links += 1;
+                if self.links > MAX_LINKS {
+                    return Err(too_many_links());
+                }
+                self.ahead(&target)?;
+                Ok(Step::Entered { clear: false })
+            }
+            Entered::Directory(dir) => {
+                let before = (*watch, id.dev);
+                let id = Id::of(&dir.dir_metadata()?);
+                if id.dev != before.1 {
+                    refuse_kernels(&dir, id)?;
+                }
+                if self.own.is_folder(id) {
+                    return Err(Barred::Own.into());
+                }
+                let watch = self.own.lies_beneath(id);
+                self.levels.push(Level { dir, id, watch });
+                let clear = !watch && before != (false, id.dev) && !self.todo.is_empty();
+                Ok(Step::Entered { clear })
+            }
+        }
+    }
+
+    fn is_link(&self, name: &OsString) -> bool {
+        self.here().dir.symlink_metadata(name).is_ok_and(|found| found.is_symlink())
+    }
+}
+
+enum Entered {
+    Directory(Dir),
+    Link(PathBuf),
+}
+
+/// Enters a directory by its name, or says where a link of that name leads. On Linux a directory can be
+/// entered that may not be listed.
+#[cfg(target_os = "linux")]
+fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
+    use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
+    use std::os::unix::ffi::OsStringExt as _;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let entry = openat(dir, name, flags, Mode::empty())?;
+    let kind = FileType::from_raw_mode(fstat(&entry)?.st_mode);
+    if kind.is_symlink() {
+        let target = readlinkat(&entry, "", Vec::new())?.into_bytes();
+        return Ok(Entered::Link(OsString::from_vec(target).into()));
+    }
+    if !kind.is_dir() {
+        return Err(not_a_directory());
+    }
+    Ok(Entered::Directory(Dir::from_std_file(entry.into())))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
+    use cap_fs_ext::DirExt as _;
+    if dir.symlink_metadata(name)?.is_symlink() {
+        return Ok(Entered::Link(dir.read_link_contents(name)?));
+    }
+    Ok(Entered::Directory(dir.open_dir_nofollow(name)?))
+}
+
+pub(super) fn ends_in_separator(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|&last| std::path::is_separator(char::from(last)))
+}
+
+/// As cap-std says it.
+fn leads_out() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "a path led out of its directory")
+}
+
+#[cfg(unix)]
+pub(super) fn not_a_directory() -> io::Error {
+    rustix::io::Errno::NOTDIR.into()
+}
+
+#[cfg(not(unix))]
+pub(super) fn not_a_directory() -> io::Error {
+    io::ErrorKind::NotADirectory.into()
+}
+
+#[cfg(unix)]
+fn too_many_links() -> io::Error {
+    rustix::io::Errno::LOOP.into()
+}
+
+#[cfg(not(unix))]
+fn too_many_links() -> io::Error {
+    io::Error::other("too many links in one path")
+}

@@ -1,0 +1,55 @@
+//! Changes to several files that take effect together or not at all: a part of the capability `files`.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use portcullis_changes::Error;
+use portcullis_files::{Change, ChangeError, Expected};
+
+use crate::bindings::portcullis::plugin::changes;
+use crate::sandbox::State;
+
+impl changes::Host for State {
+    async fn apply(
+        &mut self,
+        changes: Vec<changes::Change>,
+    ) -> wasmtime::Result<Result<(), changes::ChangeError>> {
+        let journals = self.places.journals.clone();
+        let cancelled = self.call.cancelled.clone();
+        let deadline = self.deadline();
+        let is_cancelled = || cancelled.load(Ordering::Relaxed) || Instant::now() > deadline;
+        let changes = changes.into_iter().map(Change::from).collect();
+        let made = self.files().change(changes, &journals, &is_cancelled).await;
+        Ok(made.map_err(Into::into))
+    }
+}
+
+impl From<changes::Change> for Change {
+    fn from(change: changes::Change) -> Self {
+        let changes::Change { path, expected, contents } = change;
+        let expected = match expected {
+            changes::Expected::Nothing => Expected::Nothing,
+            changes::Expected::NewDirectory(path) => Expected::NewDirectory(path.into()),
+            changes::Expected::File(digest) => Expected::File(digest),
+            changes::Expected::Anything => Expected::Anything,
+        };
+        Self { path: path.into(), expected, contents }
+    }
+}
+
+impl From<ChangeError> for changes::ChangeError {
+    fn from(error: ChangeError) -> Self {
+        let text = |path: &Path| path.display().to_string();
+        match error {
+            ChangeError::Denied(path) => Self::Denied(text(&path)),
+            ChangeError::Quota(limit) => Self::Quota(limit.to_owned()),
+            ChangeError::Failed(Error::Exists(path)) => Self::Exists(text(&path)),
+            ChangeError::Failed(Error::Unexpected(path, why)) => {
+                Self::Unexpected((text(&path), why))
+            }
+            ChangeError::Failed(Error::Cancelled) => Self::Cancelled,
+            ChangeError::Failed(Error::Other(why)) => Self::Other(why),
+        }
+    }
+}

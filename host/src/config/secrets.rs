@@ -1,0 +1,252 @@
+//! What is said of a configuration without the values that may be secret.
+//!
+//! Errors of TOML show the line that they are about, and errors of types the value. Both may be a password
+//! that stands where `{ env = "NAME" }` should. So errors name the place and the key, and values at places
+//! where a secret may stand are left out of them.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Error};
+
+/// What stands in the place of a value that is not shown.
+const HIDDEN: &str = "…";
+
+/// Parts of keys whose values are secrets wherever they stand.
+const WORDS: &[&str] = &[
+    "token",
+    "secret",
+    "password",
+    "passphrase",
+    "authorization",
+    "api-key",
+    "apikey",
+    "credential",
+];
+
+/// One value of a configuration that is neither a table nor a list.
+struct Value {
+    /// Where it is written.
+    span: Range<usize>,
+    /// The keys that lead to it.
+    path: Vec<String>,
+    /// The value of a text; what is written, of anything else.
+    text: String,
+}
+
+impl Value {
+    /// Whether it may be secret, so that no error may show it.
+    fn may_be_secret(&self) -> bool {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let at_a_place = match path.as_slice() {
+            ["upstreams", _, key, ..] => !matches!(
+                *key,
+                "transport" | "protocol" | "enabled" | "prefix" | "tools-off" | "cwd" | "command"
+            ),
+            ["plugins", _, "settings", ..] | ["commands", _, "args" | "env" | "more-args", ..] => {
+                true
+            }
+            ["plugins", _, "grants", "http", "headers", ..] => true,
+            _ => has_word(&path),
+        };
+        // A user and a password can be part of an address.
+        (at_a_place || self.text.contains('@')) && !self.is_reference(&path)
+    }
+
+    /// Whether `config show` leaves it out: a secret itself, not where it is kept.
+    fn is_secret(&self) -> bool {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let is_one = match path.as_slice() {
+            ["upstreams", _, "headers" | "env", ..] => true,
+            ["plugins", _, "grants", "http", "headers", ..] => true,
+            ["upstreams", _, "url"] => self.text.contains(['@', '?']),
+            ["upstreams", _, "args", ..] | ["commands", _, "args", ..] => {
+                self.text.contains('=') && has_word(&[&self.text])
+            }
+            _ => has_word(&path),
+        };
+        is_one && !self.is_reference(&path)
+    }
+
+    /// Whether it names a variable or a file that holds a secret, and is no secret itself.
+    fn is_reference(&self, path: &[&str]) -> bool {
+        match path.last() {
+            Some(&"env") => {
+                let capital = |part: &str| {
+                    !part.is_empty()
+                        && part
+                            .bytes()
+                            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+                };
+                self.text.contains('_') && self.text.split('_').all(capital)
+            }
+            Some(key) if *key == "file" || key.ends_with("-file") => {
+                self.text.starts_with(['/', '~']) && self.text.matches('/').count() > 1
+            }
+            _ => false,
+        }
+    }
+}
+
+fn has_word(path: &[&str]) -> bool {
+    let Some(key) = path.last().map(|key| key.to_ascii_lowercase().replace('_', "-")) else {
+        return false;
+    };
+    WORDS.iter().any(|word| key.contains(word))
+}
+
+/// All values of a configuration. `None`: it is no TOML.
+fn values(text: &str) -> Option<Vec<Value>> {
+    let table = DeTable::parse(text).ok()?;
+    let mut values = Vec::new();
+    collect_table(text, table.get_ref(), &mut Vec::new(), &mut values);
+    Some(values)
+}
+
+fn collect_table(text: &str, table: &DeTable<'_>, path: &mut Vec<String>, into: &mut Vec<Value>) {
+    for (key, value) in table {
+        path.push(key.get_ref().to_string());
+        collect(text, value, path, into);
+        path.pop();
+    }
+}
+
+fn collect(
+    text: &str,
+    value: &Spanned<DeValue<'_>>,
+    path: &mut Vec<String>,
+    into: &mut Vec<Value>,
+) {
+    let content = match value.get_ref() {
+        DeValue::Table(table) => return collect_table(text, table, path, into),
+        DeValue::Array(items) => {
+            return items.iter().for_each(|item| collect(text, item, path, into));
+        }
+        DeValue::String(content) => content.to_string(),
+        _ => text.get(value.span()).unwrap_or_default().to_owned(),
+    };
+    into.push(Value { span: value.span(), path: path.clone(), text: content });
+}
+
+/// An error of TOML or of its types in words for the operator: the line, the key, what is wrong, and no value
+/// that may be secret.
+pub(super) fn explained(text: &str, error: &Error) -> String {
+    let message = hidden(text, error.message().trim());
+    let Some(start) = error.span().map(|span| span.start.min(text.len())) else { return message };
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let all = values(text).unwrap_or_default();
+    let at = all.iter().find(|value| value.span.contains(&start));
+    let key = at.map(|value| format!(" (`{}`)", value.path.join("."))).unwrap_or_default();
+    let help = match message.contains("expected `env` or `file`") {
+        true => ": a secret is written as { env = \"NAME\" } or { file = \"PATH\" }",
+        false => "",
+    };
+    format!("line {line}, column {column}{key}: {message}{help}")
+}
+
+/// A text about a configuration without the values in it that may be secret.
+pub(super) fn hidden(text: &str, about: &str) -> String {
+    let mut secrets: Vec<String> = Vec::new();
+    for value in values(text).unwrap_or_default() {
+        // Shorter ones are no secrets, and parts of many words.
+        if value.may_be_secret() && value.text.chars().count() > 2 {
+            // As errors of types write them.
+            let quoted = format!("{:?}", value.text);
+            secrets.push(quoted[1..quoted.len() - 1].to_owned());
+            secrets.push(value.text);
+        }
+    }
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.iter().fold(about.to_owned(), |about, secret| about.replace(secret, HIDDEN))
+}
+
+/// The configuration as it is written, with `…` for each secret in it.
+///
+/// # Errors
+///
+/// Where it is no TOML: then nobody knows what in it is secret.
+pub fn shown(text: &str) -> Result<String, String> {
+    let table = DeTable::parse(text).map_err(|error| explained(text, &error))?;
+    let mut all = Vec::new();
+    collect_table(text, table.get_ref(), &mut Vec::new(), &mut all);
+    all.retain(Value::is_secret);
+    all.sort_by_key(|value| std::cmp::Reverse(value.span.start));
+    let mut shown = text.to_owned();
+    for value in all {
+        shown.replace_range(value.span, &format!("\"{HIDDEN}\""));
+    }
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    /// Configurations that are wrong, each with a secret in it.
+    const WRONG: &[&str] = &[
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h.authorization = \"Bearer s3cr3t\"",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h = { authorization = \"Bearer s3cr3t\" }",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h = \"Bearer s3cr3t\"",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders = [\"Bearer s3cr3t\"]",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h.x = { env = \"Bearer s3cr3t\" }",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h.x = { file = \"Bearer s3cr3t\" }",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h.authorization = Bearer s3cr3t",
+        "[plugins.a.grants.http]\nhosts = [\"h\"]\nheaders.h.authorization = \"Bearer s3cr3t",
+        "[plugins.a.grants.http]\nhosts = [\"https://me:s3cr3t@h\"]",
+        "[plugins.a]\nsettings = \"s3cr3t\"",
+        "[plugins.a.settings]\nkey = [\"s3cr3t\"]",
+        "[plugins.a.settings]\nkey = { value = \"s3cr3t\" }",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders = \"Bearer s3cr3t\"",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders = [\"Bearer s3cr3t\"]",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders.authorization = [\"Bearer s3cr3t\"]",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders.x = { token = \"Bearer s3cr3t\" }",
+        "[upstreams.a]\nurl = \"https://h\"\nheaders.x = { env = \"s3cr3t\" }",
+        "[upstreams.a]\ncommand = \"b\"\nenv = \"KEY=s3cr3t\"",
+        "[upstreams.a]\ncommand = \"b\"\nenv.KEY = [\"s3cr3t\"]",
+        "[upstreams.a]\ncommand = \"b\"\nenv.KEY = { file = \"s3cr3t\" }",
+        "[upstreams.a]\ncommand = \"b\"\nargs = \"--key=s3cr3t\"",
+        "[upstreams.a]\nurl = [\"https://me:s3cr3t@h\"]",
+        "[upstreams.a]\nurl = \"https://h\"\noauth = \"s3cr3t\"",
+        "[upstreams.a]\nurl = \"https://h\"\n[upstreams.a.oauth]\nclient-secret = \"s3cr3t\"",
+        "[upstreams.a]\nurl = \"https://h\"\noauth = { client-key = \"s3\\\"cr3t\" }",
+        "[commands.a]\nprogram = \"a\"\nargs = \"--key=s3cr3t\"",
+        "[http]\ntoken = \"s3cr3t\"",
+        "[http]\ntoken-file = [\"s3cr3t\"]",
+        "[http.oauth]\nclient-secret = \"s3cr3t\"",
+    ];
+
+    #[test]
+    fn no_error_shows_what_may_be_secret() {
+        for text in WRONG {
+            let error = Config::parse(text).unwrap_err();
+            assert!(!error.contains("s3cr3t") && !error.contains("cr3t"), "{text}: {error}");
+            assert!(error.len() > 10, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_line_the_key_and_what_is_right() {
+        let error = Config::parse(WRONG[0]).unwrap_err();
+        for part in ["line 3", "headers.h.authorization", "{ env = \"NAME\" }"] {
+            assert!(error.contains(part), "{error}");
+        }
+        let error = Config::parse("[plugins.a.grants.files]\naccess = \"execute\"").unwrap_err();
+        assert!(error.contains("line 2") && error.contains("execute"), "{error}");
+    }
+
+    #[test]
+    fn what_is_shown_has_no_secrets_and_the_rest_as_it_is_written() {
+        let text = "# mine\n[upstreams.a]\nurl = 'https://h/?key=s3cr3t'\nheaders = { X-Key = \"s3cr3t\", \
+                    Y = { env = \"Y_KEY\" } }\nargs = [ \"--token=s3cr3t\", \"-v\" ]\n\
+                    [plugins.a.settings]\napi-key = \"s3cr3t\"\nmodel = \"m\"\n";
+        let shown = shown(text).unwrap();
+        let expected = "# mine\n[upstreams.a]\nurl = \"…\"\nheaders = { X-Key = \"…\", \
+                        Y = { env = \"Y_KEY\" } }\nargs = [ \"…\", \"-v\" ]\n\
+                        [plugins.a.settings]\napi-key = \"…\"\nmodel = \"m\"\n";
+        assert_eq!(shown, expected);
+        assert!(super::shown("a = Bearer s3cr3t").is_err_and(|error| !error.contains("s3cr3t")));
+    }
+}

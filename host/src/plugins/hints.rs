@@ -1,0 +1,247 @@
+//! What clients are told of a tool's effects: no more harmless than its declarations and grants are.
+
+use super::Tool;
+use crate::bindings::manifest::PathAccess;
+use crate::capabilities::Grants;
+use crate::capabilities::files::Scope;
+use crate::gate::Policy;
+use portcullis_files::Access;
+
+/// What a tool can do at most, as far as the host lets it.
+#[derive(Default)]
+struct Power {
+    /// What the tool itself declares to change: nobody can vouch that it does not.
+    declared: Option<&'static str>,
+    /// What its plugin's grants let it change.
+    granted: Option<&'static str>,
+    /// What its plugin's grants let it reach outside this machine's files.
+    reaches: Option<&'static str>,
+}
+
+/// Corrects the hints of a plugin's tools. A hint that says less than the tool can do is replaced, and told
+/// in `remarks`; one that says more stays. Of a tool that can change nothing, and that says nothing about
+/// it, clients are told that it only reads. A cache is no change: it holds what can be derived again.
+///
+/// `trusted` names the tools whose own hints the operator vouches for.
+pub(super) fn correct(
+    plugin: &str,
+    tools: &mut [Tool],
+    policy: &Policy,
+    trusted: &[String],
+    remarks: &mut Vec<String>,
+) {
+    for name in trusted {
+        if !tools.iter().any(|tool| tool.definition.name == *name) {
+            remarks.push(format!("`{plugin}` has no tool `{name}` whose hints could be trusted"));
+        }
+    }
+    for tool in tools {
+        let is_trusted = trusted.contains(&tool.definition.name);
+        let mut power = of(tool, policy);
+        if is_trusted {
+            (power.granted, power.reaches) = (None, None);
+        }
+        let wrong = apply(tool, &power, is_trusted);
+        let name = &tool.definition.name;
+        for (says, because) in wrong {
+            let vouch = match power.declared {
+                Some(_) if says == READS => String::new(),
+                _ => format!(
+                    "; if you trust the plugin in this, add `trusted-hints = [\"{name}\"]` to \
+                     [plugins.{plugin}]"
+                ),
+            };
+            remarks.push(format!(
+                "the tool `{name}` of `{plugin}` says that it {says}, but {because}: clients are told \
+                 otherwise{vouch}"
+            ));
+        }
+    }
+}
+
+const READS: &str = "only reads";
+
+/// Corrects the hints of one tool. Answers what they said wrongly, and what speaks against it.
+fn apply(tool: &mut Tool, power: &Power, is_trusted: bool) -> Vec<(&'static str, &'static str)> {
+    let hints = &mut tool.definition.hints;
+    let mut wrong = Vec::new();
+    match power.declared.or(power.granted) {
+        Some(because) => {
+            if hints.read_only == Some(true) {
+                wrong.push((READS, because));
+                hints.read_only = Some(false);
+            }
+            if hints.destructive == Some(false) && !is_trusted {
+                wrong.push(("destroys nothing", because));
+                hints.destructive = Some(true);
+            }
+            if hints.idempotent == Some(true) && !is_trusted {
+                wrong.push(("changes nothing more when it is called again", because));
+                hints.idempotent = Some(false);
+            }
+        }
+        None if hints.read_only.is_none() && hints.destructive != Some(true) && !is_trusted => {
+            hints.read_only = Some(true);
+        }
+        None => {}
+    }
+    match power.reaches {
+        Some(because) if hints.open_world == Some(false) => {
+            wrong.push(("deals with nothing outside", because));
+            hints.open_world = Some(true);
+        }
+        None if hints.open_world.is_none() && !is_trusted => hints.open_world = Some(false),
+        Some(_) | None => {}
+    }
+    wrong
+}
+
+/// What one tool can do with what its plugin is granted and wants.
+fn of(tool: &Tool, policy: &Policy) -> Power {
+    let Policy { grants, wants, .. } = policy;
+    let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
+    let declared = match &tool.definition {
+        one if one.paths.iter().any(writes) => Some("it declares a path that it writes to"),
+        one if !one.needs.is_empty() => Some("it needs actions"),
+        _ => None,
+    };
+    Power { declared, granted: changes(grants, wants), reaches: reaches(grants, wants) }
+}
+
+/// By what a plugin could change something, whatever its tools declare.
+fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
+    if let (Some(granted), Some(wanted)) = (&grants.files, &wants.files) {
+        let all = [granted, wanted];
+        if all.iter().all(|one| one.access == Access::Write && one.scope == Scope::Roots) {
+            return Some("it may write in all roots");
+        }
+        if all.iter().all(|one| !one.writable.is_empty()) {
+            return Some("it may write in directories beside the roots");
+        }
+    }
+    if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http) {
+        let safe = |method: &&String| matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        let mut others = granted.methods.iter().filter(|method| !safe(method));
+        if others.any(|method| wanted.methods.contains(method)) {
+            return Some("it may make HTTP requests that change something");
+        }
+    }
+    if grants.process.is_some() && wants.process.is_some() {
+        return Some("it may run commands");
+    }
+    if grants.store.is_some() && wants.store.is_some() {
+        return Some("it may keep data in its store");
+    }
+    None
+}
+
+/// By what a plugin could deal with the world outside.
+fn reaches(grants: &Grants, wants: &Grants) -> Option<&'static str> {
+    if grants.http.is_some() && wants.http.is_some() {
+        return Some("it may make HTTP requests");
+    }
+    if grants.process.is_some() && wants.process.is_some() {
+        return Some("it may run commands");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::bindings::manifest::{PathArgument, PathKind};
+    use crate::bindings::{Tool as Definition, ToolHints};
+
+    fn tool(read_only: Option<bool>, paths: &[PathAccess], needs: &[&str]) -> Tool {
+        let path = |access: &PathAccess| PathArgument {
+            pointer: "/path".into(),
+            kind: PathKind::Directory,
+            access: *access,
+            when: None,
+            nearest: Vec::new(),
+        };
+        let definition = Definition {
+            name: "t".into(),
+            title: None,
+            description: None,
+            input_schema: String::new(),
+            output_schema: None,
+            paths: paths.iter().map(path).collect(),
+            needs: needs.iter().map(|&need| need.to_owned()).collect(),
+            hints: ToolHints { read_only, destructive: None, idempotent: None, open_world: None },
+            icons: Vec::new(),
+            extra: None,
+        };
+        let (input, output) = (OnceLock::new(), OnceLock::new());
+        Tool { definition, on: true, text_only: false, input, output }
+    }
+
+    /// Whether the tool is said to only read, whether to reach out, and the remarks.
+    fn told(mut tool: Tool, grants: &str, trusted: &[&str]) -> (Option<bool>, Option<bool>, usize) {
+        let grants: Grants = toml::from_str(grants).unwrap();
+        let policy = Policy { wants: grants.clone(), grants, ..Policy::default() };
+        let mut remarks = Vec::new();
+        let trusted: Vec<_> = trusted.iter().map(|&name| name.to_owned()).collect();
+        correct("p", std::slice::from_mut(&mut tool), &policy, &trusted, &mut remarks);
+        let hints = tool.definition.hints;
+        (hints.read_only, hints.open_world, remarks.len())
+    }
+
+    #[test]
+    fn a_tool_that_only_reads_is_said_to() {
+        for (grants, outside) in [
+            ("", Some(false)),
+            ("[cache]\nbytes = 1\ndisk = true", Some(false)),
+            ("[files]\naccess = \"read\"\nscope = \"roots\"", Some(false)),
+            ("[files]\naccess = \"write\"", Some(false)),
+            ("[http]\nhosts = [\"a.example\"]\nmethods = [\"GET\", \"HEAD\"]", None),
+        ] {
+            for said in [None, Some(true)] {
+                let tool = tool(said, &[PathAccess::Read], &[]);
+                assert_eq!(told(tool, grants, &[]), (Some(true), outside, 0), "{grants}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_could_change_something_does_not_only_read() {
+        for grants in [
+            "[files]\naccess = \"write\"\nscope = \"roots\"",
+            "[files]\naccess = \"read\"\nwritable = [\"/a\"]",
+            "[http]\nhosts = [\"a.example\"]\nmethods = [\"POST\"]",
+            "[process]\ncommands = [\"a\"]",
+            "[store]\nbytes = 1",
+        ] {
+            let (read_only, _, remarks) = told(tool(Some(true), &[], &[]), grants, &[]);
+            assert_eq!((read_only, remarks), (Some(false), 1), "{grants}");
+            let (read_only, _, remarks) = told(tool(Some(true), &[], &[]), grants, &["t"]);
+            assert_eq!((read_only, remarks), (Some(true), 0), "the operator vouches: {grants}");
+            assert_eq!(told(tool(None, &[], &[]), grants, &[]).0, None, "{grants}");
+        }
+    }
+
+    #[test]
+    fn nobody_vouches_against_a_tools_own_declaration() {
+        for tool in [
+            || tool(Some(true), &[PathAccess::Read, PathAccess::Write], &[]),
+            || tool(Some(true), &[PathAccess::Create], &[]),
+            || tool(Some(true), &[], &["a"]),
+        ] {
+            assert_eq!(told(tool(), "", &[]).0, Some(false));
+            assert_eq!(told(tool(), "", &["t"]).0, Some(false));
+        }
+    }
+
+    #[test]
+    fn a_statement_that_says_more_stays_and_one_that_says_less_is_told() {
+        let mut strict = tool(Some(false), &[], &[]);
+        strict.definition.hints.open_world = Some(true);
+        assert_eq!(told(strict, "", &[]), (Some(false), Some(true), 0));
+        let mut lax = tool(Some(false), &[PathAccess::Write], &[]);
+        lax.definition.hints.destructive = Some(false);
+        lax.definition.hints.idempotent = Some(true);
+        assert_eq!(told(lax, "", &[]), (Some(false), Some(false), 2));
+    }
+}

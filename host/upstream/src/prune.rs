@@ -1,0 +1,67 @@
+//! Lists with something in them that is too deeply nested to be read: the rest of such a list still counts.
+
+/// From which depth on arrays and objects are left out. The parser takes 127.
+const DEPTH: usize = 120;
+
+/// The JSON with `null` in the place of each array and object that is nested deeper than [`DEPTH`].
+///
+/// What is no JSON comes out as something that is none either.
+pub(crate) fn pruned(json: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(json.len().min(1024 * 1024));
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for &byte in json {
+        let outside = depth <= DEPTH;
+        if in_text {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_text = false,
+                _ => {}
+            }
+        } else {
+            match byte {
+                b'"' => in_text = true,
+                b'{' | b'[' => {
+                    depth += 1;
+                    if depth == DEPTH + 1 {
+                        kept.extend_from_slice(b"null");
+                    }
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    // The end of what was left out.
+                    if depth == DEPTH {
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if outside && depth <= DEPTH {
+            kept.push(byte);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_too_deep_is_left_out() {
+        let plain = json!({"a": [1, {"b": "}]\"\\"}], "c": null}).to_string();
+        assert_eq!(pruned(plain.as_bytes()), plain.as_bytes());
+        for depth in [DEPTH - 1, DEPTH, DEPTH + 1, 1000, 200_000] {
+            let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+            let text = format!("{{\"deep\": [{open}\"]]\"{close}], \"after\": [1]}}");
+            let read: Value = serde_json::from_slice(&pruned(text.as_bytes())).unwrap();
+            assert_eq!(read["after"], json!([1]), "{depth}");
+        }
+        for text in ["[[", "]]", "{\"a", "nonsense", ""] {
+            assert!(serde_json::from_slice::<Value>(&pruned(text.as_bytes())).is_err(), "{text}");
+        }
+    }
+}

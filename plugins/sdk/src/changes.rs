@@ -1,0 +1,157 @@
+//! Changes to several files that take effect together or not at all.
+//!
+//! With `std::fs`, a call that fails, is cancelled or is killed leaves what it has written so far. Changes
+//! are either made as a whole, and then stay, or leave nothing; nobody ever sees half a file. Commands that
+//! are run later in the same call find the files.
+//!
+//! ```no_run
+//! # use portcullis_plugin::prelude::*;
+//! # fn make() -> Result<(), Failure> {
+//! changes::new()
+//!     .create("/project/src/main.rs", "fn main() {}\n")
+//!     .replace("/project/Cargo.toml", "[package]\nname = \"new\"\n")
+//!     .apply()?;
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(target_family = "wasm")]
+use crate::bindings::portcullis::plugin::changes as host;
+use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected};
+#[cfg(not(target_family = "wasm"))]
+use crate::rehearsal::changes as host;
+use std::{fmt, path::Path};
+
+/// A group without changes, to which changes are added.
+pub fn new() -> Changes {
+    Changes(Vec::new())
+}
+
+/// Files that are to be made or replaced together. Their paths are absolute, and beneath directories that
+/// the call may write in; directories that are missing are made.
+#[derive(Debug)]
+#[must_use = "nothing is changed until it is applied"]
+pub struct Changes(Vec<Change>);
+
+impl Changes {
+    /// Makes a file where nothing is.
+    pub fn create(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
+        self.add(path.as_ref(), Expected::Nothing, contents.into())
+    }
+
+    /// Makes a file in a directory that must not be there, and is made with all that is made in it.
+    pub fn create_in_new(
+        self,
+        directory: impl AsRef<Path>,
+        path: impl AsRef<Path>,
+        contents: impl Into<Vec<u8>>,
+    ) -> Self {
+        let (directory, path) = (directory.as_ref(), path.as_ref());
+        let new = Expected::NewDirectory(directory.to_str().unwrap_or_default().to_owned());
+        self.add(&directory.join(path), new, contents.into())
+    }
+
+    /// Replaces a file that is there. Its owner, mode and attributes stay.
+    pub fn replace(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
+        self.add(path.as_ref(), Expected::File(None), contents.into())
+    }
+
+    /// Replaces a file whose contents still have this SHA-256, in hexadecimal small letters.
+    pub fn replace_version(
+        self,
+        path: impl AsRef<Path>,
+        sha256: &str,
+        contents: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.add(path.as_ref(), Expected::File(Some(sha256.to_owned())), contents.into())
+    }
+
+    /// Makes a file, or replaces the one that is there.
+    pub fn put(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
+        self.add(path.as_ref(), Expected::Anything, contents.into())
+    }
+
+    fn add(mut self, path: &Path, expected: Expected, contents: Vec<u8>) -> Self {
+        // Paths of a plugin are UTF-8; the host refuses an empty one.
+        let path = path.to_str().unwrap_or_default().to_owned();
+        self.0.push(Change { path, expected, contents });
+        self
+    }
+
+    /// Makes all of the changes, or none.
+    pub fn apply(self) -> Result<(), Error> {
+        Ok(host::apply(&self.0)?)
+    }
+}
+
+/// Why none of the changes was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// This path is not granted, or the call may not write it.
+    Denied(String),
+    /// Something is at this path already.
+    Exists(String),
+    /// What is at this path is not what was expected; and what it is instead.
+    Unexpected(String, String),
+    /// What one call may write is used up: the name of the limit.
+    Quota(String),
+    /// The call was cancelled.
+    Cancelled,
+    /// Anything else: what was done to what, and why not.
+    Other(String),
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(path) => write!(f, "`{path}` may not be written by this call"),
+            Self::Exists(path) => write!(f, "`{path}` exists already"),
+            Self::Unexpected(path, why) => write!(f, "`{path}` {why}"),
+            Self::Quota(limit) => {
+                write!(f, "that is more than one call may write: the operator's limit `{limit}`")
+            }
+            Self::Cancelled => f.write_str("the call was cancelled"),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<ChangeError> for Error {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Denied(path) => Self::Denied(path),
+            ChangeError::Exists(path) => Self::Exists(path),
+            ChangeError::Unexpected((path, why)) => Self::Unexpected(path, why),
+            ChangeError::Quota(limit) => Self::Quota(limit),
+            ChangeError::Cancelled => Self::Cancelled,
+            ChangeError::Other(why) => Self::Other(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn all_of_them_or_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        new().create(path("d/a"), "a").put(path("b"), "b").apply().expect("nothing is in the way");
+        let failed = new().put(path("b"), "c").create(path("d/a"), "c").apply();
+        assert_eq!(failed, Err(Error::Exists(path("d/a").display().to_string())));
+        assert_eq!(fs::read_to_string(path("b")).expect("it is there"), "b");
+        let failed = new().create(path("x"), "x").replace(path("y"), "y").apply();
+        assert!(matches!(failed, Err(Error::Unexpected(..))), "{failed:?}");
+        assert!(!path("x").exists());
+        new().replace(path("d/a"), "c").apply().expect("it is there");
+        assert_eq!(fs::read_to_string(path("d/a")).expect("it is there"), "c");
+        let failed = new().create_in_new(path("d"), "x", "x").apply();
+        assert_eq!(failed, Err(Error::Exists(path("d").display().to_string())));
+        let failed = new().create("relative", "").apply();
+        assert!(matches!(failed, Err(Error::Denied(_))), "{failed:?}");
+    }
+}

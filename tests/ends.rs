@@ -1,0 +1,231 @@
+//! How a server ends: by signals, and when nobody reads what it answers; and that its log is JSON to the end.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::BINARY;
+use crate::support::PATIENCE;
+use crate::support::client::{Client, Era};
+use crate::support::home::Home;
+use crate::support::process::Process;
+use crate::support::wire::serve;
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n";
+
+/// Calls that wait end by themselves after two seconds; or not at all.
+fn home(wall_ms: u32) -> Home {
+    let limits = format!("[limits]\nwall-ms = {wall_ms}\ncpu-ms = 100_000\n");
+    Home::with(&["echo", "greedy"], &format!("{CONFIG}{limits}"))
+}
+
+fn kill(process: u32, signal: Signal) {
+    let id = Pid::from_raw(process.cast_signed()).expect("a process has an id");
+    kill_process(id, signal).expect("it is ours");
+}
+
+/// A server in which one call waits.
+fn waiting(home: &Home) -> Process {
+    let mut client = Client::start(home, Era::Legacy);
+    client.begin("spin", json!({"how": "sleep"}));
+    assert_eq!(client.text("echo", json!({"text": "a"})), "a");
+    client.into_process()
+}
+
+#[test]
+fn after_a_signal_calls_in_flight_may_end() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let home = home(2000);
+        let mut process = waiting(&home);
+        kill(process.id(), signal);
+        // Its stdin stays open.
+        let reply = process.line().expect("the call is answered");
+        assert!(reply.contains("was stopped after 2000 ms"), "{signal:?}: {reply}");
+        assert_eq!(process.line(), None);
+        let ran = process.end();
+        assert_eq!(ran.code, Some(0), "{signal:?}: {ran:?}");
+        let outcomes = home.outcomes();
+        assert!(!outcomes.iter().any(|(_, how)| how == "cancelled"), "{signal:?}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn after_a_signal_calls_that_do_not_end_are_cancelled() {
+    let home = home(1_000_000);
+    let mut process = waiting(&home);
+    let began = Instant::now();
+    kill(process.id(), Signal::TERM);
+    while process.line().is_some() {}
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert_eq!(process.end().code, Some(0));
+    assert!(
+        home.outcomes().contains(&("spin".into(), "cancelled".into())),
+        "{:?}",
+        home.outcomes()
+    );
+}
+
+#[test]
+fn a_second_signal_ends_the_server_at_once() {
+    let home = home(1_000_000);
+    let mut process = waiting(&home);
+    let began = Instant::now();
+    kill(process.id(), Signal::TERM);
+    // Two of one kind that come together are one.
+    std::thread::sleep(Duration::from_millis(300));
+    kill(process.id(), Signal::TERM);
+    while process.line().is_some() {}
+    assert!(began.elapsed() < Duration::from_millis(2800), "{:?}", began.elapsed());
+    assert_eq!(process.end().code, Some(128 + 15));
+}
+
+#[test]
+fn over_http_calls_in_flight_may_end_after_a_signal() {
+    let home = home(1500);
+    let (process, address) = serve(&home, &[]);
+    let params = json!({
+        "name": "spin", "arguments": {"how": "sleep"},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let id = process.id();
+    let killing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        kill(id, Signal::HUP);
+    });
+    let host = address.to_string();
+    let headers = [
+        ("host", host.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "spin"),
+    ];
+    let reply =
+        crate::support::http::request(address, "POST /mcp", &headers, body.to_string().as_bytes());
+    killing.join().expect("it is ours");
+    let reply = reply.expect("the call is answered");
+    assert_eq!(reply.status(), 200, "{reply:?}");
+    let outcomes = home.outcomes();
+    assert!(!outcomes.iter().any(|(_, how)| how == "cancelled"), "{outcomes:?}");
+    assert_eq!(process.end().code, Some(0));
+}
+
+#[test]
+fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
+    let home = home(1000);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" serve", BINARY]);
+    command.env_clear().env("HOME", home.path()).current_dir(home.path());
+    let mut process = Process::start(&mut command);
+    let ask = |process: &mut Process, line: Value| {
+        process.write(format!("{line}\n").as_bytes());
+        process.line().expect("an answer")
+    };
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "blackbox", "version": "1"},
+    });
+    ask(&mut process, json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+    kill(process.id(), Signal::HUP);
+    std::thread::sleep(Duration::from_millis(300));
+    ask(&mut process, json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    assert_eq!(process.end().code, Some(0));
+}
+
+/// A process whose stdin stays open, and its end.
+fn ends(mut child: Child) -> Option<i32> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().expect("it was started") {
+            return status.code();
+        }
+        if Instant::now() > deadline {
+            let _gone = child.kill();
+            panic!("it goes on, though nobody reads its answers");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
+    let home = home(1_000_000);
+    let mut command = home.command(&["serve"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut send = |id: i64, method: &str, params: Value| {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        stdin.write_all(format!("{line}\n").as_bytes()).expect("it reads");
+    };
+    let client = json!({"name": "blackbox", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    send(0, "initialize", params);
+    send(1, "tools/call", json!({"name": "spin", "arguments": {"how": "sleep"}}));
+    send(2, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}}));
+    for _ in 0..2 {
+        stdout.read_line(&mut String::new()).expect("an answer");
+    }
+    drop(stdout);
+    send(3, "ping", json!({}));
+    let began = Instant::now();
+    assert_eq!(ends(child), Some(0));
+    // Nobody could be told what the call comes to: it is not waited for.
+    assert!(began.elapsed() < Duration::from_millis(2800), "{:?}", began.elapsed());
+    assert!(
+        home.outcomes().contains(&("spin".into(), "cancelled".into())),
+        "{:?}",
+        home.outcomes()
+    );
+    drop(stdin);
+}
+
+/// The lines of stderr, each of which is an object.
+fn objects(stderr: &str) -> Vec<Value> {
+    let parse = |line: &str| {
+        let value: Value = serde_json::from_str(line)
+            .unwrap_or_else(|error| panic!("{error}: {line}, in {stderr}"));
+        assert!(value["timestamp"].is_string() && value["level"].is_string(), "{line}");
+        value
+    };
+    stderr.lines().map(parse).collect()
+}
+
+#[test]
+fn a_log_of_json_is_json_from_the_first_line_to_the_last() {
+    let home = home(1000);
+    let process =
+        Process::start(&mut home.command(&["serve", "--http", "127.0.0.1:0", "--log-json"]));
+    let said = process.hear("/mcp\"");
+    assert!(
+        objects(&said)[0]["message"].as_str().is_some_and(|m| m.starts_with("serving MCP at "))
+    );
+    kill(process.id(), Signal::TERM);
+    objects(&process.end().stderr);
+    for (arguments, level) in [
+        // Refused when it starts; typed wrong; and with a configuration that is none.
+        (&["--log-json", "serve", "--http", "0.0.0.0:0"][..], "ERROR"),
+        (&["serve", "--log-json", "--nonsense"], "ERROR"),
+        (&["serve", "--log-json", "--config", "/nowhere/at/all.toml"], "ERROR"),
+        (&["call", "spin", "{}", "--log-json"], "ERROR"),
+    ] {
+        let ran = home.run(arguments);
+        assert_ne!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        let lines = objects(&ran.stderr);
+        let last = lines.last().unwrap_or_else(|| panic!("{arguments:?}: nothing is said"));
+        assert_eq!(last["level"], level, "{arguments:?}: {ran:?}");
+    }
+    // What follows `--` is for another program.
+    let ran = home.run(&["wrap", "--", "/nowhere/at/all", "--log-json"]);
+    assert!(serde_json::from_str::<Value>(ran.stderr.lines().next().unwrap_or_default()).is_err());
+}

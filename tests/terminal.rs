@@ -1,0 +1,131 @@
+//! What commands write to a terminal: nothing from outside acts there, and nothing of it is hidden; what a program
+//! reads is what was said, byte for byte.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::Stdio;
+
+use rustix::ioctl::{Getter, Setter, ioctl};
+use serde_json::{Value, json};
+
+use crate::support::guests::guests;
+use crate::support::home::Home;
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
+
+/// Sets a title, clears the screen, turns text round, hides it, and colours it by a control character of one
+/// byte: each does something to a terminal or to its reader.
+const HOSTILE: &str =
+    "a\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[8mb\u{202e}c\u{e0041}\u{200b}\u{9b}31md\re";
+
+/// What is to be seen of it.
+const SEEN: &str =
+    "a\\u{1b}]0;title\\u{7}\\u{1b}[2J\\u{1b}[8mb\\u{202e}c\\u{e0041}\\u{200b}\\u{9b}31md\\u{d}e";
+
+/// A terminal: the side of whoever looks at it, and the side of programs.
+#[expect(unsafe_code, reason = "without a library for terminals, Linux is asked by numbers")]
+fn terminal() -> (File, File) {
+    /// `TIOCSPTLCK` and `TIOCGPTN` of Linux: to unlock the other side, and to learn its number.
+    const UNLOCK: u32 = 0x4004_5431;
+    const NUMBER: u32 = 0x8004_5430;
+    /// `O_NOCTTY` of Linux: the terminal is not to become the one of this test.
+    const NOT_MINE: i32 = 0o400;
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(NOT_MINE);
+    let main = options.open("/dev/ptmx").expect("this system has terminals");
+    // SAFETY: the number is an integer that is read.
+    unsafe { ioctl(&main, Setter::<UNLOCK, i32>::new(0)) }.expect("a new terminal");
+    // SAFETY: the number is an integer that is written.
+    let number = unsafe { ioctl(&main, Getter::<NUMBER, u32>::new()) }.expect("a new terminal");
+    let side = options.open(format!("/dev/pts/{number}")).expect("a new terminal");
+    (main, side)
+}
+
+/// Runs a command whose stdout and stderr are a terminal, and answers what it wrote there.
+fn on_terminal(home: &Home, arguments: &[&str]) -> String {
+    let (mut main, side) = terminal();
+    let mut command = home.command(arguments);
+    command
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::null())
+        .stdout(side.try_clone().expect("a file"))
+        .stderr(side);
+    let mut child = command.spawn().expect("the binary runs");
+    // Whoever still has the other side open would keep the reading from ending.
+    drop(command);
+    let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+    // The end of a terminal is an error.
+    while let Ok(read @ 1..) = main.read(&mut piece) {
+        all.extend_from_slice(&piece[..read]);
+    }
+    child.wait().expect("it was started");
+    // The terminal itself begins each line at its left.
+    String::from_utf8(all).expect("it writes text").replace("\r\n", "\n")
+}
+
+/// Asserts that nothing in it acts but the colours and weights that the host itself gives its texts.
+fn assert_harmless(written: &str) {
+    let own = ["0", "1", "2", "3", "4", "31", "32", "33", "34", "35"];
+    let plain = own
+        .iter()
+        .fold(written.to_owned(), |text, style| text.replace(&format!("\u{1b}[{style}m"), ""));
+    let acts = |c: &char| *c != '\n' && *c != '\t' && portcullis_text::is_deceptive(*c);
+    let found: Vec<char> = plain.chars().filter(acts).collect();
+    assert!(found.is_empty(), "{found:?} in {written:?}");
+}
+
+#[test]
+fn what_a_tool_says_does_nothing_to_a_terminal_and_is_seen() {
+    let home = Home::with(&["echo"], CONFIG);
+    let arguments = json!({ "text": HOSTILE }).to_string();
+    let written = on_terminal(&home, &["call", "echo", &arguments]);
+    assert_harmless(&written);
+    assert!(written.contains(SEEN), "{written:?}");
+
+    let written = on_terminal(&home, &["call", "echo", &arguments, "--json", "--trail"]);
+    assert_harmless(&written);
+    let (whole, _trail) = written.split_once("\n}\n").expect("JSON comes first");
+    let whole: Value = serde_json::from_str(&format!("{whole}}}")).expect("it is JSON");
+    assert_eq!(whole["content"][0]["text"], HOSTILE, "the data are whole");
+}
+
+#[test]
+fn a_program_reads_what_a_tool_says_byte_for_byte() {
+    let home = Home::with(&["echo"], CONFIG);
+    let arguments = json!({ "text": HOSTILE }).to_string();
+    let output = home.command(&["call", "echo", &arguments]).output().expect("the binary runs");
+    assert_eq!(output.stdout, format!("{HOSTILE}\n").into_bytes());
+    let ran = home.run(&["call", "echo", &arguments, "--json"]);
+    let whole: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+    assert_eq!(whole["content"][0]["text"], HOSTILE);
+}
+
+#[test]
+fn names_errors_and_the_log_do_nothing_to_a_terminal() {
+    let home = Home::with(&["echo"], CONFIG);
+    let name = "\u{1b}[8mhidden\u{202e}";
+    fs::copy(guests().component("echo"), home.plugins().join(format!("{name}.wasm")))
+        .expect("a home");
+    for arguments in [
+        &["tools"][..],
+        &["plugin", "list"],
+        &["plugin", "list", "--json"],
+        &["audit"],
+        &["audit", "--json"],
+        &["check"],
+        &["check", "--json"],
+        &["call", "\u{1b}[2Jnone"],
+        &["call", "echo", "\u{1b}[2J{"],
+        &["-v", "call", "echo", "{\"text\": \"x\"}"],
+        &["--log-json", "call", "echo", "{\"text\": \"x\"}"],
+        &["plugin", "approve", "\u{1b}[2J"],
+    ] {
+        let written = on_terminal(&home, arguments);
+        assert_harmless(&written);
+        assert!(!written.is_empty(), "{arguments:?}");
+    }
+    let written = on_terminal(&home, &["plugin", "list"]);
+    assert!(written.contains("\\u{1b}[8mhidden\\u{202e}"), "{written:?}");
+}
