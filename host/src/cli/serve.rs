@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
 use super::{End, log, safety, signals, views};
-use crate::mcp::Host;
 use crate::transport;
 
 /// After the end of stdin, or a signal: when the process ends, whatever is still going on.

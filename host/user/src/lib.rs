@@ -150,8 +150,9 @@ mod tests {
         let folders = Folders::of_user().unwrap();
         let own = folders.own();
         assert!(own.iter().all(|folder| folder.ends_with("portcullis")), "{own:?}");
-        let Folders { config, plugins, store, audit, lock, logins, cache, key } = &folders;
-        for path in [config, plugins, store, audit, lock, logins, cache, key] {
+        let Folders { config, plugins, store, audit, journals, lock, logins, cache, key } =
+            &folders;
+        for path in [config, plugins, store, audit, journals, lock, logins, cache, key] {
             assert!(own.iter().any(|folder| path.starts_with(folder)), "{}", path.display());
         }
         assert!(!key.starts_with(cache), "who can write the cache cannot read the key");

@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_repository_that_is_there_is_left_alone_and_said() {
-        let (host, _) = host_with(&ALL, "git-repository", ALREADY_THERE);
-        let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
+        let (there, _) = host_with(&ALL, "git-repository", ALREADY_THERE);
+        let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &there.request());
         assert_eq!(done, [Step::NpmInstall]);
         assert!(notes[0].contains("git repository in /base/app already"), "{notes:?}");
         assert!(notes[0].ends_with("git add . && git commit"), "{notes:?}");

@@ -5,6 +5,7 @@ pub mod lock;
 pub mod origin;
 pub mod roots;
 pub mod scrub;
+pub mod trail;
 
 /// A target with its name and texts that mean something to its parser.
 pub type Target = (&'static str, fn(&[u8]), &'static [&'static str]);
@@ -16,4 +17,5 @@ pub const ALL: &[Target] = &[
     ("origin", origin::target, origin::WORDS),
     ("roots", roots::target, roots::WORDS),
     ("scrub", scrub::target, scrub::WORDS),
+    ("trail", trail::target, trail::WORDS),
 ];

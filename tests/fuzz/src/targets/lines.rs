@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use portcullis_lines::Lines;
+use portcullis_lines::{Ends, Lines};
 use portcullis_raw::Raw;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -79,7 +79,8 @@ fn converse(bytes: &[u8]) -> (Vec<Value>, String) {
         let (output, mut written) = tokio::io::duplex(1 << 24);
         let raw = Raw::new().expect("random bytes");
         let ended = CancellationToken::new();
-        let mut lines = Lines::new(Cursor::new(bytes.to_vec()), output, raw, ended.clone());
+        let ends = Ends { input: ended.clone(), output: CancellationToken::new() };
+        let mut lines = Lines::new(Cursor::new(bytes.to_vec()), output, raw, ends);
         let mut received = Vec::new();
         while let Some(message) = lines.receive().await {
             if let ClientJsonRpcMessage::Request(request) = message {

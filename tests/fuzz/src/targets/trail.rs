@@ -1,0 +1,38 @@
+//! Files of the audit: any bytes are read, and a whole chain is told from a damaged one.
+
+use portcullis_audit::parse;
+
+/// Texts that mean something here.
+pub const WORDS: &[&str] = &[
+    "\n",
+    "{\"n\":0,\"prev\":\"0000000000000000000000000000000000000000000000000000000000000000\"",
+    "\"event\":\"opened\"",
+    "\"event\":\"ask\"",
+    "\"event\":\"call\"",
+    "\"event\":\"more\"",
+    "\"event\":\"sealed\"",
+    "\"event\":\"dropped\"",
+    "\"verdict\":\"denied\"",
+    "\"lines\":1",
+    "\"n\":18446744073709551615",
+    "\"prev\":\"\"",
+    "\\ud800",
+];
+
+/// Reads a file of an audit. Panics where lines come from nowhere, or where damage is not noticed.
+pub fn target(bytes: &[u8]) {
+    let parsed = parse(bytes);
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    assert!(parsed.lines.len() <= ends, "each line has an end");
+    let behind = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
+    assert_eq!(parsed.torn, behind, "what is behind the last line end is no line");
+    assert_eq!(parse(bytes), parsed, "reading has no memory");
+    // A whole chain, and the same without its first line.
+    if parsed.flaws.is_empty()
+        && parsed.lines.len() > 1
+        && let Some(first) = bytes.iter().position(|byte| *byte == b'\n')
+    {
+        let rest = parse(&bytes[first + 1..]);
+        assert!(!rest.flaws.is_empty(), "a removed line is noticed");
+    }
+}
