@@ -186,8 +186,8 @@ proptest! {
             let (actions, process): (ActionsGrant, ProcessGrant) =
                 (grant(&format!("allow = [{}]", list_of(granted))), grant(&format!("commands = [{}]", list_of(granted))));
             let held = granted.iter().any(|one| one.as_bytes() == name.as_bytes());
-            prop_assert_eq!(ActionAsk(name.into()).is_within(&actions), held);
-            let ask = ProcessAsk { command: name.into(), directory: None, access: Access::Read, fault };
+            prop_assert_eq!(ActionAsk::of(name, "", &serde_json::Value::Null).is_within(&actions), held);
+            let ask = ProcessAsk { command: name.into(), arguments: Vec::new(), directory: None, access: Access::Read, fault };
             prop_assert_eq!(ask.is_within(&process), held && fault.is_none());
         }
     }
@@ -199,9 +199,9 @@ proptest! {
         let granted = granted.unsigned_abs();
         for asked in [asked, granted, granted.saturating_sub(little), granted + little] {
             let fits = u128::from(asked) <= u128::from(granted);
-            prop_assert_eq!(CacheAsk { bytes: asked }.is_within(&cache), fits);
-            prop_assert_eq!(StoreAsk { caller_only: true, act: Act::Keep(asked) }.is_within(&store), fits);
-            let delete = StoreAsk { caller_only: false, act: Act::Delete };
+            prop_assert_eq!(CacheAsk { key: String::new(), bytes: asked }.is_within(&cache), fits);
+            prop_assert_eq!(StoreAsk { key: String::new(), caller_only: true, act: Act::Keep(asked) }.is_within(&store), fits);
+            let delete = StoreAsk { key: String::new(), caller_only: false, act: Act::Delete };
             prop_assert!(delete.is_within(&store));
         }
     }
@@ -215,7 +215,7 @@ proptest! {
         let grant: ClientGrant = grant(&agreed);
         for feature in [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent] {
             let held = granted.contains(&feature.to_string().as_str());
-            prop_assert_eq!(ClientAsk { feature }.is_within(&grant), held);
+            prop_assert_eq!(ClientAsk { feature, deed: String::new() }.is_within(&grant), held);
         }
         prop_assert_eq!(grant.agrees("deed", &subject), matches(pattern.as_bytes(), subject.as_bytes()));
         prop_assert!(!grant.agrees("other", &subject));
