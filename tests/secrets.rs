@@ -285,7 +285,10 @@ fn a_server_that_sends_a_secret_back_shows_nothing_of_it() {
         for size in [1, 2, 3, 7, 1000] {
             let text = told(encoding, size, 0);
             assert!(text.starts_with("\"200 <") || encoding == "location", "{encoding}: {text}");
-            assert!(text.contains("******") || encoding == "location", "{encoding}: {text}");
+            assert!(
+                text.replace("\\u0000", "").contains("******") || encoding == "location",
+                "{encoding}: {text}"
+            );
             for part in [SECRET, "s3cret", last] {
                 assert!(!text.contains(&of(part)) && !text.contains(part), "{encoding}: {text}");
             }

@@ -21,7 +21,8 @@ impl Origin {
     ///
     /// # Errors
     ///
-    /// Where the address has no host, or names a user (which hides the host from readers).
+    /// Where the address has no host, or names a user (which hides the host from readers), or where the host ends with
+    /// an empty name: of `a..`, another spelling would be `a.`, which is `a`.
     pub fn of(url: &Url) -> Result<Self, String> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("an address with a user name is not followed".into());
@@ -30,6 +31,9 @@ impl Origin {
             return Err("an address needs a host".into());
         };
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
+        if host.is_empty() || host.ends_with('.') {
+            return Err("a host has a name between its dots".into());
+        }
         Ok(Self { scheme: url.scheme().to_owned(), host, port })
     }
 
@@ -109,6 +113,8 @@ mod tests {
         }
         assert!("https://a.example@evil.example".parse::<Origin>().is_err());
         assert!("ftp://a.example".parse::<Origin>().is_err());
-        assert!("".parse::<Origin>().is_err());
+        for none in ["", ".", "..", "a.example.."] {
+            assert!(none.parse::<Origin>().is_err(), "{none}");
+        }
     }
 }
