@@ -13,7 +13,7 @@ pub(crate) enum Line {
     /// As it is.
     Text(Vec<u8>),
     /// It has more than [`MAX_LINE`] bytes: what was found out about it while it passed by.
-    TooLong(Outline),
+    TooLong(Box<Outline>),
 }
 
 /// Lines of an input.
