@@ -348,7 +348,7 @@ mod tests {
     fn files_with_secrets_are_found_wherever_they_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let secret = folder.path().join("secret");
-        std::fs::write(&secret, "text").unwrap();
+        std::fs::write(&secret, "a long secret").unwrap();
         let path = secret.to_str().unwrap();
         let config = Config::parse(&format!(
             "[http]\ntoken-file = \"/t\"\n[plugins.a.grants.http]\nhosts = [\"h\"]\n\

@@ -282,7 +282,8 @@ async fn changes_are_asked_for_one_by_one_and_made_together() {
     assert_eq!(guest.read("inner/b").await.unwrap(), b"b");
     assert_eq!(guest.read("file").await.unwrap(), b"c");
     let asked = guest.asked.0.lock().unwrap();
-    assert_eq!(asked[..3], ["write a Root", "write b Root", "write file Root"]);
+    let begun = ["write a Root begun", "write b Root begun", "write file Root begun"];
+    assert_eq!(asked[..3], begun);
 }
 
 #[tokio::test]
@@ -302,6 +303,9 @@ async fn changes_that_are_refused_or_beyond_the_quota_leave_nothing() {
         let mut guest = whole_of(Access::Write);
         assert_eq!(guest.change(&changes).await, outcome);
         assert_eq!(guest.names(), ["file", "inner", "other"]);
+        let asked = guest.asked.0.lock().unwrap();
+        let not_made = |asked: &&String| asked.ends_with("Failed(\"not-made\")");
+        assert_eq!(asked.iter().filter(not_made).count() * 2, asked.len(), "{asked:?}");
     }
     let mut guest = whole_of(Access::Read);
     let refused = guest.change(&files(&["a"])).await;

@@ -69,8 +69,8 @@ enum Reason {
         is_there: bool,
     },
     Unwanted(Capability),
-    /// No grant can allow it; why, in a word or two.
-    Never(&'static str),
+    /// No grant can allow it; why, in a word or two, where the subject does not say so.
+    Never(Option<&'static str>),
     Unrecorded(String),
 }
 
@@ -91,7 +91,8 @@ impl Denied {
                  `{capability}`, so no grant can allow it"
             ),
             Reason::Never(why) => {
-                format!("`{plugin}` may not {subject}, and no grant can allow it ({why})")
+                let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+                format!("`{plugin}` may not {subject}, and no grant can allow it{why}")
             }
             Reason::Unrecorded(error) => {
                 format!("`{plugin}` may not {subject}: the audit could not record it ({error})")
@@ -183,7 +184,7 @@ impl Gate {
     pub fn judge<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
         let Policy { grants, wants, .. } = &*self.policy;
         let reason = if !ask.is_grantable() {
-            Reason::Never("malformed")
+            Reason::Never(None)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
             // Looked at first: where the plugin does not want it, no grant helps.
             Reason::Unwanted(A::CAPABILITY)
@@ -218,7 +219,7 @@ impl Gate {
 
     /// Records a refusal that no grant can change, such as of a path that leads out of its directory.
     pub fn refuse_always<A: Ask>(&self, ask: &A, outcome: &'static str) -> Denied {
-        self.refuse(ask, Some(outcome), Reason::Never(outcome))
+        self.refuse(ask, Some(outcome), Reason::Never(Some(outcome)))
     }
 
     /// Records an ask for what nobody is granted.

@@ -17,9 +17,9 @@ use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use crate::bindings::Page;
-use crate::bindings::types::CacheScope as Scope;
+use crate::bindings::types::{CacheScope as Scope, ResourceInfo};
 use crate::call::{Answer, What};
-use crate::catalog::PromptOf;
+use crate::catalog::{Catalog, PromptOf};
 use crate::plugins::Loaded;
 use crate::sandbox::Feature;
 
@@ -65,6 +65,25 @@ pub(super) fn is_first_page(params: Option<&PaginatedRequestParams>) -> Result<(
     }
 }
 
+/// The listed resources that belong to nobody but the plugin. The others are hidden, and the log says so.
+fn own<'a>(
+    catalog: &Catalog,
+    loaded: &Arc<Loaded>,
+    listed: &'a [ResourceInfo],
+) -> impl Iterator<Item = &'a ResourceInfo> {
+    listed.iter().filter(move |one| {
+        let may = catalog.may_list(loaded, &one.uri);
+        if !may {
+            tracing::warn!(
+                "`{}` lists {}, which belongs to another: it is hidden",
+                loaded.plugin.name,
+                portcullis_text::line(&one.uri, 200)
+            );
+        }
+        may
+    })
+}
+
 impl Server {
     pub(super) async fn resources(
         &self,
@@ -97,16 +116,7 @@ impl Server {
             }
             rounds += 1;
             let page = self.page(loaded, place.cursor.take(), cx).await;
-            let (own, foreign): (Vec<_>, Vec<_>) =
-                page.resources.iter().partition(|one| catalog.may_list(loaded, &one.uri));
-            for one in foreign {
-                tracing::warn!(
-                    "`{}` lists {}, which belongs to another: it is hidden",
-                    loaded.plugin.name,
-                    portcullis_text::line(&one.uri, 200)
-                );
-            }
-            found.extend(own.into_iter().map(convert::resource));
+            found.extend(own(&catalog, loaded, &page.resources).map(convert::resource));
             place.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
