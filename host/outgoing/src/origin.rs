@@ -65,10 +65,12 @@ impl FromStr for Origin {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("the host `{text}`: only http and https are known"));
         }
-        if text.contains('*') {
+        let origin = Self::of(&url).map_err(|error| format!("the host `{text}`: {error}"))?;
+        // A star that is written `%2a` is one, too.
+        if text.contains('*') || origin.host.contains('*') {
             return Err(format!("the host `{text}`: hosts are named one by one"));
         }
-        Self::of(&url).map_err(|error| format!("the host `{text}`: {error}"))
+        Ok(origin)
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
         }
         assert!("https://a.example@evil.example".parse::<Origin>().is_err());
         assert!("ftp://a.example".parse::<Origin>().is_err());
-        for none in ["", ".", "..", "a.example.."] {
+        for none in ["", ".", "..", "a.example..", "%2a.example"] {
             assert!(none.parse::<Origin>().is_err(), "{none}");
         }
     }
