@@ -57,7 +57,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
             if end.is_some() {
                 let line = std::mem::take(&mut self.begun);
                 return Ok(Some(match self.skipped.take() {
-                    Some(scan) => Line::TooLong(scan.finish()),
+                    Some(scan) => Line::TooLong(scan.finish().into()),
                     None => Line::Text(line),
                 }));
             }
