@@ -293,8 +293,11 @@ fn read(at: usize, text: &[u8]) -> Option<Line> {
     Some(Line { at, n, prev, hash, entry })
 }
 
+/// A line of a file: its number, its bytes, and what was read if it is a line of an audit.
+type ReadLine<'a> = (usize, &'a [u8], Option<Line>);
+
 /// The lines of a file that end, each read or not; and the bytes behind the last of them.
-pub(crate) fn lines(bytes: &[u8]) -> (impl Iterator<Item = (usize, &[u8], Option<Line>)>, &[u8]) {
+pub(crate) fn lines(bytes: &[u8]) -> (impl Iterator<Item = ReadLine<'_>>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let (whole, torn) = bytes.split_at(end);
     let lines = whole.split_inclusive(|byte| *byte == b'\n').enumerate().map(|(index, line)| {

@@ -176,7 +176,7 @@ fn recover_one(path: &Path) -> Option<String> {
                 group.records = records;
                 last = Line::Commit(Vec::new());
             }
-            line => last = line,
+            line @ (Line::Begin { .. } | Line::Undo | Line::Done) => last = line,
         }
     }
     let outcome = finish(&group, last, &mut journal);

@@ -9,6 +9,9 @@ use tempfile::TempDir;
 use crate::fault::{self, Fault};
 use crate::*;
 
+/// Paths of files and directories, with contents.
+type Listing = Vec<(String, String)>;
+
 /// A folder to change things in, and one for journals.
 struct Place {
     folder: TempDir,
@@ -55,7 +58,7 @@ impl Place {
     }
 
     /// All files with their contents, hidden ones too, and all directories.
-    fn list(&self) -> Vec<(String, String)> {
+    fn list(&self) -> Listing {
         let mut found = Vec::new();
         let mut open = vec![self.folder.path().to_owned()];
         while let Some(directory) = open.pop() {
@@ -88,7 +91,7 @@ impl Place {
     }
 }
 
-fn visible(list: &[(String, String)]) -> Vec<(String, String)> {
+fn visible(list: &[(String, String)]) -> Listing {
     list.iter().filter(|(name, _)| !name.contains(HIDDEN)).cloned().collect()
 }
 
@@ -270,7 +273,7 @@ fn two_files(place: &Place) {
 }
 
 /// What a place has before and after [`mixed`].
-fn before_and_after() -> (Vec<(String, String)>, Vec<(String, String)>) {
+fn before_and_after() -> (Listing, Listing) {
     let place = Place::new();
     two_files(&place);
     let before = place.list();

@@ -17,7 +17,7 @@ impl Peer {
                 let [a, b, c, d, ..] = address.segments();
                 Self(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into())
             }
-            address => Self(address),
+            address @ (IpAddr::V4(_) | IpAddr::V6(_)) => Self(address),
         }
     }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V6(address) if !address.is_loopback() => write!(f, "{address}/64"),
-            address => address.fmt(f),
+            address @ (IpAddr::V4(_) | IpAddr::V6(_)) => address.fmt(f),
         }
     }
 }

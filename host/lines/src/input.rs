@@ -13,7 +13,7 @@ pub(crate) enum Line {
     /// As it is.
     Text(Vec<u8>),
     /// It has more than [`MAX_LINE`] bytes: what was found out about it while it passed by.
-    TooLong(Outline),
+    TooLong(Box<Outline>),
 }
 
 /// Lines of an input.
@@ -57,7 +57,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
             if end.is_some() {
                 let line = std::mem::take(&mut self.begun);
                 return Ok(Some(match self.skipped.take() {
-                    Some(scan) => Line::TooLong(scan.finish()),
+                    Some(scan) => Line::TooLong(scan.finish().into()),
                     None => Line::Text(line),
                 }));
             }

@@ -108,7 +108,7 @@ impl Guard {
         let clear = Self { own: self.own.clone(), watch: false, secret: false };
         let tried = match tried {
             Tried::IsDirectory => again()?.unwrap_or(Tried::Special),
-            tried => tried,
+            tried @ (Tried::Open(_) | Tried::Special) => tried,
         };
         let Tried::Open(file) = tried else { return Ok((Opened::Special, clear)) };
         let (opened, metadata) = sort(file)?;
@@ -139,7 +139,7 @@ impl Guard {
         }
         let tried = match open_name(&at.dir, Path::new(&name), how)? {
             Tried::IsDirectory => open_name(&at.dir, Path::new(&name), to_read(how))?,
-            tried => tried,
+            tried @ (Tried::Open(_) | Tried::Special) => tried,
         };
         let Tried::Open(file) = tried else { return Ok((Opened::Special, self.clone())) };
         let (opened, metadata) = sort(file)?;

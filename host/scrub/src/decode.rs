@@ -134,7 +134,7 @@ fn backslash(bytes: &[u8]) -> Escape {
             match end {
                 Some(end) if end > 3 => match hex(bytes, 3, end - 3) {
                     Escape::Is(code, _) => Escape::Is(code, end + 1),
-                    other => other,
+                    other @ (Escape::Cut | Escape::No) => other,
                 },
                 None if bytes.len() < 10 => Escape::Cut,
                 Some(_) | None => Escape::No,

@@ -123,7 +123,9 @@ fn collect(
             return items.iter().for_each(|item| collect(text, item, path, into));
         }
         DeValue::String(content) => content.to_string(),
-        _ => text.get(value.span()).unwrap_or_default().to_owned(),
+        DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => {
+            text.get(value.span()).unwrap_or_default().to_owned()
+        }
     };
     into.push(Value { span: value.span(), path: path.clone(), text: content });
 }
