@@ -4,7 +4,7 @@
 use portcullis::config::Config;
 
 /// Mutations of one run: the defaults of the bundled plugins are read with each.
-const MUTATIONS: u32 = 2000;
+const MUTATIONS: u32 = 20_000;
 
 /// Texts that mean something here.
 const WORDS: &[&str] = &[
