@@ -122,7 +122,7 @@ enum Plugin {
 }
 
 /// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2. A server that had to
-/// leave something behind which did not end has 3; see [`signals`].
+/// leave something behind which did not end has 3.
 pub enum End {
     /// What was asked for was done.
     Done,

@@ -11,8 +11,8 @@
 //!
 //! It does not find a secret that was encoded twice, compressed, encrypted, reversed or sent in pieces.
 //!
-//! The work is linear in the length of the text: one automaton (Aho and Corasick, 1975) over the text as each
-//! [`decode::Reading`] reads it.
+//! The work is linear in the length of the text: one automaton (Aho and Corasick, 1975) over the text as
+//! the module `decode` reads it.
 
 mod automaton;
 mod decode;
