@@ -52,7 +52,7 @@ async function serve(home) {
   writeFileSync(config, `[host]
 bundled = false
 plugin-dirs = [${place('plugins')}]
-audit-file = ${place('audit.jsonl')}
+audit-dir = ${place('audit')}
 cache-dir = ${place('cache')}
 store-dir = ${place('store')}
 lock-file = ${place('portcullis.lock')}
