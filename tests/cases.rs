@@ -100,7 +100,7 @@ fn every_guest_and_every_limit_and_every_capability_has_its_case() {
         assert!(said(&format!("{limit} = ")), "no case shows what the limit `{limit}` does");
     }
     let names: BTreeSet<_> = all().iter().map(|case| name_of(case)).collect();
-    for capability in portcullis::capabilities::Capability::ALL {
+    for capability in portcullis_core::capabilities::Capability::ALL {
         for (verdict, word) in [("allowed", "may"), ("denied", "may-not")] {
             let start = format!("{capability}-{word}-");
             assert!(

@@ -219,7 +219,7 @@ fn the_linter_fixes_all_files_or_none() {
         .expect("a file");
     let (one, two) = (webapp.join("a.js"), webapp.join("b.js"));
     let fix = |path: &Path| {
-        let sha256 = portcullis_records::digest(b"old\r\n");
+        let sha256 = portcullis_checked_files::digest(b"old\r\n");
         json!({"path": path, "sha256": sha256, "contents": "new\r\n"})
     };
     let answer = json!({"version": "1", "results": [], "fixes": [fix(&one), fix(&two)]});

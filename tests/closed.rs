@@ -210,7 +210,7 @@ fn compiled_code_that_the_host_did_not_seal_is_not_run() {
     let first = echo();
     assert!(first.stdout.contains("hello"), "{first:?}");
     let digest = |name: &str| {
-        portcullis_records::digest(&fs::read(guests().component(name)).expect("it was built"))
+        portcullis_checked_files::digest(&fs::read(guests().component(name)).expect("it was built"))
     };
     let record = |name: &str| {
         let folder =
@@ -232,7 +232,7 @@ fn compiled_code_that_the_host_did_not_seal_is_not_run() {
     for sealed in [true, false] {
         // The code of another component, as native code of any kind could be.
         let (path, mut head, _) = record("echo");
-        head["sha256"] = portcullis_records::digest(&other).into();
+        head["sha256"] = portcullis_checked_files::digest(&other).into();
         if !sealed {
             head.as_object_mut().expect("a head").remove("hmac");
         }

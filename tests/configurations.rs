@@ -1,7 +1,7 @@
 //! The fuzz target for `portcullis.toml`. Its parser belongs to the host, so it is here and not among the targets of
 //! `tests/fuzz`.
 
-use portcullis::config::Config;
+use portcullis_core::config::Config;
 
 /// Mutations of one run: the defaults of the bundled plugins are read with each.
 const MUTATIONS: u32 = 20_000;
@@ -48,7 +48,7 @@ fn target(bytes: &[u8]) {
             assert_eq!(config.check(), Ok(()), "what is accepted holds together");
             assert!(toml_table(text), "what is accepted is TOML");
             for (name, plugin) in &config.plugins {
-                assert!(portcullis::config::is_name(name), "{name:?}");
+                assert!(portcullis_core::config::is_name(name), "{name:?}");
                 let http = plugin.grants.http.iter();
                 assert!(
                     http.clone().all(|grant| !grant.hosts.is_empty() && !grant.methods.is_empty())

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portcullis::capabilities::Capability;
-use portcullis::config::Config;
+use portcullis_core::capabilities::Capability;
+use portcullis_core::config::Config;
 use portcullis_engine::Limits;
 
 use crate::support::home::Home;
@@ -258,7 +258,7 @@ fn the_page_of_the_default_configuration_is_current() {
     let text = format!(
         "{GENERATED}# The default configuration\n\nWhat counts where there is no \
          `portcullis.toml`; `portcullis config show` prints it.\n\n```text\n{}```\n",
-        portcullis::config::DEFAULT
+        portcullis_core::config::DEFAULT
     );
     check_page("default-configuration.md", &text);
 }

@@ -22,14 +22,14 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_portcullis");
 /// test that waits for it has failed.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The server of `host/upstream/examples/stand-in`, which is built with the tests.
+/// The server of `host/mcp-client/examples/stand-in`, which is built with the tests.
 pub fn stand_in() -> String {
     let this = std::env::current_exe().expect("a test has a program");
     let target = this.parent().and_then(|deps| deps.parent()).expect("it is in target/…/deps");
     let program = target.join("examples/stand-in");
     assert!(
         program.is_file(),
-        "{} is missing: cargo build --package portcullis-upstream --examples",
+        "{} is missing: cargo build --package portcullis-mcp-client --examples",
         program.display()
     );
     program.to_str().expect("a path is UTF-8").to_owned()
@@ -38,5 +38,5 @@ pub fn stand_in() -> String {
 /// The folder of the workspace.
 pub fn workspace() -> PathBuf {
     let host = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    host.parent().expect("the host lies in the workspace").to_owned()
+    host.ancestors().nth(2).expect("the host lies in the workspace").to_owned()
 }

@@ -71,7 +71,7 @@ fn assert_harmless(written: &str) {
     let plain = own
         .iter()
         .fold(written.to_owned(), |text, style| text.replace(&format!("\u{1b}[{style}m"), ""));
-    let acts = |c: &char| *c != '\n' && *c != '\t' && portcullis_text::is_deceptive(*c);
+    let acts = |c: &char| *c != '\n' && *c != '\t' && portcullis_sanitize::is_deceptive(*c);
     let found: Vec<char> = plain.chars().filter(acts).collect();
     assert!(found.is_empty(), "{found:?} in {written:?}");
 }

@@ -3,7 +3,7 @@
 // `PORTCULLIS` is the binary, `CONFORMANCE_PLUGIN` the guest with the suite's fixtures
 // (`tests/guests/conformance`). Every scenario of both requirement sets has to pass, those that the
 // suite does not score as well. `CONFORMANCE_CLIENT` is the client of other servers
-// (`host/upstream/examples/conformance-client.rs`), for which every scenario of a client has to pass, those
+// (`host/mcp-client/examples/conformance-client.rs`), for which every scenario of a client has to pass, those
 // about getting tokens and about servers of 2025-03-26 among them; but for extensions that it has not
 // (`ABSENT`). With arguments, only the scenarios of a client whose names begin with one of them are run.
 

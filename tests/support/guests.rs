@@ -85,7 +85,7 @@ fn target_dir() -> PathBuf {
     test.ancestors().nth(3).expect("it lies in the target folder").to_owned()
 }
 
-/// Builds like `plugins/bundle/build.rs`: in a separate folder, since cargo locks the one it builds
+/// Builds like `plugins/portcullis-bundle/build.rs`: in a separate folder, since cargo locks the one it builds
 /// in.
 fn build() -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(workspace().join("tests/guests")).expect("there are guests");

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use portcullis_records::Records;
+use portcullis_checked_files::Records;
 use quick_cache::sync::Cache as Memory;
 
 /// Values that can be made anew, each under its key.

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use wasmtime::component::Component;
 
 use super::{Engine, TARGET, child};
-use portcullis_records::{Records, SealKey, create_private_folder};
+use portcullis_checked_files::{Records, SealKey, create_private_folder};
 
 /// Largest component file that is looked at.
 pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
@@ -108,7 +108,7 @@ impl Codes {
     /// Waits until nobody else compiles. Nothing, where the folder cannot be locked: then it goes on.
     async fn turn(&self) -> Option<std::fs::File> {
         let path = self.folder.join(".compiling");
-        match tokio::task::spawn_blocking(move || portcullis_records::lock(&path)).await {
+        match tokio::task::spawn_blocking(move || portcullis_checked_files::lock(&path)).await {
             Ok(Ok(held)) => Some(held),
             Ok(Err(error)) => {
                 tracing::debug!("compiling without a turn: {error}");
@@ -225,7 +225,7 @@ impl ComponentFile {
                 "it has more than {MAX_COMPONENT_BYTES} bytes, the most for a plugin"
             ));
         }
-        let digest = portcullis_records::digest_of((&file).take(MAX_COMPONENT_BYTES));
+        let digest = portcullis_checked_files::digest_of((&file).take(MAX_COMPONENT_BYTES));
         let digest = digest.map_err(cannot_read)?;
         Ok(Self { file: Mutex::new(file), digest, size: metadata.len() })
     }
@@ -251,7 +251,7 @@ impl ComponentFile {
         file.rewind()
             .and_then(|()| Read::take(&mut *file, MAX_COMPONENT_BYTES).read_to_end(&mut bytes))
             .map_err(cannot_read)?;
-        if portcullis_records::digest(&bytes) != self.digest {
+        if portcullis_checked_files::digest(&bytes) != self.digest {
             return Err("its file has changed since the host was started: start it again".into());
         }
         Ok(bytes)
@@ -273,8 +273,8 @@ mod tests {
         let path = folder.path().join("a.wasm");
         std::fs::write(&path, b"one").unwrap();
         let file = ComponentFile::open(&path).unwrap();
-        assert_eq!(file.digest(), portcullis_records::digest(b"one"));
-        portcullis_records::replace(&path, b"another").unwrap();
+        assert_eq!(file.digest(), portcullis_checked_files::digest(b"one"));
+        portcullis_checked_files::replace(&path, b"another").unwrap();
         assert_eq!(file.bytes().unwrap(), b"one", "another took its place");
         std::fs::remove_file(&path).unwrap();
         assert_eq!(file.bytes().unwrap(), b"one", "it was deleted");

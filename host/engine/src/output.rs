@@ -27,7 +27,7 @@ impl Output {
     pub fn take(&self) -> (String, u64) {
         let mut kept = self.0.lock();
         let bytes = std::mem::take(&mut kept.bytes);
-        (portcullis_text::plain(&String::from_utf8_lossy(&bytes)), kept.dropped)
+        (portcullis_sanitize::plain(&String::from_utf8_lossy(&bytes)), kept.dropped)
     }
 }
 

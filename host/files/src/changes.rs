@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use cap_std::fs::Dir;
-use portcullis_changes::{Error, Plan};
+use portcullis_file_transaction::{Error, Plan};
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-pub use portcullis_changes::Expected;
+pub use portcullis_file_transaction::Expected;
 
 use super::preopen::What;
 use super::view::{Asked, FilesView, Reached};
@@ -88,13 +88,19 @@ impl FilesView<'_> {
             let base_path = node.path.clone();
             let path = relative;
             let guard = node.guard.clone();
-            let change =
-                portcullis_changes::Change { base, guard, base_path, path, expected, contents };
+            let change = portcullis_file_transaction::Change {
+                base,
+                guard,
+                base_path,
+                path,
+                expected,
+                contents,
+            };
             placed.push(change);
         }
         self.apart().await;
         // What an earlier process left is finished first: it may be in the way.
-        for remark in portcullis_changes::recover(journals) {
+        for remark in portcullis_file_transaction::recover(journals) {
             tracing::warn!("{remark}");
         }
         let plan = Plan::new(placed)?;

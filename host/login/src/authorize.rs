@@ -148,7 +148,7 @@ fn inert(url: &Url) -> String {
 
 /// The code that a browser brought from this issuer.
 fn code(issuer: &Issuer, answer: Answer) -> Result<String, String> {
-    let said = portcullis_text::line(answer.issuer.as_deref().unwrap_or_default(), 200);
+    let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
     match &answer.issuer {
         // As it is written: what is only alike may be somebody else.
         Some(named) if *named != issuer.name => {
@@ -167,7 +167,7 @@ fn code(issuer: &Issuer, answer: Answer) -> Result<String, String> {
         Some(_) | None => {}
     }
     if let Some(error) = answer.error {
-        let error = portcullis_text::line(&error, 300);
+        let error = portcullis_sanitize::line(&error, 300);
         return Err(format!("{} has not let you in: {error}", issuer.name));
     }
     answer.code.ok_or_else(|| format!("{} has sent no code", issuer.name))

@@ -121,7 +121,7 @@ impl Client {
                     "{} takes none of {}; it takes: {}",
                     issuer.name,
                     possible.iter().map(|method| method.name()).collect::<Vec<_>>().join(", "),
-                    portcullis_text::line(
+                    portcullis_sanitize::line(
                         &issuer.methods.iter().flatten().cloned().collect::<Vec<_>>().join(", "),
                         200
                     )
@@ -221,7 +221,7 @@ async fn register(
             "{} does not register this program (status {}): {}",
             shown(url),
             status.as_u16(),
-            portcullis_text::line(&said, 200)
+            portcullis_sanitize::line(&said, 200)
         ));
     };
     let secret = text("client_secret").map(|secret| Hidden(secret.to_owned()));

@@ -59,7 +59,7 @@ pub(crate) async fn discover(
         return Err(format!(
             "{} is about {:?}, which is another server",
             shown(&at),
-            portcullis_text::line(resource, 200)
+            portcullis_sanitize::line(resource, 200)
         ));
     }
     let names = texts(&document, "authorization_servers");
@@ -160,7 +160,7 @@ async fn issuer_metadata(reach: &Reach, url: &Url, name: &str) -> Result<Option<
             return Err(format!(
                 "{} says that it is {:?}, and not {name}: nothing it says is used",
                 shown(&place),
-                portcullis_text::line(said, 200)
+                portcullis_sanitize::line(said, 200)
             ));
         }
         return issuer(reach, said, &document).map(Some);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, is_public};
+use portcullis_egress::{Caps, Client, Connection, Fault, Origin, Policy, is_public};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -76,7 +76,7 @@ impl Reach {
     ///
     /// What is wrong with it.
     pub(crate) fn endpoint(&self, what: &str, text: &str) -> Result<Url, String> {
-        let shown = portcullis_text::line(text, 200);
+        let shown = portcullis_sanitize::line(text, 200);
         let url = Url::parse(text).map_err(|error| format!("{what}, {shown:?}: {error}"))?;
         if !self.is_confidential(&url) {
             return Err(format!("{what}, {shown:?}, is not https"));
@@ -89,7 +89,7 @@ impl Reach {
 }
 
 impl Policy for Reach {
-    fn allows(&self, request: portcullis_outgoing::Request) -> bool {
+    fn allows(&self, request: portcullis_egress::Request) -> bool {
         Url::parse(&request.origin.url()).is_ok_and(|url| self.is_confidential(&url))
     }
 
@@ -178,7 +178,7 @@ fn request(method: Method, url: &Url) -> Result<Request<Full<Bytes>>, String> {
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
-    portcullis_text::line(url.as_str(), 200)
+    portcullis_sanitize::line(url.as_str(), 200)
 }
 
 fn explain(url: &Url, fault: Fault) -> String {

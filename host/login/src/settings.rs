@@ -1,6 +1,6 @@
 //! What an operator writes about getting tokens, under `[upstreams.NAME.oauth]`.
 
-use portcullis_outgoing::Secret;
+use portcullis_egress::Secret;
 use serde::Deserialize;
 use url::Url;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use http::HeaderValue;
-use portcullis_records::{create_private_folder, lock, replace_durably};
+use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Hidden};

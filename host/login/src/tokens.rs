@@ -80,7 +80,7 @@ impl Desk<'_> {
             .filter(|(key, _)| !matches!(*key, "grant_type" | "scope" | "resource" | "client_id"));
         let secrets = secrets.map(|(_, value)| value).chain(&credentials);
         let said = Arc::new(Scrub::new(secrets.map(String::as_str))).text(&said);
-        let said = portcullis_text::line(&said, 200);
+        let said = portcullis_sanitize::line(&said, 200);
         let told = format!("{} refuses (status {}): {said}", shown(self.url), status.as_u16());
         match status.is_client_error() && text("error").is_some() {
             true => Err(Refusal::Denied(told)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
-use portcullis_outgoing::{Caps, Client, Connection, Origin, Policy, Request, is_public};
+use portcullis_egress::{Caps, Client, Connection, Origin, Policy, Request, is_public};
 
 use crate::{Order, SCHEMAS};
 

@@ -176,7 +176,7 @@ impl Roots {
             match path {
                 Ok(path) => paths.push(path),
                 Err(why) => {
-                    let uri = portcullis_text::line(uri, 300);
+                    let uri = portcullis_sanitize::line(uri, 300);
                     tracing::warn!("the client's root {uri} is left out: {why}");
                 }
             }

@@ -30,9 +30,9 @@ use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_checked_files::{Records, SealKey};
 use portcullis_engine::code::{Aligned, CodeError, Codes, ComponentFile};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
-use portcullis_records::{Records, SealKey};
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
 pub struct Sandbox {
@@ -466,7 +466,7 @@ impl Plugin {
             },
         };
         tracing::debug!("`{}` failed: {error:?}", self.name);
-        Failure::Crashed(portcullis_text::line(&words, 500))
+        Failure::Crashed(portcullis_sanitize::line(&words, 500))
     }
 
     /// Hands what the guest printed to the log, and back.

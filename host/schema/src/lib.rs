@@ -84,7 +84,7 @@ fn name(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     } else {
         fault.to_string()
     };
-    let words = portcullis_text::line(&words, 500);
+    let words = portcullis_sanitize::line(&words, 500);
     if at.is_empty() { words } else { format!("`{at}`: {words}") }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use portcullis_upstream::{Object, RpcError};
+use portcullis_mcp_client::{Object, RpcError};
 use rmcp::RoleServer;
 use rmcp::model::{ClientCapabilities, InputRequest, LoggingLevel};
 use rmcp::service::{Peer, RequestContext, ServiceError};
@@ -128,7 +128,7 @@ pub async fn ask(
         answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(ServiceError::UnexpectedResponse)) => Err(NoAnswer::Formless),
-            Ok(Err(error)) => Err(NoAnswer::Failed(portcullis_text::line(&error.to_string(), 300))),
+            Ok(Err(error)) => Err(NoAnswer::Failed(portcullis_sanitize::line(&error.to_string(), 300))),
             Err(_) => Err(NoAnswer::Late),
         },
         () = given_up => Err(NoAnswer::GivenUp),

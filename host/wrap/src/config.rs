@@ -1,6 +1,6 @@
 //! What an operator writes about another server, under `[upstreams.NAME]`.
 
-use portcullis_outgoing::Secret;
+use portcullis_egress::Secret;
 use serde::Deserialize;
 
 /// What the operator says of another MCP server.
@@ -14,7 +14,7 @@ pub struct Config {
     /// Tools of it that no client sees.
     pub tools_off: Vec<String>,
     /// How it is started or reached.
-    pub definition: portcullis_upstream::Definition,
+    pub definition: portcullis_mcp_client::Definition,
 }
 
 impl TryFrom<toml::Table> for Config {

@@ -15,7 +15,7 @@ pub mod views;
 
 use std::time::Duration;
 
-use portcullis_upstream::{
+use portcullis_mcp_client::{
     AskKey, Event, Fault, InFlight, Object, Outcome, Request, RpcError, Upstream,
 };
 use rmcp::model::{LoggingMessageNotificationParam, ProgressNotificationParam};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 
-use portcullis_records::{create_private_folder, lock, replace_durably};
+use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use portcullis_upstream::{AskKey, InFlight};
+use portcullis_mcp_client::{AskKey, InFlight};
 
 use crate::ANSWER_TIME;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_mcp_client::{Client, Definition, Listing, Notice, State, Upstream};
 use portcullis_schema::Schema;
-use portcullis_upstream::{Client, Definition, Listing, Notice, State, Upstream};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ pub struct Offered {
 
 impl Offered {
     /// Places of the tools that clients see.
-    pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_upstream::Tool)> {
+    pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_mcp_client::Tool)> {
         let is_off = |name: &str| self.source.off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
         tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.held.contains(&tool.name))
@@ -270,7 +270,7 @@ impl Source {
 
     /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
     /// is the one to check them.
-    pub fn schema(&self, tool: &portcullis_upstream::Tool) -> Arc<Result<Schema, String>> {
+    pub fn schema(&self, tool: &portcullis_mcp_client::Tool) -> Arc<Result<Schema, String>> {
         let mut schemas = self.schemas.lock();
         let parse = || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);

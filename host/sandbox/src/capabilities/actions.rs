@@ -48,7 +48,7 @@ impl ActionAsk {
     /// The action that a tool needs for a call with these arguments.
     pub fn of(action: &str, tool: &str, arguments: &Value) -> Self {
         let arguments = told(arguments, 0).to_string();
-        let doing = format!("{tool} {}", portcullis_text::line(&arguments, MAX_DOING));
+        let doing = format!("{tool} {}", portcullis_sanitize::line(&arguments, MAX_DOING));
         Self { action: action.to_owned(), doing }
     }
 }
@@ -57,7 +57,7 @@ impl ActionAsk {
 fn told(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) => {
-            let text = portcullis_text::line(text, MAX_VALUE);
+            let text = portcullis_sanitize::line(text, MAX_VALUE);
             portcullis_audit::without_secrets(&text).into()
         }
         Value::Array(_) | Value::Object(_) if depth == 4 => "…".into(),
@@ -69,7 +69,7 @@ fn told(value: &Value, depth: usize) -> Value {
                 } else {
                     told(value, depth + 1)
                 };
-                (portcullis_text::line(name, 80), shown)
+                (portcullis_sanitize::line(name, 80), shown)
             };
             map.iter().take(50).map(one).collect::<serde_json::Map<_, _>>().into()
         }
@@ -90,12 +90,12 @@ impl Ask for ActionAsk {
     }
 
     fn subject(&self) -> String {
-        format!("take the action {}: {}", portcullis_text::line(&self.action, 80), self.doing)
+        format!("take the action {}: {}", portcullis_sanitize::line(&self.action, 80), self.doing)
     }
 
     fn remedy(&self, granted: Option<&ActionsGrant>) -> String {
         let there = granted.into_iter().flat_map(|granted| granted.allow.iter());
-        format!("allow = {}", listed(there, &portcullis_text::line(&self.action, 80)))
+        format!("allow = {}", listed(there, &portcullis_sanitize::line(&self.action, 80)))
     }
 }
 

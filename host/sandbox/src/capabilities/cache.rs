@@ -84,7 +84,7 @@ impl cache::Host for State {
     async fn set(&mut self, key: String, value: Vec<u8>, ttl_ms: u64) -> wasmtime::Result<()> {
         let Some(cache) = self.places.cache.clone() else { return Ok(()) };
         let bytes = (key.len() + value.len()) as u64;
-        let ask = CacheAsk { key: portcullis_text::line(&key, 100), bytes };
+        let ask = CacheAsk { key: portcullis_sanitize::line(&key, 100), bytes };
         // A plugin is not told: a cache may drop what it likes.
         if self.gate.pass(ask).is_err() {
             return Ok(());

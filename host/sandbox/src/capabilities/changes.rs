@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use portcullis_changes::Error;
+use portcullis_file_transaction::Error;
 use portcullis_files::{Change, ChangeError, Expected};
 
 use crate::bindings::portcullis::plugin::changes;

@@ -115,9 +115,10 @@ impl ClientAsk {
 
 /// What a plugin would do, as a record has it: bounded, and without secrets.
 fn deed_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
-    let clean =
-        |text: &str, most| portcullis_audit::without_secrets(&portcullis_text::line(text, most));
-    let mut deed = format!("{} {}", portcullis_text::line(kind, 80), clean(subject, 800));
+    let clean = |text: &str, most| {
+        portcullis_audit::without_secrets(&portcullis_sanitize::line(text, most))
+    };
+    let mut deed = format!("{} {}", portcullis_sanitize::line(kind, 80), clean(subject, 800));
     if let Some(lost) = overwrites {
         deed += &format!(" (overwrites {})", clean(lost, 300));
     }

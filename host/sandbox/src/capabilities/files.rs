@@ -61,7 +61,7 @@ impl FilesGrant {
     /// Where one cannot be made.
     pub fn beside_the_roots(&self) -> std::io::Result<Vec<(&Path, Access)>> {
         for directory in &self.writable {
-            portcullis_records::create_private_folder(directory)?;
+            portcullis_checked_files::create_private_folder(directory)?;
         }
         let read = self.directories.iter().map(|directory| (&**directory, Access::Read));
         let write = self.writable.iter().map(|directory| (&**directory, Access::Write));

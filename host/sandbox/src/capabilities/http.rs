@@ -7,7 +7,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use ipnet::IpNet;
 use portcullis_audit::Verdict;
-use portcullis_outgoing::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
+use portcullis_egress::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
@@ -123,7 +123,7 @@ impl Ask for Request {
     }
 
     fn subject(&self) -> String {
-        let path = portcullis_text::line(&self.path, 500);
+        let path = portcullis_sanitize::line(&self.path, 500);
         format!("{} {}{path}", self.method, self.origin.url())
     }
 
@@ -155,7 +155,7 @@ impl Ask for Connection {
             (name_is_address || name_is_loopback)
                 && grant.hosts.iter().any(|origin| origin.host() == self.host)
         };
-        portcullis_outgoing::is_public(address)
+        portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
             || named()
     }

@@ -70,9 +70,9 @@ impl Ask for ProcessAsk {
     }
 
     fn subject(&self) -> String {
-        let mut command = portcullis_text::line(&self.command, 80);
+        let mut command = portcullis_sanitize::line(&self.command, 80);
         if !self.arguments.is_empty() {
-            let arguments = portcullis_text::line(&self.arguments.join(" "), 500);
+            let arguments = portcullis_sanitize::line(&self.arguments.join(" "), 500);
             command += &format!(" {}", portcullis_audit::without_secrets(&arguments));
         }
         let fault = self.fault.map(|fault| format!(" {fault}")).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Ask for ProcessAsk {
 
     fn remedy(&self, granted: Option<&ProcessGrant>) -> String {
         let there = granted.into_iter().flat_map(|granted| granted.commands.iter());
-        format!("commands = {}", listed(there, &portcullis_text::line(&self.command, 80)))
+        format!("commands = {}", listed(there, &portcullis_sanitize::line(&self.command, 80)))
     }
 }
 
@@ -177,7 +177,7 @@ impl From<Fault> for ProcessError {
             Fault::NotFound(program) => Self::NotFound(program),
             Fault::TimedOut => Self::TimedOut,
             Fault::TooLarge => Self::TooLarge,
-            Fault::Failed(why) => Self::Failed(portcullis_text::line(&why, 1000)),
+            Fault::Failed(why) => Self::Failed(portcullis_sanitize::line(&why, 1000)),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError}
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
 use crate::sandbox::State;
-use portcullis_records::{Records, WriteError};
+use portcullis_checked_files::{Records, WriteError};
 
 /// Longest key, in bytes.
 const MAX_KEY: usize = 512;
@@ -127,7 +127,7 @@ impl store::HostKeyspace for State {
             Scope::Plugin => "all/".to_owned(),
             Scope::Caller => {
                 let principal = self.call.principal.as_deref().unwrap_or("local");
-                format!("{}/", portcullis_records::digest(principal.as_bytes()))
+                format!("{}/", portcullis_checked_files::digest(principal.as_bytes()))
             }
         };
         let records = Arc::new(Records::new(self.places.store.clone()));
@@ -153,7 +153,7 @@ impl store::HostKeyspace for State {
             return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
         }
         let keyspace = self.table.get(&keyspace)?;
-        let (caller_only, shown) = (keyspace.caller_only, portcullis_text::line(&key, 100));
+        let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
         let (records, key) = keyspace.of(&key);
         let gate = self.gate.clone();
         let written = blocking(move || {
@@ -175,7 +175,7 @@ impl store::HostKeyspace for State {
 
     async fn delete(&mut self, keyspace: Handle, key: String) -> Outcome<()> {
         let keyspace = self.table.get(&keyspace)?;
-        let shown = portcullis_text::line(&key, 100);
+        let shown = portcullis_sanitize::line(&key, 100);
         let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
         if self.gate.pass(ask).is_err() {
             return Ok(Err(StoreError::Denied));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use portcullis_egress::{Connection, Request};
 use portcullis_files::{Access, FileUse, Origin};
-use portcullis_outgoing::{Connection, Request};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -149,7 +149,7 @@ proptest! {
         });
         let is_named = named.contains(&host) && (host.trim_matches(['[', ']']) == address.to_string()
             || (host == "localhost" && address.to_canonical().is_loopback()));
-        prop_assert_eq!(held, portcullis_outgoing::is_public(address) || in_range || is_named);
+        prop_assert_eq!(held, portcullis_egress::is_public(address) || in_range || is_named);
     }
 
     #[test]

@@ -32,7 +32,7 @@ static CONTRACT: LazyLock<String> = LazyLock::new(|| {
         include_str!("../../../../wit/manifest.wit"),
         include_str!("../../../../wit/types.wit"),
     );
-    portcullis_records::digest(texts.as_bytes())
+    portcullis_checked_files::digest(texts.as_bytes())
 });
 
 /// What this host's knowledge of a component is kept under.

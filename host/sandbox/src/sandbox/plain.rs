@@ -1,6 +1,6 @@
 //! Plain components: they export nothing of the contract but functions, and each of these is a tool.
 
-use portcullis_plain::{Answer, Docs, Tool as Function};
+use portcullis_foreign_components::{Answer, Docs, Tool as Function};
 use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
@@ -14,9 +14,10 @@ use portcullis_engine::Engine;
 /// What can be said of a plain component without running it.
 pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]) -> Manifest {
     let docs = Docs::of_component(bytes);
-    let (functions, others) = portcullis_plain::tools(engine.wasmtime(), component, &docs);
+    let (functions, others) =
+        portcullis_foreign_components::tools(engine.wasmtime(), component, &docs);
     for other in others {
-        tracing::info!("`{name}`: no tool: {}", portcullis_text::line(&other, 300));
+        tracing::info!("`{name}`: no tool: {}", portcullis_sanitize::line(&other, 300));
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {
@@ -64,11 +65,11 @@ pub async fn work(
     let Work::Tool { name, arguments } = work else { bail!("it has tools alone") };
     let arguments: Map<String, Value> = serde_json::from_str(&arguments)?;
     let engine = store.engine().clone();
-    let (functions, _) = portcullis_plain::tools(&engine, component, &Docs::default());
+    let (functions, _) = portcullis_foreign_components::tools(&engine, component, &Docs::default());
     let Some(function) = functions.iter().find(|function| function.name == name) else {
         bail!("it has no function for {name}");
     };
-    let answer = portcullis_plain::call(store, one, function, &arguments).await?;
+    let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
     Ok(answer
         .map(|answer| Outcome::Tool(ToolOutcome::Done(result(answer))))
         .map_err(|message| ProtocolError { code: -32602, message, data: None }))

@@ -390,7 +390,7 @@ impl request::HostRequest for State {
         data: String,
     ) -> Result<()> {
         let (plugin, request) = (self.gate.trail().plugin(), self.gate.trail().request());
-        let said = portcullis_text::line(&data, 2000);
+        let said = portcullis_sanitize::line(&data, 2000);
         // Nothing a plugin says is a warning of the host's.
         if level == request::Level::Debug {
             tracing::debug!(target: "plugin", %plugin, request, "{said}");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use portcullis_lines::{Ends, Lines};
-use portcullis_raw::Raw;
+use portcullis_result_passthrough::Raw;
+use portcullis_stdio_transport::{Ends, Lines};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::Transport;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Hosts that grants and plugins name: one spelling for each place, and no place that is not written.
 
-use portcullis_outgoing::Origin;
+use portcullis_egress::Origin;
 use url::Url;
 
 /// Texts that mean something here.

@@ -1,0 +1,42 @@
+//! Compiles the bundled plugins ahead of time: the first call of a fresh installation is as quick
+//! as the thousandth.
+
+#![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+#[path = "../engine/src/compile.rs"]
+mod compile;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../engine/src/compile.rs");
+    let target = env::var("TARGET").expect("cargo sets TARGET");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let engine = compile::settings(&target)
+        .and_then(|config| wasmtime::Engine::new(&config))
+        .expect("wasmtime compiles for this target");
+    let mut source = String::from("pub const PLUGINS: &[Bundled] = &[\n");
+    for plugin in portcullis_bundle::PLUGINS {
+        let name = plugin.name;
+        let code = engine
+            .precompile_component(plugin.component)
+            .unwrap_or_else(|error| panic!("compiling {name}: {error:#}"));
+        fs::write(out.join(format!("{name}.cwasm")), code).expect("OUT_DIR can be written");
+        let digest: String =
+            Sha256::digest(plugin.component).iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(
+            source,
+            "    Bundled {{ name: {name:?}, digest: {digest:?}, \
+             code: &Aligned(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\"))) }},"
+        )
+        .expect("a String takes any text");
+    }
+    source.push_str("];\n");
+    fs::write(out.join("bundled.rs"), source).expect("OUT_DIR can be written");
+}

@@ -1,0 +1,256 @@
+//! The directories of a call: what its arguments name, and what the grant names beside them.
+
+use std::io::ErrorKind;
+
+use portcullis_audit::Verdict;
+use portcullis_files::{Access, FileUse, Origin, Preopen};
+use portcullis_roots::{Intent, Kind, Reach, Refusal, Root, Roots};
+use serde_json::Value;
+
+use super::Failure;
+use crate::bindings::{PathAccess, PathArgument, PathKind};
+use crate::capabilities::Capability;
+use crate::capabilities::files::Scope;
+use crate::gate::{Ask as _, Gate};
+use crate::plugins::{Loaded, Tool};
+
+/// Opens what the arguments name, and what the grant names beside them.
+pub(super) fn designate(
+    loaded: &Loaded,
+    tool: &Tool,
+    arguments: &Value,
+    roots: &Roots,
+    gate: &Gate,
+) -> Result<Vec<Preopen>, Failure> {
+    let mut designated = Vec::new();
+    for (path, text) in widest(&tool.definition.paths, arguments) {
+        let argument = path.pointer.trim_start_matches('/');
+        let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
+        match opened {
+            Ok(opened) => {
+                pass(gate, text, path.access, &opened.reach)?;
+                designated.push(opened);
+            }
+            Err(refusal) => return Err(refuse(gate, argument, text, path.access, &refusal)),
+        }
+    }
+    let mut preopens = Preopen::of_arguments(designated);
+    preopens.extend(granted(loaded, roots)?);
+    Ok(preopens)
+}
+
+/// The gate is asked for a designated path as for any file, so that a tool whose plugin may not
+/// write is refused before it runs.
+fn pass(gate: &Gate, text: &str, access: PathAccess, reach: &Reach) -> Result<(), Failure> {
+    let access = access_of(access);
+    let ask = FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access };
+    gate.judge(&ask)?;
+    let is_missing = matches!(reach, Reach::File { handle: None, .. });
+    match (is_missing, access) {
+        (true, _) => gate.done(&ask, "no-entry")?,
+        (false, Access::Read) => gate.done(&ask, "opened")?,
+        (false, Access::Write) => gate.begin(&ask)?,
+    }
+    Ok(())
+}
+
+fn kind(kind: PathKind) -> Kind {
+    match kind {
+        PathKind::File => Kind::File,
+        PathKind::Directory => Kind::Directory,
+        PathKind::FileInDirectory => Kind::FileInDirectory,
+    }
+}
+
+fn intent(access: PathAccess) -> Intent {
+    match access {
+        PathAccess::Read => Intent::Read,
+        PathAccess::Write => Intent::Write,
+        PathAccess::Create => Intent::Create,
+    }
+}
+
+fn access_of(access: PathAccess) -> Access {
+    match access {
+        PathAccess::Read => Access::Read,
+        PathAccess::Write | PathAccess::Create => Access::Write,
+    }
+}
+
+fn refuse(
+    gate: &Gate,
+    argument: &str,
+    text: &str,
+    access: PathAccess,
+    refusal: &Refusal,
+) -> Failure {
+    let remedy = remedy(refusal);
+    let message =
+        format!("`{argument}`: {refusal}{remedy}: {}", portcullis_sanitize::line(text, 300));
+    if let Err(error) = record(gate, text, access_of(access), refusal) {
+        tracing::error!("the audit could not record a refusal: {error}");
+    }
+    if !refusal.is_denial() {
+        return Failure::InvalidArguments(message);
+    }
+    tracing::warn!("{message}");
+    Failure::Denied(message)
+}
+
+/// Records a path that was not opened: as refused, or as allowed and failed where nothing is wrong with it
+/// but what is there.
+fn record(gate: &Gate, text: &str, access: Access, refusal: &Refusal) -> std::io::Result<()> {
+    let origin = Origin::Argument;
+    let ask = FileUse { path: text.into(), access, origin, opened_for: access };
+    let verdict = match refusal {
+        Refusal::Missing | Refusal::NotAFile | Refusal::NotADirectory | Refusal::System(_) => {
+            // Where the grant does not allow it either, that is on record now.
+            if gate.judge(&ask).is_err() {
+                return Ok(());
+            }
+            Verdict::Allowed
+        }
+        // The roots, and not a grant, are what would have to change.
+        Refusal::NoRoots
+        | Refusal::NotAbsolute
+        | Refusal::Malformed(_)
+        | Refusal::Outside(_)
+        | Refusal::LeadsOut
+        | Refusal::Barred(_)
+        | Refusal::Moved(_) => Verdict::Denied,
+    };
+    let (files, subject) = (Capability::Files.as_str(), ask.subject());
+    gate.trail().asked(files, &subject, verdict, Some(refusal.word())).map(drop)
+}
+
+/// What would help, where it is not the path that is at fault.
+fn remedy(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoRoots => {
+            ": start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
+             folder in the client"
+        }
+        Refusal::Moved(_) => ": restart portcullis",
+        Refusal::NotAbsolute
+        | Refusal::Malformed(_)
+        | Refusal::Outside(_)
+        | Refusal::LeadsOut
+        | Refusal::Barred(_)
+        | Refusal::Missing
+        | Refusal::NotAFile
+        | Refusal::NotADirectory
+        | Refusal::System(_) => "",
+    }
+}
+
+/// The path arguments of a call, each with the widest access that applies to it.
+fn widest<'a>(paths: &'a [PathArgument], arguments: &'a Value) -> Vec<(&'a PathArgument, &'a str)> {
+    let rank = |access: PathAccess| match access {
+        PathAccess::Read => 0,
+        PathAccess::Write => 1,
+        PathAccess::Create => 2,
+    };
+    let mut found: Vec<(&PathArgument, &str)> = Vec::new();
+    let applies = |path: &&PathArgument| match &path.when {
+        None => true,
+        Some(when) => arguments.pointer(when) == Some(&Value::Bool(true)),
+    };
+    for path in paths.iter().filter(applies) {
+        for text in values(arguments, &path.pointer) {
+            let same = found
+                .iter_mut()
+                .find(|(known, known_text)| known.pointer == path.pointer && *known_text == text);
+            match same {
+                Some(same) if rank(path.access) > rank(same.0.access) => same.0 = path,
+                Some(_) => {}
+                None => found.push((path, text)),
+            }
+        }
+    }
+    found
+}
+
+/// The strings at a pointer, in which `-` stands for each item of an array.
+fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
+    match pointer.split_once("/-") {
+        Some((array, rest)) => {
+            let items = arguments.pointer(array).and_then(Value::as_array);
+            items.into_iter().flatten().flat_map(|item| values(item, rest)).collect()
+        }
+        None => arguments.pointer(pointer).and_then(Value::as_str).into_iter().collect(),
+    }
+}
+
+/// The directories that the grant itself opens.
+pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
+    let Some(grant) = &loaded.plugin.terms.policy.grants.files else { return Ok(Vec::new()) };
+    let host = |error: std::io::Error| Failure::Host(format!("opening a granted folder: {error}"));
+    let mut preopens = Vec::new();
+    if grant.scope == Scope::Roots {
+        for root in roots.iter() {
+            let handle = root.dir().map_err(host)?.into_std_file();
+            let (directory, guard) = (root.path().to_owned(), root.guard().clone());
+            preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
+        }
+    }
+    for (directory, access) in grant.beside_the_roots().map_err(host)? {
+        let root = match Root::open(directory, roots.own()) {
+            // What is only read need not be there yet.
+            Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => {
+                let directory = directory.display();
+                return Err(Failure::Host(format!(
+                    "opening the granted folder {directory}: {error}"
+                )));
+            }
+            Ok(root) => root,
+        };
+        let handle = root.dir().map_err(host)?.into_std_file();
+        let (directory, guard) = (directory.to_owned(), root.guard().clone());
+        preopens.push(Preopen::whole(directory, handle, guard, Origin::Directory, access));
+    }
+    Ok(preopens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn path(pointer: &str, access: PathAccess, when: Option<&str>) -> PathArgument {
+        PathArgument {
+            pointer: pointer.into(),
+            kind: PathKind::Directory,
+            access,
+            when: when.map(Into::into),
+            nearest: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_widest_access_that_applies_counts() {
+        let paths = [
+            path("/dir", PathAccess::Read, None),
+            path("/dir", PathAccess::Write, Some("/fix")),
+            path("/files/-", PathAccess::Read, None),
+        ];
+        let access = |arguments: Value| -> Vec<_> {
+            widest(&paths, &arguments)
+                .into_iter()
+                .map(|(path, text)| (format!("{:?}", path.access), text.to_owned()))
+                .collect()
+        };
+        let pair = |access: &str, text: &str| (access.to_owned(), text.to_owned());
+        assert_eq!(access(json!({"dir": "/a"})), [pair("PathAccess::Read", "/a")]);
+        assert_eq!(
+            access(json!({"dir": "/a", "fix": true, "files": ["/b", "/c"]})),
+            [
+                pair("PathAccess::Write", "/a"),
+                pair("PathAccess::Read", "/b"),
+                pair("PathAccess::Read", "/c")
+            ]
+        );
+        assert_eq!(access(json!({"dir": "/a", "fix": "true"})), [pair("PathAccess::Read", "/a")]);
+        assert!(access(json!({"files": [1, null]})).is_empty());
+    }
+}

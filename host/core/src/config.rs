@@ -1,0 +1,370 @@
+//! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
+
+mod secrets;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use portcullis_confine::{Command, Definition};
+use serde::Deserialize;
+
+use crate::capabilities::Grants;
+use portcullis_engine::{Limits, SomeLimits};
+pub use portcullis_user_dirs::Folders;
+pub use secrets::shown;
+
+/// The configuration that counts where the operator wrote none: it grants the bundled plugins what
+/// they want.
+pub const DEFAULT: &str = include_str!("../../../resources/portcullis.toml");
+
+/// Scripts that come with the binary, for commands whose arguments name one as `@NAME`.
+const SCRIPTS: &[(&str, &str)] = &[
+    ("git-repository.sh", include_str!("../../../resources/git-repository.sh")),
+    ("ui5-lint-worker.mjs", include_str!("../../../resources/ui5/lint-worker.mjs")),
+];
+
+/// Everything the operator says.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Config {
+    /// Directories that sessions may work in.
+    #[serde(default)]
+    pub roots: Vec<PathBuf>,
+    /// The host itself.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// The HTTP transport.
+    #[serde(default)]
+    pub http: portcullis_http_server::Config,
+    /// Limits of all plugins.
+    #[serde(default)]
+    pub limits: SomeLimits,
+    /// Commands that plugins may be granted, by name.
+    #[serde(default)]
+    pub commands: BTreeMap<String, Definition>,
+    /// Each plugin, by name.
+    #[serde(default)]
+    pub plugins: BTreeMap<String, PluginConfig>,
+    /// Other MCP servers, by name.
+    #[serde(default)]
+    pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
+    /// Files that secrets are read from: each `file = "…"`.
+    #[serde(skip)]
+    secrets: Vec<PathBuf>,
+}
+
+/// Where the host finds and keeps things.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct HostConfig {
+    /// Folders whose `*.wasm` files are plugins, instead of `plugins` in the user's data folder.
+    pub plugin_dirs: Option<Vec<PathBuf>>,
+    /// Whether the plugins that come with the binary are there; they are unless this is false.
+    pub bundled: Option<bool>,
+    /// The audit's folder, instead of `audit` in the user's state folder.
+    pub audit_dir: Option<PathBuf>,
+    /// What stood in the place of `audit-dir` when the audit was one file: refused, with what to write.
+    pub audit_file: Option<PathBuf>,
+    /// What may be deleted at any time, instead of the user's cache folder.
+    pub cache_dir: Option<PathBuf>,
+    /// What plugins keep, instead of `store` in the user's data folder.
+    pub store_dir: Option<PathBuf>,
+    /// What was approved, instead of `portcullis.lock` in the user's state folder.
+    pub lock_file: Option<PathBuf>,
+    /// Whether a plugin's file may change without being approved again: for whoever is writing one.
+    pub follow_changes: Option<bool>,
+    /// Logins at other servers, instead of `logins` in the user's data folder.
+    pub login_dir: Option<PathBuf>,
+}
+
+impl HostConfig {
+    /// These folders, as far as the configuration does not name others.
+    pub fn over(&self, mut folders: Folders) -> Folders {
+        let Self { audit_dir, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
+        folders.audit = audit_dir.unwrap_or(folders.audit);
+        folders.cache = cache_dir.unwrap_or(folders.cache);
+        folders.lock = lock_file.unwrap_or(folders.lock);
+        folders.logins = login_dir.unwrap_or(folders.logins);
+        folders.store = store_dir.unwrap_or(folders.store);
+        folders
+    }
+}
+
+/// What the operator says of one plugin.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PluginConfig {
+    /// Whether it is there; it is unless this is false.
+    pub enabled: Option<bool>,
+    /// What is put before the names of its tools and prompts, with `_` between.
+    pub prefix: Option<String>,
+    /// Tools of it that no client sees, by the plugin's own names for them.
+    #[serde(default)]
+    pub tools_off: Vec<String>,
+    /// Tools of it whose hints clients are told as the plugin gives them, although its grants would let the
+    /// tools do more: the operator vouches for them.
+    #[serde(default)]
+    pub trusted_hints: Vec<String>,
+    /// Anything, where clients take no structured answers: its tools promise none then, and give none.
+    #[serde(default)]
+    pub no_structured_content: String,
+    /// What it may do.
+    #[serde(default)]
+    pub grants: Grants,
+    /// What it can read.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// What it may use up, where that is not what all may.
+    #[serde(default)]
+    pub limits: SomeLimits,
+}
+
+impl Config {
+    /// Reads a configuration and adds the defaults of the bundled plugins that it does not name.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: the place, the key, and what would be right; no value that may be secret.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Self::checked(text).map_err(|error| secrets::hidden(text, &error))
+    }
+
+    fn checked(text: &str) -> Result<Self, String> {
+        let mut config: Self =
+            toml::from_str(text).map_err(|error| secrets::explained(text, &error))?;
+        for command in config.commands()? {
+            let wrong = |error| format!("`commands.{}`: {error}", command.name);
+            command.check().map_err(wrong)?;
+        }
+        let filled = portcullis_user_dirs::filled(DEFAULT)?;
+        let defaults: Self =
+            toml::from_str(&filled).map_err(|error| secrets::explained(&filled, &error))?;
+        if config.host.bundled.unwrap_or(true) {
+            for (name, plugin) in defaults.plugins {
+                config.plugins.entry(name).or_insert(plugin);
+            }
+            for (name, command) in defaults.commands {
+                config.commands.entry(name).or_insert(command);
+            }
+        }
+        config.check()?;
+        // What is named where another crate reads it is found by its key.
+        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        secret_files(&toml::Value::Table(table), &mut config.secrets);
+        Ok(config)
+    }
+
+    /// Files with secrets that are named anywhere in it, and those of the HTTP transport.
+    pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
+    }
+
+    /// Checks what is more than the form of single keys.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: the key, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(file) = &self.host.audit_file {
+            let folder = file.with_extension("");
+            return Err(format!(
+                "`host.audit-file`: the audit is a folder now; write instead: audit-dir = {:?}",
+                folder.display().to_string()
+            ));
+        }
+        let paths = (self.roots.iter().map(|path| ("roots", path)))
+            .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
+            .chain(self.host.audit_dir.iter().map(|path| ("host.audit-dir", path)))
+            .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
+            .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
+            .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
+            .chain(self.host.login_dir.iter().map(|path| ("host.login-dir", path)))
+            .chain(self.http.files());
+        for (key, path) in paths {
+            if !path.is_absolute() {
+                return Err(format!(
+                    "`{key}`: {} is not an absolute path: what it means would depend on where \
+                     portcullis is started",
+                    path.display()
+                ));
+            }
+        }
+        for (name, plugin) in &self.plugins {
+            if !is_name(name) {
+                return Err(format!(
+                    "`plugins.{name}`: a plugin's name has letters, digits, `-` and `_` only, and \
+                     at most 64 of them"
+                ));
+            }
+            if plugin.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
+                return Err(format!(
+                    "`plugins.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
+                ));
+            }
+            let mut commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
+            if let Some(command) = commands.find(|command| !self.commands.contains_key(*command)) {
+                return Err(format!(
+                    "`plugins.{name}.grants.process` names `{command}`, which is no command: define \
+                     it as [commands.{command}]"
+                ));
+            }
+            for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
+                for (header, secret) in headers {
+                    secret.check().map_err(|error| {
+                        format!(
+                            "`plugins.{name}.grants.http.headers.\"{origin}\".{header}`: {error}"
+                        )
+                    })?;
+                }
+            }
+        }
+        for (name, upstream) in &self.upstreams {
+            if !is_name(name) || self.plugins.contains_key(name) {
+                return Err(format!(
+                    "`upstreams.{name}`: a name has letters, digits, `-` and `_` only, and no plugin \
+                     has it"
+                ));
+            }
+            if upstream.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
+                return Err(format!(
+                    "`upstreams.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
+                ));
+            }
+        }
+        self.commands().map(drop)
+    }
+
+    /// The commands, ready to be started.
+    ///
+    /// # Errors
+    ///
+    /// In words for the operator: which command, and what is wrong with it.
+    pub fn commands(&self) -> Result<Vec<Command>, String> {
+        let all = self.commands.iter().map(|(name, definition)| {
+            if !is_name(name) {
+                return Err(format!(
+                    "`commands.{name}`: a command's name has letters, digits, `-` and `_` only"
+                ));
+            }
+            Command::new(name, definition.clone(), SCRIPTS)
+                .map_err(|error| format!("`commands.{name}`: {error}"))
+        });
+        all.collect()
+    }
+
+    /// Limits of one plugin.
+    pub fn limits_of(&self, plugin: &str) -> Limits {
+        let base = self.limits.over(&Limits::default());
+        match self.plugins.get(plugin) {
+            Some(plugin) => plugin.limits.over(&base),
+            None => base,
+        }
+    }
+
+    /// The memory that the pool must have room for: what the plugin with the most may have.
+    pub fn largest_memory(&self) -> u64 {
+        let own = self.plugins.keys().map(|name| self.limits_of(name).memory_bytes);
+        own.chain([self.limits_of("").memory_bytes]).max().map_or(0, |bytes| bytes.get())
+    }
+}
+
+/// Adds each `file = "…"`, at any depth.
+fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                match value.as_str() {
+                    Some(path) if key == "file" => found.push(path.into()),
+                    _ => secret_files(value, found),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter().for_each(|value| secret_files(value, found)),
+        toml::Value::String(_)
+        | toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => {}
+    }
+}
+
+/// Whether a plugin can be called so.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// The configuration, and its file, if there is one.
+///
+/// # Errors
+///
+/// See [`portcullis_user_dirs::find`] and [`Config::parse`].
+pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<PathBuf>), String> {
+    let (path, text) = portcullis_user_dirs::find(given, folders)?;
+    let Some(text) = text else { return Ok((Config::parse("")?, None)) };
+    let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((config, Some(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_a_configuration() {
+        Config::parse("").unwrap();
+        Config::parse(&portcullis_user_dirs::filled(DEFAULT).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn what_would_not_be_enforced_is_refused() {
+        for (text, expected) in [
+            ("rots = []", "rots"),
+            ("roots = [\"relative\"]", "not an absolute path"),
+            ("[plugins.\"a b\"]", "letters, digits"),
+            ("[commands.a]\nprogram = \"a\"\nmore-args = \"(\"", "more-args"),
+            ("[plugins.a.grants.network]", "network"),
+            ("[plugins.a.grants.http]\nhosts = []", "name at least one"),
+            ("[plugins.a.grants.http]", "hosts"),
+            ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
+            ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
+            ("[http]\nsessions = 0", "line 2, column 12 (`http.sessions`)"),
+            ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
+            ("[http]\nreplay = 1", "replay"),
+            ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
+            ("[http.oauth]\nresource = \"\"\nissuers = [{ isuer = \"\" }]", "isuer"),
+            (
+                "[plugins.a.grants.http]\nhosts = [\"h\"]\n\
+                 headers.h.authorization = { env = \"PORTCULLIS_TEST_NO_SUCH_VARIABLE\" }",
+                "PORTCULLIS_TEST_NO_SUCH_VARIABLE",
+            ),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn files_with_secrets_are_found_wherever_they_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "a long secret").unwrap();
+        let path = secret.to_str().unwrap();
+        let config = Config::parse(&format!(
+            "[http]\ntoken-file = \"/t\"\n[plugins.a.grants.http]\nhosts = [\"h\"]\n\
+             headers.h.authorization = {{ file = {path:?} }}"
+        ));
+        let files: Vec<_> = config.unwrap().secret_files().collect();
+        assert_eq!(files, [PathBuf::from("/t"), secret]);
+    }
+
+    #[test]
+    fn a_bundled_plugin_keeps_its_defaults_until_it_is_named() {
+        let named = Config::parse("[plugins.ui5-manifest]").unwrap();
+        assert_eq!(named.plugins["ui5-manifest"].grants, Grants::default());
+        let unnamed = Config::parse("").unwrap();
+        assert!(unnamed.plugins["ui5-manifest"].grants.files.is_some());
+        let off = Config::parse("[host]\nbundled = false").unwrap();
+        assert!(off.plugins.is_empty());
+    }
+}

@@ -1,0 +1,13 @@
+//! The core of Portcullis: sources of tools, their catalogue, the pipeline of a call, and the configuration.
+//!
+//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which
+//! everything that touches the world goes through. `docs/ARCHITECTURE.md` has the picture.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
+
+pub mod call;
+pub mod catalog;
+pub mod config;
+pub mod plugins;
+
+pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

@@ -1,0 +1,175 @@
+//! Whether a component can be a plugin, and what it may then do.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{Definition, Tool};
+use crate::bindings::Manifest;
+use crate::capabilities::actions::{ActionAsk, ActionsGrant};
+use crate::capabilities::{Capability, Grants, Unusable};
+use crate::gate::{Ask as _, Policy};
+use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
+
+/// What a component may do, and what the operator should know of that.
+///
+/// # Errors
+///
+/// Why it cannot be a plugin.
+pub(super) fn judge(
+    name: &str,
+    plain: bool,
+    imports: &[Import],
+    manifest: Option<Manifest>,
+    grants: Grants,
+    settings: &BTreeMap<String, String>,
+) -> Result<(Policy, Manifest, Vec<String>), String> {
+    let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
+    let mut policy = Policy { grants, dispensable, plain, ..Policy::default() };
+    let missing = missing(imports, &policy);
+    let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
+    let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
+    // What is not wanted is not allowed, whatever is granted.
+    let is_wanted = |capability: Capability| {
+        plain
+            || manifest.as_ref().is_none_or(|manifest| {
+                manifest.wants.iter().any(|want| want.capability == capability.as_str())
+            })
+    };
+    let why = (!lacked.is_empty()).then(|| lacking(name, &lacked, is_wanted));
+    let Some(manifest) = manifest.filter(|_| why.is_none()) else {
+        return Err(why.unwrap_or_default());
+    };
+    if !plain {
+        let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
+        policy.wants = wants;
+        let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
+        return Ok((policy, manifest, unusable.into_iter().map(remark).collect()));
+    }
+    if manifest.tools.is_empty() {
+        return Err("it exports no function that could be a tool".into());
+    }
+    // It cannot say what it wants, and its language's runtime may import what its functions never use:
+    // what it is granted counts, and what it is not granted is there, and refuses.
+    policy.wants = policy.grants.clone();
+    policy.dispensable = Capability::ALL.to_vec();
+    let refusing = missing.iter().filter_map(|missing| match missing {
+        Missing::Grant(capability) => Some(format!(
+            "`{name}` imports `{capability}`, which it is not granted: what needs it fails; to grant it, add \
+             to portcullis.toml:\n{}",
+            capability.remedy(name)
+        )),
+        Missing::Unknown(_) => None,
+    });
+    let mut remarks: Vec<_> = refusing.collect();
+    if imports_sockets(imports) {
+        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
+    }
+    Ok((policy, manifest, remarks))
+}
+
+fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> bool) -> String {
+    let lines: Vec<_> = missing
+        .iter()
+        .map(|missing| match missing {
+            Missing::Grant(capability) if !is_wanted(*capability) => format!(
+                "it imports the capability `{capability}`, which its own manifest does not want: no grant \
+                 can allow it, and only its author can mend it"
+            ),
+            Missing::Grant(capability) => format!(
+                "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
+                capability.remedy(name)
+            ),
+            Missing::Unknown(interface) => {
+                format!("it imports {interface}, which this host offers to nobody")
+            }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// What is looked at of a schema before its tool is called.
+#[derive(Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    properties: BTreeMap<Cow<'a, str>, IgnoredAny>,
+}
+
+/// Checks what can be checked without running anything: names, and where paths are declared.
+pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<Tool>, String> {
+    let mut tools: Vec<Tool> = Vec::with_capacity(definitions.len());
+    for definition in definitions {
+        let name = &definition.name;
+        if !is_tool_name(name) {
+            let name = portcullis_sanitize::line(name, 80);
+            return Err(format!("its tool `{name}` has no name that MCP clients take"));
+        }
+        if tools.iter().any(|tool| tool.definition.name == *name) {
+            return Err(format!("it has two tools called `{name}`"));
+        }
+        let schema: Outline<'_> = serde_json::from_str(&definition.input_schema)
+            .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
+        if schema.kind.as_deref() != Some("object") {
+            return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));
+        }
+        for path in &definition.paths {
+            let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
+            let known = first.is_some_and(|first| {
+                let first = first.replace("~1", "/").replace("~0", "~");
+                schema.properties.contains_key(first.as_str())
+            });
+            if !known {
+                return Err(format!(
+                    "the tool `{name}` declares a path at `{}`, where its schema has no argument",
+                    path.pointer
+                ));
+            }
+        }
+        tools.push(Tool {
+            definition,
+            on: true,
+            text_only: false,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        });
+    }
+    Ok(tools)
+}
+
+fn is_tool_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Takes away the tools whose actions are not granted, and answers which those are.
+///
+/// # Errors
+///
+/// Where the plugin does not even want an action that a tool of it needs.
+pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec<Tool>, String> {
+    let Policy { grants, wants, .. } = policy;
+    for tool in tools.iter() {
+        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
+        if let Some(action) = tool.definition.needs.iter().find(unwanted) {
+            let (tool, action) = (&tool.definition.name, portcullis_sanitize::line(action, 80));
+            return Err(format!(
+                "its tool `{tool}` needs the action `{action}`, which its manifest does not want"
+            ));
+        }
+    }
+    let is_withheld = |tool: &mut Tool| {
+        !tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+    };
+    Ok(tools.extract_if(.., is_withheld).collect())
+}
+
+fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
+    actions.is_some_and(|granted| {
+        ActionAsk::of(action, "", &serde_json::Value::Null).is_within(granted)
+    })
+}

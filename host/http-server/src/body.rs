@@ -1,0 +1,64 @@
+//! Answers on their way out: results that rmcp carried come out as they are.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header;
+use http_body::{Body, Frame};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use portcullis_result_passthrough::{Events, Raw};
+
+use crate::reply::Reply;
+
+/// An answer of rmcp's with what was wrapped in the place of its results.
+pub(crate) async fn unwrap(raw: &Raw, reply: Reply) -> Reply {
+    let is = |kind: &str| {
+        let given = reply.headers().get(header::CONTENT_TYPE);
+        given.is_some_and(|given| given.as_bytes().starts_with(kind.as_bytes()))
+    };
+    if is("text/event-stream") {
+        let events = Events::new(raw.clone());
+        return reply.map(|inner| Unwrapped { inner, events }.boxed());
+    }
+    if !is("application/json") {
+        return reply;
+    }
+    let (parts, body) = reply.into_parts();
+    let Ok(body) = body.collect().await;
+    let body = body.to_bytes();
+    let body = raw.unwrap(&body).map_or(body, Bytes::from);
+    Reply::from_parts(parts, Full::new(body).boxed())
+}
+
+/// An event stream that goes by.
+struct Unwrapped {
+    inner: BoxBody<Bytes, Infallible>,
+    events: Events,
+}
+
+impl Body for Unwrapped {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        loop {
+            let Some(Ok(frame)) = ready!(Pin::new(&mut self.inner).poll_frame(cx)) else {
+                let rest = self.events.finish();
+                return Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))));
+            };
+            let out = match frame.into_data() {
+                Ok(data) => self.events.push(data),
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            };
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(out))));
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The transport of 2024-11-05: a stream of events for what the server says, and posts for what the
+//! client says.
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use portcullis_result_passthrough::Raw;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use tokio::sync::mpsc;
+use tokio::time::Interval;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::MESSAGES_PATH;
+use crate::accept::{SLOW, STALLED};
+use crate::caller::Principal;
+use crate::gate::pass_over;
+use crate::posts::Envelope;
+use crate::reply::{Reply, say};
+use crate::room::Room;
+
+/// How often an open stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Messages that wait for one session, in each direction.
+const WAITING: usize = 16;
+
+/// The open sessions.
+pub(crate) struct Legacy {
+    open: Mutex<HashMap<String, Arc<Session>>>,
+    raw: Raw,
+    shutdown: CancellationToken,
+}
+
+struct Session {
+    principal: Option<Principal>,
+    posted: mpsc::Sender<ClientJsonRpcMessage>,
+    /// The requests without an answer: of two with one id, rmcp would answer only one. `None`: there
+    /// was no request yet, and rmcp takes anything else before the first for the end of the world.
+    waiting: Mutex<Option<HashSet<RequestId>>>,
+}
+
+impl Legacy {
+    pub(crate) fn new(raw: Raw, shutdown: CancellationToken) -> Arc<Self> {
+        Arc::new(Self { open: Mutex::default(), raw, shutdown })
+    }
+
+    /// Opens a session, which ends with its stream.
+    pub(crate) fn open<S: ServerHandler>(
+        self: &Arc<Self>,
+        handler: S,
+        principal: Option<Principal>,
+        room: Room,
+    ) -> Reply {
+        let id = match random_id() {
+            Ok(id) => id,
+            Err(why) => {
+                tracing::error!("opening a session: asking for random bytes: {why}");
+                return say(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers");
+            }
+        };
+        let end = self.shutdown.child_token();
+        let (events, written) = mpsc::channel(WAITING);
+        let (posted, received) = mpsc::channel(WAITING);
+        let endpoint = format!("event: endpoint\ndata: {MESSAGES_PATH}?sessionId={id}\n\n");
+        events.try_send(endpoint.into()).expect("the channel is empty");
+        let session = Arc::new(Session { principal, posted, waiting: Mutex::default() });
+        self.open.lock().insert(id.clone(), session.clone());
+        let pipe = Pipe { session, received, events, raw: self.raw.clone(), end: end.clone() };
+        let (this, ending) = (self.clone(), end.clone());
+        tokio::spawn(async move {
+            let _room = room;
+            match handler.serve_with_ct(pipe, ending).await {
+                Ok(service) => drop(service.waiting().await),
+                Err(error) => tracing::debug!("a session ended before it began: {error}"),
+            }
+            this.open.lock().remove(&id);
+        });
+        let first = tokio::time::Instant::now() + KEEP_ALIVE;
+        let alive = tokio::time::interval_at(first, KEEP_ALIVE);
+        let mut reply = Response::new(Written { written, alive, _end: end.drop_guard() }.boxed());
+        let headers = reply.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // nginx would keep events back until it has many.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        reply
+    }
+
+    /// Takes a message for a session.
+    pub(crate) async fn post(
+        &self,
+        parts: Parts,
+        body: &[u8],
+        principal: Option<&Principal>,
+    ) -> Reply {
+        let Some(session) = session_id(&parts).and_then(|id| self.find(id, principal)) else {
+            return say(StatusCode::NOT_FOUND, "there is no such session: open one with GET /sse");
+        };
+        let envelope = match Envelope::of(body) {
+            Ok(envelope) => envelope,
+            Err(reply) => return reply,
+        };
+        if envelope.is_broken_answer() {
+            return pass_over();
+        }
+        let Ok(mut message) = serde_json::from_slice::<ClientJsonRpcMessage>(body) else {
+            return envelope.is_unreadable(body);
+        };
+        if !session.admits(&message) {
+            return envelope.invalid("a request with this id still waits for its answer");
+        }
+        let accepted = say(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
+        if session.waiting.lock().is_none() {
+            return accepted;
+        }
+        match &mut message {
+            JsonRpcMessage::Request(request) => {
+                request.request.extensions_mut().insert(parts);
+            }
+            JsonRpcMessage::Notification(told) => {
+                told.notification.extensions_mut().insert(parts);
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        match session.posted.send_timeout(message, SLOW).await {
+            Ok(()) => accepted,
+            Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
+                if let JsonRpcMessage::Request(request) = &message {
+                    session.is_over(&request.id);
+                }
+                say(StatusCode::SERVICE_UNAVAILABLE, "too many messages wait in this session")
+            }
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => {
+                say(StatusCode::NOT_FOUND, "the session has ended: open one with GET /sse")
+            }
+        }
+    }
+
+    fn find(&self, id: &str, principal: Option<&Principal>) -> Option<Arc<Session>> {
+        let open = self.open.lock();
+        open.get(id).filter(|session| session.principal.as_ref() == principal).cloned()
+    }
+}
+
+impl Session {
+    /// Whether a message may come in. A request whose id still waits for an answer may not.
+    fn admits(&self, message: &ClientJsonRpcMessage) -> bool {
+        let mut waiting = self.waiting.lock();
+        match message {
+            JsonRpcMessage::Request(request) => {
+                waiting.get_or_insert_default().insert(request.id.clone())
+            }
+            JsonRpcMessage::Notification(told) => {
+                // What is cancelled is not answered.
+                if let ClientNotification::CancelledNotification(told) = &told.notification
+                    && let (Some(id), Some(waiting)) = (&told.params.request_id, &mut *waiting)
+                {
+                    waiting.remove(id);
+                }
+                true
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
+        }
+    }
+
+    fn answered(&self, message: &ServerJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Response(answer) => self.is_over(&answer.id),
+            JsonRpcMessage::Error(answer) => {
+                answer.id.iter().for_each(|id| self.is_over(id));
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+    }
+
+    /// Its id may be used again.
+    fn is_over(&self, request: &RequestId) {
+        if let Some(waiting) = &mut *self.waiting.lock() {
+            waiting.remove(request);
+        }
+    }
+}
+
+/// The server's side of one session.
+struct Pipe {
+    session: Arc<Session>,
+    received: mpsc::Receiver<ClientJsonRpcMessage>,
+    events: mpsc::Sender<Bytes>,
+    raw: Raw,
+    end: CancellationToken,
+}
+
+impl Transport<RoleServer> for Pipe {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.session.answered(&message);
+        let (events, raw, end) = (self.events.clone(), self.raw.clone(), self.end.clone());
+        async move {
+            let mut event = b"event: message\ndata: ".to_vec();
+            event.extend(raw.to_json(message)?);
+            event.extend(b"\n\n");
+            events.send_timeout(event.into(), STALLED).await.map_err(|error| {
+                end.cancel();
+                match error {
+                    mpsc::error::SendTimeoutError::Timeout(_) => {
+                        io::Error::new(io::ErrorKind::TimedOut, "the client does not read")
+                    }
+                    mpsc::error::SendTimeoutError::Closed(_) => {
+                        io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")
+                    }
+                }
+            })
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        tokio::select! {
+            message = self.received.recv() => message,
+            () = self.end.cancelled() => None,
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.end.cancel();
+        Ok(())
+    }
+}
+
+/// The stream of one session. The session ends when it is dropped.
+struct Written {
+    written: mpsc::Receiver<Bytes>,
+    alive: Interval,
+    _end: DropGuard,
+}
+
+impl Body for Written {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Poll::Ready(event) = self.written.poll_recv(cx) {
+            return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
+        }
+        self.alive.poll_tick(cx).map(|_| Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))))
+    }
+}
+
+fn session_id(parts: &Parts) -> Option<&str> {
+    let query = parts.uri.query()?;
+    query.split('&').find_map(|pair| pair.strip_prefix("sessionId="))
+}
+
+/// 128 random bits: a session is not found by guessing.
+fn random_id() -> Result<String, getrandom::Error> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ServerResult;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_loses_its_session() {
+        let (posted, received) = mpsc::channel(1);
+        let (events, mut written) = mpsc::channel(WAITING);
+        let session = Arc::new(Session { principal: None, posted, waiting: Mutex::default() });
+        let (raw, end) = (Raw::new().unwrap(), CancellationToken::new());
+        let mut pipe = Pipe { session, received, events, raw, end: end.clone() };
+        let answer = || JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        for _ in 0..WAITING {
+            pipe.send(answer()).await.unwrap();
+        }
+        // One that reads late does not.
+        let (sent, ()) = tokio::join!(pipe.send(answer()), async {
+            tokio::time::sleep(STALLED / 2).await;
+            written.recv().await.unwrap();
+        });
+        sent.unwrap();
+        assert!(!end.is_cancelled());
+        let error = pipe.send(answer()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(end.is_cancelled() && pipe.receive().await.is_none());
+    }
+}

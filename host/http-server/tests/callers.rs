@@ -1,0 +1,132 @@
+//! Who is let in: hosts, origins, and a token.
+
+use serde_json::json;
+
+use crate::client::{Front, call, initialize};
+
+const TOKEN: &str = "0123456789abcdef-token";
+
+async fn with_token() -> Front {
+    Front::start(|settings| {
+        settings.token = Some(TOKEN.to_owned());
+        let page = portcullis_http_server::Page::new(|| ("text/plain", "secret".into()));
+        settings.pages.insert("/metrics".into(), page);
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_page_of_another_host_is_not_let_in_anywhere() {
+    let front = Front::start(|settings| {
+        settings.allowed_origins = vec!["https://app.example".into()];
+        settings.allowed_hosts = vec!["mcp.example:8443".into()];
+        let page = portcullis_http_server::Page::new(|| ("text/plain", "page".into()));
+        settings.pages.insert("/metrics".into(), page);
+    })
+    .await;
+    let port = front.address.port();
+    for (name, value, expected) in [
+        ("host", "evil.example".to_owned(), 403),
+        ("host", format!("evil.example:{port}"), 403),
+        ("host", format!("127.0.0.1.evil.example:{port}"), 403),
+        ("host", format!("127.0.0.1@evil.example:{port}"), 400),
+        ("host", String::new(), 400),
+        ("host", "mcp.example".to_owned(), 403),
+        ("host", "mcp.example:8443".to_owned(), 200),
+        ("host", format!("localhost:{port}"), 200),
+        ("host", format!("[::1]:{port}"), 200),
+        ("origin", "https://evil.example".to_owned(), 403),
+        ("origin", "null".to_owned(), 403),
+        ("origin", "http://localhost:5173".to_owned(), 403),
+        ("origin", "https://app.example".to_owned(), 200),
+        ("origin", "https://app.example:444".to_owned(), 403),
+    ] {
+        let headers = [(name, value.as_str())];
+        let reply = front.modern(&headers, "echo", json!({"text": "x"})).await;
+        assert_eq!(reply.status, expected, "{name}: {value}: {reply:?}");
+        assert_eq!(front.send("GET /metrics", &headers, "").await.status, expected);
+        let posted = front.send("POST /messages?sessionId=x", &headers, "{}").await;
+        assert_eq!(posted.status, if expected == 200 { 404 } else { expected });
+        if expected != 200 {
+            assert_eq!(front.send("GET /sse", &headers, "").await.status, expected);
+            let shared = reply.header("access-control-allow-origin");
+            assert_eq!(shared, None, "{value}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_may_call_can_read_the_answer() {
+    let front =
+        Front::start(|settings| settings.allowed_origins = vec!["https://app.example".into()])
+            .await;
+    let origin = ("origin", "https://app.example");
+    let asked = [
+        origin,
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "authorization,mcp-session-id"),
+    ];
+    let reply = front.send("OPTIONS /mcp", &asked, "").await;
+    assert_eq!(reply.status, 204, "{reply:?}");
+    assert_eq!(reply.header("access-control-allow-origin"), Some(origin.1));
+    assert_eq!(reply.header("access-control-allow-methods"), Some("GET, POST, DELETE"));
+    let headers = reply.header("access-control-allow-headers");
+    assert_eq!(headers, Some("authorization,mcp-session-id"));
+    let reply = front.modern(&[origin], "echo", json!({"text": "x"})).await;
+    assert_eq!(reply.header("access-control-allow-origin"), Some(origin.1));
+    assert!(reply.header("access-control-expose-headers").unwrap().contains("mcp-session-id"));
+    assert_eq!(reply.header("access-control-allow-credentials"), None);
+    let evil = [("origin", "https://evil.example"), asked[1]];
+    assert_eq!(front.send("OPTIONS /mcp", &evil, "").await.status, 403);
+}
+
+#[tokio::test]
+async fn without_the_token_there_is_nothing_to_see() {
+    let front = with_token().await;
+    for wrong in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        "Basic 0123456789abcdef-token",
+        "Bearer 0123456789abcdef-toke",
+        "Bearer 0123456789abcdef-tokens",
+        "0123456789abcdef-token",
+    ] {
+        let headers = [("authorization", wrong)];
+        for reply in [
+            front.modern(&headers, "echo", json!({"text": "x"})).await,
+            front.post(&headers, &initialize("2025-11-25")).await,
+            front.send("GET /sse", &headers, "").await,
+            front.send("POST /messages?sessionId=x", &headers, "{}").await,
+            front.send("GET /metrics", &headers, "").await,
+            front.send(&format!("GET /metrics?token={TOKEN}"), &headers, "").await,
+        ] {
+            assert_eq!(reply.status, 401, "{wrong}: {reply:?}");
+            assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+            assert!(!reply.body.contains("secret"));
+        }
+    }
+    let right = format!("Bearer {TOKEN}");
+    let twice = [("authorization", right.as_str()), ("authorization", right.as_str())];
+    assert_eq!(front.send("GET /metrics", &twice, "").await.status, 401);
+    for right in [right.as_str(), &format!("bearer  {TOKEN} ")] {
+        let headers = [("authorization", right)];
+        assert_eq!(front.send("GET /metrics", &headers, "").await.body, "secret");
+        // Who it is is known, and the token is not.
+        let reply = front.modern(&headers, "whoami", json!({})).await;
+        assert_eq!(reply.text(), "token false");
+        let session = front.session(&headers).await;
+        let all = [headers[0], ("mcp-session-id", session.as_str())];
+        let reply = front.post(&all, &call(1, "whoami", json!({}))).await;
+        assert_eq!(reply.text(), "token false");
+    }
+}
+
+#[tokio::test]
+async fn nobody_needs_a_token_where_none_is_demanded() {
+    let front = Front::start(|_| {}).await;
+    assert_eq!(front.modern(&[], "whoami", json!({})).await.text(), "nobody false");
+    let headers = [("authorization", "Bearer anything"), ("cookie", "a=b")];
+    assert_eq!(front.modern(&headers, "whoami", json!({})).await.text(), "nobody false");
+}

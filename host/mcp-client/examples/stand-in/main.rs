@@ -1,0 +1,49 @@
+//! A server for tests, which speaks every MCP over every transport, and misbehaves on demand:
+//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it says on its stdout where it listens. With `weather`,
+//! `database` or `fifty`, it offers what such a server would, and nothing goes wrong.
+
+mod database;
+mod fifty;
+mod pipes;
+mod script;
+mod shop;
+mod tools;
+mod weather;
+mod web;
+
+use std::sync::Arc;
+
+use script::Server;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == portcullis_mcp_client::SUBCOMMAND) {
+        return Err(portcullis_mcp_client::become_upstream().into());
+    }
+    let (transport, options) = arguments.split_first().ok_or("stdio, http or sse?")?;
+    let server = Arc::new(Server::new(options.to_vec()));
+    match transport.as_str() {
+        "stdio" => pipes::serve(server).await,
+        "http" | "sse" => web::serve(server, transport == "sse").await?,
+        // Holds an upstream of its own, to be killed: the rest is what that is.
+        "hold" => hold(options).await?,
+        _ => return Err("stdio, http or sse?".into()),
+    }
+    Ok(())
+}
+
+async fn hold(command: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    use portcullis_mcp_client::{Client, State, Upstream};
+    let (program, args) = command.split_first().ok_or("hold what?")?;
+    let definition = serde_json::json!({"command": program, "args": args});
+    let mut client = Client::new("holder", "0");
+    client.launcher = Some(std::env::current_exe()?);
+    let upstream = Upstream::new("held", serde_json::from_value(definition)?, client)?;
+    upstream.listing().await?;
+    let State::Ready { process: Some(process), .. } = upstream.state() else {
+        return Err("it is not ready".into());
+    };
+    println!("{process}");
+    std::future::pending().await
+}

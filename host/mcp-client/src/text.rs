@@ -1,0 +1,162 @@
+//! Text from an upstream, made fit to be shown to a model, in a terminal, or in a log.
+
+use std::iter::Peekable;
+use std::str::Chars;
+use std::time::{Duration, Instant};
+
+use portcullis_sanitize::is_deceptive;
+
+/// Longest escape sequence that is taken out as a whole, in characters: so that one without an end
+/// does not swallow the text after it.
+const LONGEST_SEQUENCE: usize = 256;
+
+/// The text as a paragraph of at most `max` characters: without escape sequences, control characters,
+/// and characters that hide, reorder or carry text unseen. Line ends and tabs stay.
+pub(crate) fn block(text: &str, max: usize) -> String {
+    let mut plain = String::with_capacity(text.len().min(4 * max));
+    let mut left = max;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => {
+                skip_sequence(&mut chars);
+                continue;
+            }
+            '\u{9b}' => {
+                skip_control_sequence(&mut chars);
+                continue;
+            }
+            '\n' | '\t' => {}
+            _ if is_deceptive(c) => continue,
+            _ => {}
+        }
+        if left == 0 {
+            plain.push('…');
+            break;
+        }
+        left -= 1;
+        plain.push(c);
+    }
+    plain
+}
+
+/// As [`block`], on one line.
+pub(crate) fn line(text: &str, max: usize) -> String {
+    // What is cut off must not be gone through to its end.
+    let some = block(text, max.saturating_mul(4));
+    let flat = some.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(max) {
+        None => flat,
+        Some((end, _)) => format!("{}…", flat[..end].trim_end_matches('…')),
+    }
+}
+
+/// Whether nothing in a text would be taken out.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_deceptive)
+}
+
+/// What follows an escape character: a control sequence, a text for the terminal, or one character.
+fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            skip_control_sequence(chars);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            let end = chars.clone().take(LONGEST_SEQUENCE).position(|c| {
+                // The backslash of `ESC \` goes with the escape character before it.
+                matches!(c, '\u{7}' | '\u{1b}' | '\u{9c}')
+            });
+            for _ in 0..end.map_or(1, |end| end + 1) {
+                chars.next();
+            }
+            chars.next_if_eq(&'\\');
+        }
+        Some(' '..='~') => {
+            chars.next();
+        }
+        Some(_) | None => {}
+    }
+}
+
+fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
+    for _ in 0..LONGEST_SEQUENCE {
+        match chars.peek() {
+            Some(' '..='?') => chars.next(),
+            Some('@'..='~') => {
+                chars.next();
+                return;
+            }
+            Some(_) | None => return,
+        };
+    }
+}
+
+/// Lets so many lines into a log and no more: an upstream must not be able to fill a disk.
+pub(crate) struct Valve {
+    since: Instant,
+    passed: u32,
+    held: u32,
+}
+
+impl Valve {
+    const PERIOD: Duration = Duration::from_secs(10);
+    const LINES: u32 = 100;
+
+    pub(crate) fn new() -> Self {
+        Self { since: Instant::now(), passed: 0, held: 0 }
+    }
+
+    /// Whether a line may pass; and how many before it did not, where this has not been told.
+    pub(crate) fn pass(&mut self) -> Option<u32> {
+        if self.since.elapsed() > Self::PERIOD {
+            self.since = Instant::now();
+            self.passed = 0;
+        }
+        if self.passed >= Self::LINES {
+            self.held = self.held.saturating_add(1);
+            return None;
+        }
+        self.passed += 1;
+        Some(std::mem::take(&mut self.held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_deceives_is_taken_out_and_letters_stay() {
+        for (text, expected) in [
+            ("a\u{1b}[31;1mred\u{1b}[0m b", "ared b"),
+            ("a\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\ b", "alink b"),
+            ("a\u{9b}2Jb\u{1b}cd\u{1b}", "abd"),
+            ("a\u{1b}]never ends", "anever ends"),
+            ("a\u{202e}b\u{200b}c\u{e0041}\u{e0042}d\u{feff}e\u{ad}f", "abcdef"),
+            ("ä 中\t🙂\r\n!", "ä 中\t🙂\n!"),
+            ("\0\u{7}\u{7f}", ""),
+        ] {
+            assert_eq!(block(text, 100), expected, "{text:?}");
+        }
+        assert!(is_plain("a b") && !is_plain("a\nb") && !is_plain("a\u{200d}b"));
+    }
+
+    #[test]
+    fn it_is_cut_at_characters() {
+        assert_eq!(block(&"中".repeat(9), 3), "中中中…");
+        assert_eq!(block("中中中", 3), "中中中");
+        assert_eq!(line(" a \n\n b\tc ", 9), "a b c");
+        assert_eq!(line(&"ab ".repeat(1000), 4), "ab a…");
+    }
+
+    #[test]
+    fn a_flood_is_held_back_and_counted() {
+        let mut valve = Valve::new();
+        assert_eq!((0..1000).filter(|_| valve.pass().is_some()).count(), 100);
+        valve.since = Instant::now().checked_sub(Duration::from_secs(11)).unwrap();
+        assert_eq!(valve.pass(), Some(900));
+        assert_eq!(valve.pass(), Some(0));
+    }
+}

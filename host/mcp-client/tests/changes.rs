@@ -1,0 +1,213 @@
+//! When an upstream offers something else than before, that is noticed.
+
+mod stand_in;
+
+use std::sync::Arc;
+
+use portcullis_mcp_client::{Changes, Listing, Request, Upstream};
+use serde_json::json;
+use stand_in::{Web, child, child_with, defined, has_seen, object, said, within};
+
+/// Waits for the next listing.
+async fn next(changes: &mut tokio::sync::watch::Receiver<Option<Arc<Listing>>>) -> Arc<Listing> {
+    changes.changed().await.expect("the upstream is there");
+    changes.borrow_and_update().clone().expect("it has been listed")
+}
+
+fn expected() -> Changes {
+    let names = |name: &str| vec![name.to_owned()];
+    Changes { added: names("added"), removed: names("hang"), changed: names("echo") }
+}
+
+async fn notices_a_change(upstream: &Upstream) {
+    let mut changes = upstream.changes();
+    let before = upstream.listing().await.unwrap();
+    changes.mark_unchanged();
+    said(upstream, "change", json!({})).await;
+    let after = next(&mut changes).await;
+    assert_eq!(after.changes_since(&before), expected());
+    assert_eq!(after.changes_since(&after), Changes::default());
+    assert_eq!(upstream.known(), Some(after));
+}
+
+#[tokio::test]
+async fn a_legacy_upstream_says_so_by_itself() {
+    within(async {
+        notices_a_change(&child(&["legacy"])).await;
+        let web = Web::start(&["sse", "legacy"]);
+        notices_a_change(&defined(json!({"url": web.url, "transport": "sse"}))).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_legacy_upstream_over_http_says_so_to_who_listens() {
+    within(async {
+        let web = Web::start(&["http", "legacy"]);
+        let upstream = defined(json!({"url": web.url}));
+        upstream.listing().await.unwrap();
+        has_seen(&upstream, "GET").await;
+        notices_a_change(&upstream).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_modern_upstream_says_so_where_it_was_asked_to() {
+    within(async {
+        let web = Web::start(&["http", "modern"]);
+        for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
+            upstream.listing().await.unwrap();
+            has_seen(&upstream, "subscriptions/listen").await;
+            notices_a_change(&upstream).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_is_asked_by_the_clock_where_that_is_wanted() {
+    within(async {
+        let upstream = child_with(&["legacy", "quiet"], json!({"refresh-seconds": 1}));
+        let mut changes = upstream.changes();
+        let before = upstream.listing().await.unwrap();
+        assert_eq!(next(&mut changes).await, before);
+        said(&upstream, "change", json!({})).await;
+        assert_eq!(next(&mut changes).await.changes_since(&before), expected());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_holds_is_not_asked_for_again_and_what_is_wanted_is() {
+    within(async {
+        let upstream = child(&["modern", "quiet"]);
+        let before = upstream.listing().await.unwrap();
+        said(&upstream, "change", json!({})).await;
+        assert_eq!(upstream.listing().await.unwrap(), before);
+        let both = tokio::join!(upstream.refresh(), upstream.refresh());
+        assert_eq!(both.0.unwrap().changes_since(&before), expected());
+        assert_eq!(both.1.unwrap().changes_since(&before), expected());
+        // What holds for no time is asked for each time.
+        let brief = child(&["modern", "quiet", "brief"]);
+        let before = brief.listing().await.unwrap();
+        said(&brief, "change", json!({})).await;
+        assert_eq!(brief.listing().await.unwrap().changes_since(&before), expected());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_a_crash_it_is_listed_anew() {
+    within(async {
+        let upstream = child(&["legacy", "quiet"]);
+        let mut changes = upstream.changes();
+        let before = upstream.listing().await.unwrap();
+        assert_eq!(next(&mut changes).await, before);
+        said(&upstream, "change", json!({})).await;
+        let changed = upstream.refresh().await.unwrap();
+        assert_eq!(next(&mut changes).await, changed);
+        let _crashed = stand_in::call(&upstream, "die", json!({})).outcome().await.unwrap_err();
+        // It has forgotten that it had changed.
+        said(&upstream, "log", json!({})).await;
+        assert_eq!(next(&mut changes).await, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_subscription_tells_who_subscribed() {
+    within(async {
+        let web = Web::start(&["http", "modern"]);
+        for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
+            let params = json!({"notifications": {"resourceSubscriptions": ["test://one"]}});
+            let request = Request::new("subscriptions/listen", object(params), "one");
+            let mut subscription = upstream.request(request);
+            let Some(portcullis_mcp_client::Event::Other { method, .. }) =
+                subscription.next().await
+            else {
+                panic!("it is acknowledged")
+            };
+            assert_eq!(method, "notifications/subscriptions/acknowledged");
+            said(&upstream, "touch", json!({})).await;
+            let Some(portcullis_mcp_client::Event::Updated(params)) = subscription.next().await
+            else {
+                panic!("it is told")
+            };
+            assert_eq!(params["uri"], "test://one");
+        }
+        // Before 2026-07-28, that belongs to no request.
+        let legacy = child(&["legacy"]);
+        let mut notices = legacy.notices();
+        said(&legacy, "touch", json!({})).await;
+        assert_eq!(notices.recv().await.unwrap().params["uri"], "test://one");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_watched_is_told_of_in_both_eras_and_over_each_connection() {
+    within(async {
+        let web = Web::start(&["http", "modern"]);
+        let updated = async |upstream: &Upstream| {
+            let mut notices = upstream.notices();
+            said(upstream, "touch", json!({})).await;
+            loop {
+                let notice = notices.recv().await.unwrap();
+                if notice.method == "notifications/resources/updated" {
+                    break notice.params["uri"].clone();
+                }
+            }
+        };
+        for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
+            // Before it is connected, and while it is.
+            let one = upstream.watch("test://one");
+            upstream.listing().await.unwrap();
+            has_seen(&upstream, "subscriptions/listen").await;
+            assert_eq!(updated(&upstream).await, "test://one");
+            let _two = upstream.watch("test://two");
+            drop(one);
+            while said(&upstream, "seen", json!({})).await.matches("subscriptions/listen").count()
+                < 2
+            {
+                tokio::task::yield_now().await;
+            }
+        }
+        let legacy = child(&["legacy"]);
+        let one = legacy.watch("test://one");
+        let again = legacy.watch("test://one");
+        legacy.want_logs("warning");
+        has_seen(&legacy, "resources/subscribe \"test://one\"").await;
+        has_seen(&legacy, "logging/setLevel \"warning\"").await;
+        assert_eq!(updated(&legacy).await, "test://one");
+        // One who still wants it is enough.
+        drop(one);
+        let _crashed = stand_in::call(&legacy, "die", json!({})).outcome().await.unwrap_err();
+        has_seen(&legacy, "resources/subscribe \"test://one\"").await;
+        has_seen(&legacy, "logging/setLevel \"warning\"").await;
+        drop(again);
+        has_seen(&legacy, "resources/unsubscribe \"test://one\"").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_level_of_logs_goes_with_each_request_and_changed_roots_are_told() {
+    within(async {
+        for (era, level) in [("modern", Some("debug")), ("legacy", None)] {
+            let upstream = child(&[era]);
+            let params = json!({"name": "meta", "arguments": {}});
+            let mut request = Request::new("tools/call", object(params), "one");
+            request.log_level = Some("debug".to_owned());
+            let meta = stand_in::text(upstream.request(request).outcome().await.unwrap());
+            let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+            assert_eq!(meta["io.modelcontextprotocol/logLevel"].as_str(), level);
+            upstream.roots_changed().await.unwrap();
+        }
+        let legacy = child(&["legacy"]);
+        legacy.listing().await.unwrap();
+        legacy.roots_changed().await.unwrap();
+        has_seen(&legacy, "notifications/roots/list_changed").await;
+    })
+    .await;
+}

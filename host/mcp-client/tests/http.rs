@@ -1,0 +1,113 @@
+//! What only HTTP has: sessions that are forgotten, streams that are interrupted, headers.
+
+mod stand_in;
+
+use portcullis_mcp_client::{Object, Request, Trouble};
+use serde_json::json;
+use stand_in::{Web, call, defined, has_seen, object, said, text, within};
+
+#[tokio::test]
+async fn a_forgotten_session_is_begun_anew_without_a_word() {
+    within(async {
+        for options in [&["http", "legacy"][..], &["http", "legacy", "400"]] {
+            let web = Web::start(options);
+            let upstream = defined(json!({"url": web.url}));
+            assert_eq!(said(&upstream, "forget", json!({})).await, "forgotten");
+            assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+            let seen = said(&upstream, "seen", json!({})).await;
+            assert_eq!(seen.matches("initialize\n").count(), 2, "{seen}");
+            // The era is known by now.
+            assert_eq!(seen.matches("server/discover").count(), 0, "{seen}");
+            assert!(seen.contains("mcp-protocol-version: 2025-11-25"), "{seen}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_forgets_each_session_is_not_asked_forever() {
+    within(async {
+        let web = Web::start(&["http", "legacy", "amnesia"]);
+        let upstream = defined(json!({"url": web.url, "protocol": "legacy"}));
+        let fault = call(&upstream, "log", json!({})).outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_interrupted_answer_is_gone_on_with() {
+    within(async {
+        let web = Web::start(&["http", "legacy"]);
+        let upstream = defined(json!({"url": web.url}));
+        assert_eq!(said(&upstream, "interrupted", json!({})).await, "resumed");
+        has_seen(&upstream, "last-event-id: 7").await;
+        // 2026-07-28 has nothing to go on with.
+        let web = Web::start(&["http", "modern"]);
+        let upstream = defined(json!({"url": web.url}));
+        let fault = call(&upstream, "interrupted", json!({})).outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_is_ended_at_the_end() {
+    within(async {
+        let web = Web::start(&["http", "legacy"]);
+        let watching = defined(json!({"url": web.url}));
+        let upstream = defined(json!({"url": web.url}));
+        upstream.listing().await.unwrap();
+        upstream.close().await;
+        has_seen(&watching, "DELETE").await;
+        let dropped = defined(json!({"url": web.url}));
+        dropped.listing().await.unwrap();
+        drop(dropped);
+        while said(&watching, "seen", json!({})).await.matches("DELETE").count() < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn arguments_go_into_headers_where_a_tool_wants_that() {
+    within(async {
+        let web = Web::start(&["http", "modern"]);
+        let upstream = defined(json!({"url": web.url}));
+        // Nobody has listed the tools before.
+        said(&upstream, "change", json!({"region": "zürich"})).await;
+        has_seen(&upstream, "mcp-param-region: =?base64?esO8cmljaA==?=").await;
+        has_seen(&upstream, "mcp-name: change").await;
+        has_seen(&upstream, "mcp-protocol-version: 2026-07-28").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn headers_that_are_missing_are_found_out_about() {
+    within(async {
+        let web = Web::start(&["http", "modern", "quiet"]);
+        let upstream = defined(json!({"url": web.url}));
+        // This tool wants a header only since it has changed.
+        upstream.listing().await.unwrap();
+        said(&upstream, "change", json!({})).await;
+        assert!(said(&upstream, "added", json!({"region": "x"})).await.contains("x"));
+        // And this one wants one, but does not say so.
+        let params: Object = object(json!({"name": "log", "arguments": {"region": "x"}}));
+        let outcome = upstream.request(Request::new("tools/call", params, "one")).outcome().await;
+        assert!(format!("{outcome:?}").contains("-32020"), "{outcome:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_without_events_of_its_own_is_as_good() {
+    within(async {
+        let web = Web::start(&["http", "legacy", "no-get"]);
+        let upstream = defined(json!({"url": web.url}));
+        let outcome = call(&upstream, "log", json!({})).outcome().await.unwrap();
+        assert_eq!(text(outcome), "logged");
+    })
+    .await;
+}

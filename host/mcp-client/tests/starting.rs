@@ -1,0 +1,170 @@
+//! Finding out what an upstream speaks, and what happens when it does not start.
+
+mod stand_in;
+
+use portcullis_mcp_client::{Client, Definition, Era, State, Trouble, Upstream};
+use serde_json::json;
+use stand_in::{Web, call, child, child_with, defined, has_seen, said, within};
+
+#[tokio::test]
+async fn a_server_for_both_is_spoken_to_in_the_modern_way() {
+    within(async {
+        let web = Web::start(&["http"]);
+        for upstream in [child(&[]), defined(json!({"url": web.url}))] {
+            assert_eq!(upstream.listing().await.unwrap().peer.era, Era::Modern);
+        }
+        let legacy = child_with(&[], json!({"protocol": "legacy"}));
+        assert_eq!(legacy.listing().await.unwrap().peer.era, Era::Legacy);
+        assert!(!said(&legacy, "seen", json!({})).await.contains("discover"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_ends_when_it_is_asked_what_it_does_not_know_is_started_once_more() {
+    within(async {
+        let upstream = child(&["legacy", "exits"]);
+        assert_eq!(upstream.listing().await.unwrap().peer.era, Era::Legacy);
+        assert!(!said(&upstream, "seen", json!({})).await.contains("discover"));
+        // It is known now.
+        let _ended = call(&upstream, "die", json!({})).outcome().await.unwrap_err();
+        assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_is_silent_about_what_it_does_not_know_is_spoken_to_in_the_legacy_way() {
+    within(async {
+        let web = Web::start(&["http", "silent"]);
+        for upstream in [child(&["silent"]), defined(json!({"url": web.url}))] {
+            assert_eq!(upstream.listing().await.unwrap().peer.era, Era::Legacy);
+            assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_answers_nothing_is_given_up() {
+    within(async {
+        let upstream = child_with(&["mute"], json!({"start-seconds": 1}));
+        let fault = upstream.listing().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::TimedOut(_)), "{fault}");
+        assert!(fault.to_string().contains("start-seconds"), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_prescribed_is_not_replaced() {
+    within(async {
+        let web = Web::start(&["http", "legacy"]);
+        let pinned = json!({"url": web.url, "protocol": "2026-07-28"});
+        for upstream in
+            [child_with(&["legacy"], json!({"protocol": "2026-07-28"})), defined(pinned)]
+        {
+            let fault = upstream.listing().await.unwrap_err();
+            assert!(fault.to_string().contains("2026-07-28"), "{fault}");
+        }
+        let legacy = child_with(&["modern"], json!({"protocol": "legacy"}));
+        let fault = legacy.listing().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Protocol(_)), "{fault}");
+        let unknown = child(&["legacy", "2099-01-01"]).listing().await.unwrap_err();
+        assert!(unknown.to_string().contains("2099-01-01"), "{unknown}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_transport_server_sent_events_are_tried_too() {
+    within(async {
+        let web = Web::start(&["sse", "legacy"]);
+        let upstream = defined(json!({"url": web.url}));
+        assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+        let http = defined(json!({"url": web.url, "transport": "http"}));
+        let fault = call(&http, "log", json!({})).outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Refused(404, _)), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_a_failure_it_is_left_alone_for_a_while_and_that_is_said() {
+    within(async {
+        let upstream = defined(json!({"command": "/no/such/program"}));
+        assert!(matches!(upstream.state(), State::Idle));
+        let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
+        assert!(fault.to_string().starts_with("tools/call at the upstream `stand-in`:"), "{fault}");
+        assert!(fault.to_string().contains("/no/such/program"), "{fault}");
+        let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Connecting { .. }), "{fault}");
+        assert!(fault.to_string().contains("tried again in 1 s"), "{fault}");
+        assert!(matches!(upstream.state(), State::Resting { .. }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_can_come_later() {
+    within(async {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        drop(listener);
+        let fault = defined(json!({"url": url})).listing().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
+        let locked = Web::start(&["http", "locked"]);
+        let fault = defined(json!({"url": locked.url})).listing().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Login(_)), "{fault}");
+        assert!(fault.to_string().contains("upstream login"), "{fault}");
+        assert!(fault.to_string().contains("`headers`"), "{fault}");
+        let headers = json!({"Authorization": "Bearer another/key"});
+        let upstream = defined(json!({"url": locked.url, "headers": headers}));
+        let fault = upstream.listing().await.unwrap_err().to_string();
+        assert!(fault.contains("who are you? Bearer … Bearer …"), "{fault}");
+        assert!(!fault.contains("another"), "{fault}");
+        let headers = json!({"Authorization": "Bearer key"});
+        let upstream = defined(json!({"url": locked.url, "headers": headers}));
+        assert_eq!(said(&upstream, "log", json!({})).await, "logged");
+        let elsewhere = Web::start(&["http", "elsewhere"]);
+        let fault = defined(json!({"url": elsewhere.url})).listing().await.unwrap_err();
+        assert!(matches!(fault.trouble, Trouble::Refused(307, _)), "{fault}");
+        let foreign = Web::start(&["sse", "foreign"]);
+        let upstream = defined(json!({"url": foreign.url, "transport": "sse"}));
+        let fault = upstream.listing().await.unwrap_err();
+        assert!(fault.to_string().contains("another server"), "{fault}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_child_gets_the_environment_that_it_is_given_and_little_else() {
+    within(async {
+        let upstream = child_with(&[], json!({"env": {"TOKEN": "t", "LANG": "xx"}}));
+        let env = said(&upstream, "env", json!({})).await;
+        let env: std::collections::BTreeMap<String, String> = serde_json::from_str(&env).unwrap();
+        assert_eq!((env["TOKEN"].as_str(), env["LANG"].as_str()), ("t", "xx"));
+        let few = ["HOME", "LANG", "PATH", "TMPDIR", "TOKEN"];
+        assert!(env.keys().all(|name| few.contains(&name.as_str())), "{env:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_begins_with_its_first_use_and_is_shared() {
+    within(async {
+        let definition: Definition =
+            serde_json::from_value(json!({"command": stand_in::program(), "args": ["stdio"]}))
+                .unwrap();
+        let upstream = Upstream::new("shared", definition, Client::new("test", "1")).unwrap();
+        assert!(matches!(upstream.state(), State::Idle) && upstream.known().is_none());
+        let (one, other) = (upstream.clone(), upstream.clone());
+        let both = tokio::join!(said(&one, "log", json!({})), said(&other, "log", json!({})));
+        assert_eq!(both, ("logged".to_owned(), "logged".to_owned()));
+        has_seen(&upstream, "server/discover").await;
+        let seen = said(&upstream, "seen", json!({})).await;
+        assert_eq!(seen.matches("server/discover").count(), 1, "{seen}");
+    })
+    .await;
+}

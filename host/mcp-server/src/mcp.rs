@@ -1,0 +1,365 @@
+//! rmcp in, [`Call`](portcullis_core::call::Call) out; the only place that decides between a protocol error
+//! and `isError`.
+
+mod consent;
+mod convert;
+mod dress;
+mod host;
+mod input;
+mod jobs;
+mod lists;
+mod news;
+mod numbers;
+mod others;
+mod requests;
+mod serve;
+mod session;
+mod tasks;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    PromptsCapability, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
+    UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+
+pub use convert::{block, shown};
+pub use host::Host;
+
+use portcullis_core::sandbox::Feature;
+use session::Session;
+
+/// Calls that may wait or run at the same time, over all sessions; more are refused at once.
+const MAX_CALLS: usize = 512;
+
+/// One session, or, on transports without sessions, one request.
+#[derive(Clone)]
+pub struct Server {
+    host: Arc<Host>,
+    session: Arc<Session>,
+}
+
+impl Server {
+    /// A session of this host.
+    pub fn new(host: Arc<Host>) -> Self {
+        Self { host, session: Arc::default() }
+    }
+
+    /// Refuses what is not offered, which rmcp would answer with empty lists.
+    async fn offered(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
+        self.host.catalog().await;
+        if self.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
+    }
+
+    /// Serves a request, unless too many are being served.
+    async fn bounded<T>(
+        &self,
+        work: impl Future<Output = Result<T, ErrorData>>,
+        too_many: impl FnOnce(String) -> Result<T, ErrorData>,
+    ) -> Result<T, ErrorData> {
+        let counted = Counted(&self.host.calls);
+        if counted.0.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
+            work.await
+        } else {
+            too_many(format!("{MAX_CALLS} calls are going on: try again later"))
+        }
+    }
+}
+
+/// A request that is counted until this is dropped, also where its future is dropped before it ends.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn busy<T>(why: String) -> Result<T, ErrorData> {
+    Err(ErrorData::internal_error(why, None))
+}
+
+/// Requests that rmcp knows, and what has to be offered for them: where one arrives as a custom
+/// request, its parameters were malformed.
+const KNOWN: &[(&str, Feature)] = &[
+    ("server/discover", Feature::Manifest),
+    ("subscriptions/listen", Feature::Manifest),
+    ("tasks/get", Feature::Manifest),
+    ("tasks/update", Feature::Manifest),
+    ("tasks/cancel", Feature::Manifest),
+    ("tools/call", Feature::Tools),
+    ("tools/list", Feature::Tools),
+    ("resources/read", Feature::Resources),
+    ("resources/list", Feature::Resources),
+    ("resources/templates/list", Feature::Resources),
+    ("prompts/get", Feature::Prompts),
+    ("prompts/list", Feature::Prompts),
+    ("completion/complete", Feature::Completions),
+];
+
+/// As [`KNOWN`], but only up to 2025-11-25.
+const KNOWN_LEGACY: &[(&str, Feature)] = &[
+    ("initialize", Feature::Manifest),
+    ("logging/setLevel", Feature::Manifest),
+    ("ping", Feature::Manifest),
+    ("resources/subscribe", Feature::Resources),
+    ("resources/unsubscribe", Feature::Resources),
+];
+
+fn not_offered(method: &'static str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}
+
+/// What is long is in boxes: rmcp spawns one future for whatever the request, as large as the largest of
+/// these, and moves it several times.
+impl ServerHandler for Server {
+    #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
+    fn get_info(&self) -> ServerConfig {
+        let offers = |feature| self.host.offers(feature);
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_logging()
+            .enable_tasks()
+            .build();
+        if offers(Feature::Prompts) {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+        }
+        if offers(Feature::Resources) {
+            let mut resources = ResourcesCapability::default();
+            (resources.subscribe, resources.list_changed) = (Some(true), Some(true));
+            capabilities.resources = Some(resources);
+        }
+        capabilities.completions = offers(Feature::Completions).then(JsonObject::new);
+        let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
+        let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
+        let shown = self.host.shown.lock().clone();
+        let advice = shown.map(|shown| {
+            let own = shown.catalog.plugins.loaded.iter();
+            let own = own.filter_map(|loaded| loaded.manifest.instructions.as_deref());
+            let others = shown.catalog.others.iter();
+            let others = others.filter_map(|other| other.listing.peer.instructions.as_deref());
+            own.chain(others).map(portcullis_sanitize::plain).collect::<Vec<_>>().join("\n\n")
+        });
+        info.instructions = advice.filter(|advice| !advice.is_empty());
+        info
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        Box::pin(self.host.plugins_soon()).await;
+        let result = self.negotiate_initialize(&request)?;
+        if self.session.begun.swap(true, Ordering::Relaxed) {
+            let why = "this session has begun: open another one to initialize anew";
+            return Err(ErrorData::invalid_request(why, None));
+        }
+        cx.peer.set_peer_info(request);
+        Ok(result)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.host.plugins_soon().await;
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+    }
+
+    async fn list_tools(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        lists::is_first_page(params.as_ref())?;
+        Ok(Box::pin(self.tools(&cx)).await)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<McpTool> {
+        let Some(shown) = self.host.shown.lock().clone() else {
+            let bundled = self.host.bundled_now()?;
+            return serde_json::from_value(shown(name, bundled.tool(name)?)).ok();
+        };
+        match shown.tools.get() {
+            Some(tools) => tools.typed.iter().find(|tool| tool.name == name).cloned(),
+            None => {
+                let tool = shown.catalog.tool(name)?;
+                serde_json::from_value(self::shown(name, tool)).ok()
+            }
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let work = Box::pin(self.tool(params, &cx));
+        self.bounded(work, |why| Ok(convert::error(why).into())).await
+    }
+
+    async fn list_prompts(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.offered(Feature::Prompts, "prompts/list").await?;
+        lists::is_first_page(params.as_ref())?;
+        self.prompts(&cx).await
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.bounded(Box::pin(self.prompt(params, &cx)), busy).await
+    }
+
+    async fn list_resources(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.offered(Feature::Resources, "resources/list").await?;
+        let cursor = params.and_then(|params| params.cursor);
+        self.bounded(Box::pin(self.resources(cursor, &cx)), busy).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.offered(Feature::Resources, "resources/templates/list").await?;
+        lists::is_first_page(params.as_ref())?;
+        self.templates(&cx).await
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.offered(Feature::Resources, "resources/read").await?;
+        self.bounded(Box::pin(self.resource(params, &cx)), busy).await
+    }
+
+    async fn complete(
+        &self,
+        params: CompleteRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.offered(Feature::Completions, "completion/complete").await?;
+        self.bounded(Box::pin(self.completion(params, &cx)), busy).await
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        asked: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(asked.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        Box::pin(self.tell(subscription)).await;
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered(Feature::Resources, "resources/subscribe").await?;
+        self.subscribe_to(params.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.session.subscriptions.lock().remove(&params.uri);
+        Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        params: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.host.tasks.get_task(&params.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        params: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.host.tasks.update_task(&params.task_id, params.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        params: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.host.tasks.cancel_task(&params.task_id)
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        // Over stdio there is no other session.
+        let is_alone = cx.extensions.get::<http::request::Parts>().is_none();
+        self.follow(cx.peer, is_alone);
+    }
+
+    #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
+    async fn set_level(
+        &self,
+        params: rmcp::model::SetLevelRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !session::is_legacy(&cx) {
+            return Err(not_offered("logging/setLevel"));
+        }
+        self.session.set_level(params.level);
+        self.host.want_logs(&self.session);
+        Ok(())
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        self.session.forget_roots();
+        self.host.upstreams.roots_changed().await;
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        let listed = |list: &[(&str, Feature)]| {
+            list.iter().any(|(known, feature)| *known == method && self.host.offers(*feature))
+        };
+        let known = listed(KNOWN) || (listed(KNOWN_LEGACY) && session::is_legacy(&cx));
+        if known {
+            let message = format!("the parameters of {method} are not of its form");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let method: Cow<'static, str> = portcullis_sanitize::line(method, 80).into();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+}

@@ -1,0 +1,72 @@
+//! Deeds that the user has to agree to: the host asks, and says of them what it knows to be so.
+
+use serde_json::{Value, json};
+
+use super::session::Caller;
+use portcullis_core::bindings::types::Consent;
+use portcullis_core::plugins::Loaded;
+
+/// Longest subject that is asked about, in characters: what is not shown whole cannot be agreed to.
+const MAX_SUBJECT: usize = 4000;
+
+/// The answer that needs no question: what the operator allowed is agreed to; what cannot be asked, or
+/// cannot be shown whole, is not. With it comes the word for the record.
+pub fn beforehand(
+    consent: &Consent,
+    caller: &Caller,
+    loaded: &Loaded,
+) -> Option<(Value, &'static str)> {
+    let Consent { kind, subject, .. } = consent;
+    let grant = &loaded.plugin.terms.policy.grants.client;
+    let name = &loaded.plugin.name;
+    let short = portcullis_sanitize::line(subject, 200);
+    if grant.as_ref().is_some_and(|grant| grant.agrees(kind, subject)) {
+        tracing::info!("the operator agreed beforehand that `{name}` may: {kind} {short}");
+        return Some((json!({ "action": "accept" }), "agreed-beforehand"));
+    }
+    let asked = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
+    (!asked).then(|| {
+        tracing::warn!(
+            "`{name}` may not: {kind} {short}: this client cannot ask its user; to allow it \
+             without a question, add to portcullis.toml:\n\
+             [plugins.{name}.grants.client]\nagreed.{kind} = [\"{short}\"]"
+        );
+        (json!({ "action": "decline" }), "could-not-be-asked")
+    })
+}
+
+/// The question, as a form without fields: to accept it is to agree.
+pub fn form(consent: &Consent, plugin: &str) -> Value {
+    let Consent { deed, subject, overwrites, .. } = consent;
+    let deed = portcullis_sanitize::line(deed, 200);
+    let mut message = format!(
+        "`{plugin}` wants to {deed}:\n\n    {}\n",
+        portcullis_sanitize::line(subject, MAX_SUBJECT)
+    );
+    if let Some(lost) = overwrites {
+        message += &format!("\nThis overwrites {}.\n", portcullis_sanitize::line(lost, 500));
+    }
+    message += "\nIt happens only if you accept.";
+    let schema = json!({ "type": "object", "properties": {} });
+    json!({ "mode": "form", "message": message, "requestedSchema": schema })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_plugin_cannot_hide_the_deed() {
+        let consent = Consent {
+            kind: "console".into(),
+            deed: "run a command".into(),
+            subject: "quit\n\nNothing happens.\u{202e}".into(),
+            overwrites: Some("a\nb".into()),
+        };
+        let form = form(&consent, "unreal");
+        let message = form["message"].as_str().unwrap();
+        assert!(message.starts_with("`unreal` wants to run a command:\n\n    quit"), "{message}");
+        assert_eq!(message.lines().count(), 7, "{message}");
+        assert!(!message.contains('\u{202e}'), "{message}");
+    }
+}

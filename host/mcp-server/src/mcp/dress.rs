@@ -1,0 +1,200 @@
+//! What plugins say of the catalog's tools, which have a view and who may call them, is written into
+//! what clients see of those tools (MCP Apps).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::Tool as McpTool;
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::convert;
+use super::host::{Host, Tools};
+use portcullis_checked_files::digest;
+use portcullis_core::bindings::portcullis::plugin::catalog::Entry;
+use portcullis_core::bindings::{Dressing, ToolHints};
+use portcullis_core::call::{Answer, Call, What};
+use portcullis_core::catalog::Catalog;
+use portcullis_core::plugins::Loaded;
+use portcullis_core::sandbox::{Context, Feature};
+
+/// How long the list of tools waits for what a plugin has to say of them: milliseconds, but on a machine that has
+/// a lot to do. Without it, they stay as they are until the list changes.
+const SOON: Duration = Duration::from_secs(10);
+
+/// What is kept on disk of what plugins said, in bytes: the newest.
+const MAX_KEPT: u64 = 8 * 1024 * 1024;
+
+/// Where the specification has a tool's view; older clients look at the second place.
+const PLACES: (&str, &str) = ("resourceUri", "ui/resourceUri");
+
+impl Host {
+    /// The tools as clients see them: as they are defined, and in rmcp's types.
+    pub(super) async fn dressed(&self, catalog: &Catalog) -> Tools {
+        let mut tools: Vec<Value> =
+            catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
+        let sources = catalog.tools().map(|(_, tool)| tool.source().to_owned());
+        self.around.set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
+        let grants = |loaded: &Loaded| loaded.plugin.terms.policy.grants.catalog.clone();
+        let plugins = &catalog.plugins.loaded;
+        let results = |loaded: &Arc<Loaded>| grants(loaded).is_some_and(|one| one.has_results());
+        self.around.want_results(plugins.iter().any(results));
+        for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
+            let said = self.dressings(loaded, &tools).await;
+            let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
+            tools.retain_mut(|tool| {
+                let dressing = tool["name"].as_str().and_then(|name| named.get(name));
+                dressing.is_none_or(|dressing| dress(tool, dressing))
+            });
+        }
+        let typed = tools.iter().filter_map(|tool| McpTool::deserialize(tool).ok()).collect();
+        Tools { whole: tools, typed }
+    }
+
+    /// What a plugin says of these tools, or said of them before: it says when that changes. So a start
+    /// runs nothing where nothing is new.
+    async fn dressings(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
+        let plugin = &loaded.plugin;
+        let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
+        let about = digest(about.as_bytes());
+        let has_changed = self.around.have_views_changed();
+        let before = self.dressings.read(&about).ok().flatten();
+        let before = before.filter(|_| !has_changed);
+        if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
+            return before;
+        }
+        let Some(said) = self.ask_for_dressings(loaded).await else { return Vec::new() };
+        if has_changed {
+            // What it says now may hold for this run of the host alone.
+            if let Err(error) = self.dressings.remove(&about) {
+                tracing::warn!("what `{}` said of the tools before stays: {error}", plugin.name);
+            }
+            return said;
+        }
+        let text = serde_json::to_vec(&said).unwrap_or_default();
+        if let Err(error) = self.dressings.write(&about, &text, None, None, |_| true) {
+            tracing::warn!("what `{}` says of the tools is not kept: {error:?}", plugin.name);
+        }
+        if let Err(error) = self.dressings.shrink(MAX_KEPT) {
+            tracing::warn!("what plugins said of tools is not tidied up: {error}");
+        }
+        said
+    }
+
+    /// Asks it. Nothing, where it fails: the tools are as good without.
+    async fn ask_for_dressings(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
+        let mut context = Context::default();
+        self.surround(&mut context, loaded);
+        let cancel = CancellationToken::new();
+        let _stop = cancel.clone().drop_guard();
+        let call = Call {
+            request: portcullis_core::call::request_id(),
+            what: What::Views,
+            roots: self.roots.clone(),
+            context,
+            task: false,
+            cancel,
+            decisions: Vec::new(),
+        };
+        let said = tokio::time::timeout(SOON, portcullis_core::call::call(loaded, call)).await;
+        let why = match said {
+            Ok(Ok(Answer::Views(all))) => return Some(all),
+            Ok(Ok(_)) => "it answers something else".to_owned(),
+            Ok(Err(failure)) => failure.to_string(),
+            Err(_) => format!("it takes longer than {} s", SOON.as_secs()),
+        };
+        tracing::warn!("tools stay without the views of `{}`: {why}", loaded.plugin.name);
+        None
+    }
+}
+
+/// Writes a dressing into a tool. False: nobody may call it, so nobody sees it.
+fn dress(tool: &mut Value, dressing: &Dressing) -> bool {
+    if view_of(tool).is_some() {
+        return true;
+    }
+    let who: Vec<&str> = [(dressing.for_model, "model"), (dressing.for_views, "app")]
+        .into_iter()
+        .filter_map(|(may, who)| may.then_some(who))
+        .collect();
+    if who.is_empty() {
+        return false;
+    }
+    let Some(tool) = tool.as_object_mut() else { return true };
+    let meta = tool.entry("_meta").or_insert_with(|| json!({}));
+    let Some(meta) = meta.as_object_mut() else { return true };
+    let mut ui = Map::new();
+    ui.insert("visibility".into(), who.into());
+    if let Some(view) = dressing.view.as_ref().filter(|view| view.starts_with("ui://")) {
+        ui.insert(PLACES.0.into(), view.as_str().into());
+        meta.insert(PLACES.1.into(), view.as_str().into());
+    }
+    meta.insert("ui".into(), ui.into());
+    true
+}
+
+/// The view that a tool has.
+fn view_of(tool: &Value) -> Option<&str> {
+    let meta = &tool["_meta"];
+    meta["ui"][PLACES.0].as_str().or_else(|| meta[PLACES.1].as_str())
+}
+
+/// A tool, for plugins that may see it.
+fn entry(source: String, tool: &Value) -> Entry {
+    let text = |key: &str| tool[key].as_str().map(str::to_owned);
+    let hint = |key: &str| tool["annotations"][key].as_bool();
+    Entry {
+        name: text("name").unwrap_or_default(),
+        source,
+        of_this_plugin: false,
+        title: text("title").or_else(|| tool["annotations"]["title"].as_str().map(str::to_owned)),
+        description: text("description"),
+        input_schema: tool["inputSchema"].to_string(),
+        output_schema: tool.get("outputSchema").map(Value::to_string),
+        hints: ToolHints {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
+            open_world: hint("openWorldHint"),
+        },
+        view: view_of(tool).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dressing(view: Option<&str>, for_model: bool, for_views: bool) -> Dressing {
+        Dressing { tool: "t".into(), view: view.map(str::to_owned), for_model, for_views }
+    }
+
+    #[test]
+    fn a_view_is_said_at_both_places() {
+        let mut tool = json!({"name": "t", "_meta": {"own": 1}});
+        assert!(dress(&mut tool, &dressing(Some("ui://a/b"), true, true)));
+        let ui = json!({"resourceUri": "ui://a/b", "visibility": ["model", "app"]});
+        assert_eq!(tool["_meta"], json!({"own": 1, "ui": ui, "ui/resourceUri": "ui://a/b"}));
+    }
+
+    #[test]
+    fn a_tool_that_brings_a_view_stays_as_it_is() {
+        for meta in [json!({"ui": {"resourceUri": "ui://x"}}), json!({"ui/resourceUri": "ui://x"})]
+        {
+            let before = json!({"name": "t", "_meta": meta});
+            let mut tool = before.clone();
+            assert!(dress(&mut tool, &dressing(Some("ui://a/b"), false, false)));
+            assert_eq!(tool, before);
+        }
+    }
+
+    #[test]
+    fn what_nobody_may_call_nobody_sees() {
+        assert!(!dress(&mut json!({"name": "t"}), &dressing(None, false, false)));
+        let mut tool = json!({"name": "t"});
+        assert!(dress(&mut tool, &dressing(Some("https://not.a.view"), true, false)));
+        assert_eq!(tool["_meta"], json!({"ui": {"visibility": ["model"]}}));
+    }
+}

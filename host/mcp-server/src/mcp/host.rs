@@ -1,0 +1,332 @@
+//! What all sessions share: plugins, other servers, and what clients see of them until something changes.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use portcullis_checked_files::Records;
+use portcullis_mcp_client::Object;
+use portcullis_result_passthrough::Raw;
+use portcullis_roots::Roots;
+use portcullis_wrap::{Source, Upstreams, Wrap};
+use rmcp::model::Tool as McpTool;
+use rmcp::task_manager::TaskManager;
+use serde_json::Value;
+use tokio::sync::{OnceCell, broadcast, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::session::Session;
+use super::{input, jobs};
+use portcullis_core::bindings::portcullis::plugin::request::ListKind;
+use portcullis_core::catalog::Catalog;
+use portcullis_core::plugins::{Loaded, Loader, Plugins};
+use portcullis_core::sandbox::{Around, Feature, News, Origin};
+
+/// Log records that may wait for a slow client before it misses some.
+const LOGS: usize = 256;
+
+/// Interval at which a host that is about to end checks whether calls are in flight.
+const IDLE_STEP: Duration = Duration::from_millis(50);
+
+/// How long introductions and lists wait for plugins that are not loaded yet, counted from when loading began.
+/// Plugins that are known from before take less; those that have to be compiled first may take a minute.
+const SOON: Duration = Duration::from_millis(500);
+
+/// Makes a loader of plugins.
+type Begin = Box<dyn FnOnce() -> BoxFuture<Loader> + Send>;
+
+type BoxFuture<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What all sessions share.
+pub struct Host {
+    /// What is loaded so far; `None`: not even what is bundled.
+    plugins: watch::Sender<Option<Arc<Plugins>>>,
+    /// Taken when loading begins.
+    begin: Mutex<Option<Begin>>,
+    /// Until when lists wait for plugins.
+    soon: Mutex<Option<Instant>>,
+    /// What is bundled, by the names that it always has: calls of it wait for nothing else.
+    bundled: OnceCell<Arc<Catalog>>,
+    /// Other MCP servers.
+    pub upstreams: Arc<Upstreams>,
+    pub(super) shown: Mutex<Option<Arc<Shown>>>,
+    /// Held while that is being made.
+    showing: tokio::sync::Mutex<bool>,
+    /// What plugins said of the tools when they were last asked.
+    pub(super) dressings: Records,
+    /// The operator's roots.
+    pub(super) roots: Roots,
+    pub(super) seal: input::Seal,
+    /// The key under which results travel that rmcp's types would change.
+    pub raw: Raw,
+    pub(super) wrap: Wrap,
+    pub(super) calls: AtomicUsize,
+    pub(super) tasks: TaskManager,
+    pub(super) around: Arc<Around>,
+    /// Log records of other servers that belong to no request.
+    pub(super) logs: broadcast::Sender<Object>,
+    /// Those that said which log records they want.
+    pub(super) logging: Mutex<Vec<Weak<Session>>>,
+    /// Fires when the process is about to end: calls in flight are then given up.
+    pub shutdown: CancellationToken,
+}
+
+/// What clients see, until something changes.
+pub(super) struct Shown {
+    pub(super) catalog: Arc<Catalog>,
+    /// Its tools, made when they are first listed or called: an introduction does without.
+    pub(super) tools: OnceCell<Arc<Tools>>,
+    /// See [`Around::tools_changed`].
+    pub(super) age: AtomicU64,
+}
+
+/// Tools as clients see them.
+pub(super) struct Tools {
+    /// As they are defined.
+    pub(super) whole: Vec<Value>,
+    /// The same in rmcp's types.
+    pub(super) typed: Vec<McpTool>,
+}
+
+impl Host {
+    /// A host that loads its plugins, and starts other servers, when they are first needed.
+    pub fn new<F: Future<Output = Loader> + Send + 'static>(
+        roots: Roots,
+        upstreams: Upstreams,
+        dressed: Records,
+        load: impl FnOnce() -> F + Send + 'static,
+    ) -> Arc<Self> {
+        let begin: Begin = Box::new(move || Box::pin(load()));
+        Arc::new(Self {
+            plugins: watch::channel(None).0,
+            begin: Mutex::new(Some(begin)),
+            soon: Mutex::default(),
+            bundled: OnceCell::new(),
+            upstreams: Arc::new(upstreams),
+            shown: Mutex::new(None),
+            showing: tokio::sync::Mutex::new(false),
+            dressings: dressed,
+            roots,
+            seal: input::Seal::new(),
+            raw: Raw::new().expect("the system has randomness"),
+            wrap: Wrap::default(),
+            calls: AtomicUsize::new(0),
+            tasks: TaskManager::new(),
+            around: Arc::default(),
+            logs: broadcast::channel(LOGS).0,
+            logging: Mutex::default(),
+            shutdown: CancellationToken::new(),
+        })
+    }
+
+    /// What clients can see.
+    pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
+        self.shown().await.catalog.clone()
+    }
+
+    /// The catalog for a thing of this name: what is bundled, where that has it; otherwise everything, and
+    /// where plugins are still being compiled and nothing loaded has it, all of them.
+    pub(super) async fn catalog_with(
+        self: &Arc<Self>,
+        has: impl Fn(&Catalog) -> bool,
+    ) -> Arc<Catalog> {
+        let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
+        if let Some(shown) = known.filter(|shown| self.is_new(shown)) {
+            return shown.catalog.clone();
+        }
+        let bundled = self.bundled().await;
+        if has(&bundled) {
+            return bundled;
+        }
+        let catalog = self.catalog().await;
+        if has(&catalog) || catalog.plugins.complete {
+            return catalog;
+        }
+        self.loaded(|plugins| plugins.complete).await;
+        self.catalog().await
+    }
+
+    /// What is bundled. It is loaded at once.
+    async fn bundled(self: &Arc<Self>) -> Arc<Catalog> {
+        let make = || async {
+            let plugins = self.loaded(|_| true).await;
+            let is_bundled = |one: &&Arc<Loaded>| one.plugin.origin == Origin::Bundled;
+            let loaded = plugins.loaded.iter().filter(is_bundled).cloned().collect();
+            let bundled = Plugins { loaded, ..Plugins::default() };
+            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock))
+        };
+        self.bundled.get_or_init(make).await.clone()
+    }
+
+    /// What is bundled, if it has been needed before.
+    pub(super) fn bundled_now(&self) -> Option<&Arc<Catalog>> {
+        self.bundled.get()
+    }
+
+    /// Waits until as many plugins are loaded as that. Loading begins with the first that waits.
+    async fn loaded(self: &Arc<Self>, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
+        if let Some(begin) = self.begin.lock().take() {
+            *self.soon.lock() = Some(Instant::now() + SOON);
+            tokio::spawn(load(Arc::downgrade(self), begin));
+        }
+        let mut plugins = self.plugins.subscribe();
+        let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|one| enough(one)));
+        let found = found.await.expect("the sender lives as long as this host").clone();
+        found.expect("it was waited for")
+    }
+
+    fn is_new(&self, shown: &Shown) -> bool {
+        shown.age.load(Ordering::Acquire) == self.around.tools_changed()
+    }
+
+    pub(super) async fn shown(self: &Arc<Self>) -> Arc<Shown> {
+        let is_new = |shown: &&Arc<Shown>| self.is_new(shown);
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
+            return shown.clone();
+        }
+        let mut kept = self.showing.lock().await;
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
+            return shown.clone();
+        }
+        if !*kept {
+            *kept = true;
+            jobs::run(self);
+            let host = Arc::downgrade(self);
+            self.upstreams.keep(&self.shutdown, move |heard| {
+                if let Some(host) = host.upgrade() {
+                    host.hear(heard);
+                }
+            });
+        }
+        let (plugins, others) = tokio::join!(self.plugins_for_lists(), self.upstreams.offered());
+        // Held until it is shown: plugins that are loaded in the meantime are told of behind it.
+        let mut place = self.shown.lock();
+        let plugins = self.plugins.borrow().clone().unwrap_or(plugins);
+        let catalog = Arc::new(Catalog::new(plugins, others, &self.upstreams.lock));
+        let age = self.around.tools_changed().into();
+        let shown = Arc::new(Shown { catalog, tools: OnceCell::new(), age });
+        *place = Some(shown.clone());
+        shown
+    }
+
+    /// The plugins for a list: all, or those that are there soon. Where there is none at all yet, the list
+    /// waits for the first.
+    async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
+        self.loaded(|_| true).await;
+        let until = self.soon.lock().unwrap_or_else(Instant::now);
+        match tokio::time::timeout_at(until, self.loaded(|all| all.complete)).await {
+            Ok(all) => all,
+            Err(_) => self.loaded(|some| some.complete || !some.loaded.is_empty()).await,
+        }
+    }
+
+    /// More plugins are loaded than before.
+    fn more_plugins(&self, plugins: Plugins) {
+        self.plugins.send_replace(Some(Arc::new(plugins)));
+        let was_shown = self.shown.lock().take().is_some();
+        if was_shown {
+            for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+                self.around.tell(News::List(list));
+            }
+        }
+    }
+
+    /// What clients see, with the tools, which plugins can from now on see, too.
+    pub(super) async fn tools(self: &Arc<Self>) -> (Arc<Catalog>, Arc<Tools>) {
+        let shown = self.shown().await;
+        let make = || async {
+            let tools = self.dressed(&shown.catalog).await;
+            // What plugins said while they dressed the tools is already seen to.
+            shown.age.store(self.around.tools_changed(), Ordering::Release);
+            Arc::new(tools)
+        };
+        let tools = match shown.tools.get() {
+            Some(tools) => tools,
+            None => Box::pin(shown.tools.get_or_init(make)).await,
+        };
+        (shown.catalog.clone(), tools.clone())
+    }
+
+    /// Another server offers something else than before.
+    pub(super) fn changed(&self) {
+        let mut shown = self.shown.lock();
+        let Some(before) = &*shown else { return };
+        let is_shown = |source: &Arc<Source>| {
+            source.upstream.known().is_none_or(|now| {
+                before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
+            })
+        };
+        if self.upstreams.all.iter().all(is_shown) {
+            return;
+        }
+        *shown = None;
+        for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
+            self.around.tell(News::List(list));
+        }
+    }
+
+    /// Waits until no call is in flight, and what was answered last had time to be written.
+    pub async fn idle(&self) {
+        while self.calls.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(IDLE_STEP).await;
+        }
+        tokio::time::sleep(IDLE_STEP).await;
+    }
+
+    /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
+    /// which a later session will know.
+    pub(super) async fn plugins_soon(self: &Arc<Self>) {
+        if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
+            tracing::info!("the plugins are still being loaded");
+        }
+    }
+
+    /// Whether a feature is offered. As long as the plugins are being loaded: it may be.
+    pub(super) fn offers(&self, feature: Feature) -> bool {
+        let Some(shown) = self.shown.lock().clone() else { return true };
+        let catalog = &shown.catalog;
+        if !catalog.plugins.complete {
+            return true;
+        }
+        let other =
+            |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
+        match feature {
+            Feature::Manifest | Feature::Tools | Feature::Views | Feature::Jobs => true,
+            Feature::Prompts => catalog.prompts().next().is_some() || other("prompts"),
+            Feature::Resources => catalog.with(feature).next().is_some() || other("resources"),
+            Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),
+        }
+    }
+}
+
+/// Loads plugins, and passes on which are there: what is bundled at once, and then all that is known from
+/// before; each that has to be compiled when it is ready.
+async fn load(host: Weak<Host>, begin: Begin) {
+    let mut loader = begin().await;
+    let tell = |loader: &Loader| match host.upgrade() {
+        Some(host) if !host.shutdown.is_cancelled() => {
+            host.more_plugins(loader.so_far());
+            true
+        }
+        _ => false,
+    };
+    if !tell(&loader) {
+        return;
+    }
+    let mut is_told = true;
+    loop {
+        let is_compiling = loader.is_compiling();
+        if is_compiling && !is_told && !tell(&loader) {
+            return;
+        }
+        if !loader.next().await {
+            break;
+        }
+        is_told = false;
+    }
+    let all = loader.so_far();
+    all.warn();
+    let _gone = tell(&loader);
+}

@@ -1,0 +1,60 @@
+//! What plugins put off: run when there is time, for nobody who waits.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Host;
+use portcullis_core::call::{Call, What};
+use portcullis_core::plugins::Loaded;
+use portcullis_core::sandbox::{Context, Feature, LaterJob};
+
+/// Jobs that run at the same time, of all plugins together.
+const AT_ONCE: usize = 2;
+
+impl Host {
+    /// Lets a call of a plugin see what lies around it.
+    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded) {
+        context.around = Some(self.around.clone());
+        context.has_jobs = loaded.features.contains(&Feature::Jobs);
+    }
+}
+
+/// Runs the jobs of a host's plugins for as long as it lives.
+pub fn run(host: &Arc<Host>) {
+    let (around, shutdown) = (host.around.clone(), host.shutdown.clone());
+    let host = Arc::downgrade(host);
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    tokio::spawn(async move {
+        loop {
+            let place = places.clone().acquire_owned().await.expect("never closed");
+            let job = tokio::select! {
+                job = around.next_job() => job,
+                () = shutdown.cancelled() => return,
+            };
+            let Some(host) = host.upgrade() else { return };
+            tokio::spawn(one(host, job, place));
+        }
+    });
+}
+
+async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
+    let LaterJob { plugin, request, job } = later;
+    let (catalog, _) = host.tools().await;
+    let mut loaded = catalog.plugins.loaded.iter();
+    let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
+    let mut context = Context { background: true, ..Context::default() };
+    host.surround(&mut context, loaded);
+    let call = Call {
+        request,
+        what: What::Job(job),
+        roots: host.roots.clone(),
+        context,
+        task: true,
+        cancel: host.shutdown.child_token(),
+        decisions: Vec::new(),
+    };
+    if let Err(failure) = portcullis_core::call::call(loaded, call).await {
+        tracing::warn!("a job of `{plugin}`: {failure}");
+    }
+}

@@ -1,0 +1,209 @@
+//! What clients hear of without having asked just now: lists and resources that changed, and what other
+//! servers log.
+
+#![expect(deprecated, reason = "logging is in both eras until 2027")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_mcp_client::Notice;
+use portcullis_roots::Roots;
+use portcullis_wrap::{Heard, level_name, rank};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
+use rmcp::service::{Peer, ServiceError, SubscriptionContext};
+use serde_json::Value;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::session::Session;
+use super::{Host, Server};
+use portcullis_core::bindings::portcullis::plugin::request::ListKind;
+use portcullis_core::call::{Answer, Call, What};
+use portcullis_core::sandbox::{Context, News};
+
+/// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
+const POLL: Duration = Duration::from_secs(3);
+
+/// Resources that one session may be subscribed to.
+const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// Asks again and again whether a resource has changed, until it is dropped.
+pub type Watch = AbortOnDropHandle<()>;
+
+impl Host {
+    /// Passes on what another server says by itself to those whom it concerns.
+    pub(super) fn hear(&self, heard: Heard) {
+        let Notice { method, mut params } = match heard {
+            Heard::Offers => return self.changed(),
+            Heard::Notice(notice) => notice,
+        };
+        // No client may listen.
+        match method.as_str() {
+            "notifications/resources/updated" => {
+                if let Some(Value::String(uri)) = params.remove("uri") {
+                    self.around.tell(News::Resource(uri));
+                }
+            }
+            "notifications/message" => {
+                let _nobody = self.logs.send(params);
+            }
+            _ => {}
+        }
+    }
+
+    /// Has other servers log what the session wants that wants the most.
+    pub(super) fn want_logs(&self, session: &Arc<Session>) {
+        let mut all = self.logging.lock();
+        all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));
+        all.push(Arc::downgrade(session));
+        let levels = all.iter().filter_map(|one| one.upgrade()?.logs());
+        if let Some(level) = levels.min_by_key(|level| rank(*level)) {
+            self.upstreams.want_logs(level_name(level));
+        }
+    }
+}
+
+impl Server {
+    /// Tells a client of the era with `initialize` the news, until its session is over. What belongs
+    /// to no request may be another session's: only one that is alone hears it.
+    pub(super) fn follow(&self, peer: Peer<RoleServer>, is_alone: bool) {
+        let mut news = self.host.around.listen();
+        let mut logs = self.host.logs.subscribe();
+        let session = Arc::downgrade(&self.session);
+        let over = self.session.over.0.clone();
+        tokio::spawn(async move {
+            loop {
+                let one = tokio::select! {
+                    one = next(&mut news, &over) => one,
+                    Some(record) = next(&mut logs, &over), if is_alone => {
+                        let Some(session) = session.upgrade() else { return };
+                        let record: Option<LoggingMessageNotificationParam> =
+                            serde_json::from_value(record.into()).ok();
+                        let least = session.logs().map_or(u8::MAX, rank);
+                        if let Some(record) = record.filter(|record| rank(record.level) >= least) {
+                            said(peer.notify_logging_message(record).await);
+                        }
+                        continue;
+                    }
+                };
+                let (Some(one), Some(session)) = (one, session.upgrade()) else { return };
+                said(match one {
+                    News::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
+                    News::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
+                    News::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
+                    News::Resource(uri) if session.subscriptions.lock().contains_key(&uri) => {
+                        let changed = ResourceUpdatedNotificationParam::new(uri);
+                        peer.notify_resource_updated(changed).await
+                    }
+                    News::Resource(_) => Ok(()),
+                });
+            }
+        });
+    }
+
+    /// Subscribes a client of the era with `initialize`.
+    pub(super) fn subscribe_to(&self, uri: String) -> Result<(), ErrorData> {
+        let mut subscriptions = self.session.subscriptions.lock();
+        if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
+            let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let roots = self.session.known_roots().unwrap_or_else(|| self.host.roots.clone());
+        subscriptions.entry(uri).or_insert_with_key(|uri| watch(&self.host, uri.clone(), roots));
+        Ok(())
+    }
+
+    /// Tells a client of 2026-07-28 the news that it listens to.
+    pub(super) async fn tell(&self, subscription: SubscriptionContext) {
+        let mut news = self.host.around.listen();
+        let uris = subscription.accepted().resource_subscriptions.iter().flatten();
+        let watches: Vec<Watch> = uris
+            .take(MAX_SUBSCRIPTIONS)
+            .map(|uri| watch(&self.host, uri.clone(), self.host.roots.clone()))
+            .collect();
+        let (sink, shutdown) = (subscription.sink().clone(), self.host.shutdown.clone());
+        loop {
+            let one = tokio::select! {
+                one = next(&mut news, &shutdown) => one,
+                () = subscription.cancelled() => None,
+            };
+            // What it does not listen to, the sink refuses.
+            let told = match one {
+                Some(News::List(ListKind::Tools)) => sink.notify_tool_list_changed().await,
+                Some(News::List(ListKind::Prompts)) => sink.notify_prompt_list_changed().await,
+                Some(News::List(ListKind::Resources)) => sink.notify_resource_list_changed().await,
+                Some(News::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                None => break,
+            };
+            if let Err(error) = told {
+                tracing::trace!("news did not reach a client: {error}");
+            }
+        }
+        drop(watches);
+    }
+}
+
+fn said(told: Result<(), ServiceError>) {
+    if let Err(error) = told {
+        tracing::debug!("news did not reach a client: {error}");
+    }
+}
+
+/// The next piece of news. `None`: there will be no more.
+async fn next<T: Clone>(news: &mut Receiver<T>, over: &CancellationToken) -> Option<T> {
+    loop {
+        let one = tokio::select! {
+            one = news.recv() => one,
+            () = over.cancelled() => return None,
+        };
+        match one {
+            Ok(one) => return Some(one),
+            // Some were missed; a client that asks learns the newest anyhow.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
+    }
+}
+
+fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
+    let host = host.clone();
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        let catalog = host.catalog().await;
+        let watched = catalog.other_with(&uri).map(|other| other.source.upstream.watch(&uri));
+        let mut known = version(&host, &uri, &roots).await;
+        // A resource whose plugin cannot tell is announced by the plugin, or by nobody.
+        while known.is_some() {
+            tokio::time::sleep(POLL).await;
+            let now = version(&host, &uri, &roots).await;
+            if now.is_some() && now != known {
+                host.around.tell(News::Resource(uri.clone()));
+            }
+            known = now.or(known);
+        }
+        if watched.is_some() {
+            std::future::pending().await
+        }
+    }))
+}
+
+async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
+    let catalog = host.catalog().await;
+    for loaded in catalog.resource(uri) {
+        let call = Call {
+            request: portcullis_core::call::request_id(),
+            what: What::Version(uri.to_owned()),
+            roots: roots.clone(),
+            context: Context::default(),
+            task: false,
+            cancel: CancellationToken::new(),
+            decisions: Vec::new(),
+        };
+        if let Ok(Answer::Version(version)) = portcullis_core::call::call(loaded, call).await {
+            return version;
+        }
+    }
+    None
+}

@@ -1,0 +1,139 @@
+//! What takes long: the client gets a task at once, and asks for its end when it likes
+//! (`io.modelcontextprotocol/tasks`).
+
+use std::sync::Arc;
+
+use portcullis_roots::Roots;
+use rmcp::model::{CallToolResult, CreateTaskResult, InputResponses};
+use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+
+use super::input::Exchange;
+use super::requests::protocol_error;
+use super::session::Caller;
+use super::{Server, convert};
+use portcullis_core::call::{Answer, Call, Failure, What};
+use portcullis_core::plugins::Loaded;
+use portcullis_core::sandbox::Notice;
+
+/// The extension, by the contract's name for it.
+pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
+
+/// Tasks that may go on at the same time, of all clients together.
+const MAX_TASKS: usize = 64;
+
+/// What a task has to do.
+pub struct Work {
+    /// The plugin.
+    pub loaded: Arc<Loaded>,
+    /// What is asked of it.
+    pub what: What,
+    /// The session's directories.
+    pub roots: Roots,
+    /// For whom.
+    pub caller: Caller,
+    /// The rounds so far, with the state that it goes on from.
+    pub exchange: Exchange,
+}
+
+impl Work {
+    /// Begins it.
+    ///
+    /// # Errors
+    ///
+    /// Where too much is going on already.
+    pub fn begin(self, server: &Server) -> Result<CreateTaskResult, Failure> {
+        let tasks = &server.host.tasks;
+        if tasks.running_task_count() >= MAX_TASKS {
+            let why = format!("{MAX_TASKS} tasks are going on: try again later");
+            return Err(Failure::TooLarge(why));
+        }
+        let time = self.loaded.plugin.terms.limits.background();
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        // A little longer than the plugin has, so that its own end is what the client learns of.
+        let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
+        let server = server.clone();
+        let task = tasks.spawn(options, |cx| Box::pin(self.run(server, cx)));
+        Ok(CreateTaskResult::new(task))
+    }
+
+    async fn run(mut self, server: Server, cx: TaskContext) -> Result<CallToolResult, TaskExit> {
+        loop {
+            match self.round(&server, &cx).await {
+                Ok(Answer::Tool(result)) => {
+                    let result = convert::result(result).map_err(Failure::BrokenPromise);
+                    return result.or_else(told);
+                }
+                Ok(Answer::NeedInput(need)) => {
+                    let asks = match self.exchange.ask(need, &self.caller, &self.loaded) {
+                        Ok(asks) => asks,
+                        Err(failure) => return told(failure),
+                    };
+                    let asking = asks.into_iter().map(|(key, ask)| {
+                        let cx = &cx;
+                        async move {
+                            let answer = cx.request_input(key.clone(), ask).await?;
+                            Ok::<_, TaskExit>((key, answer))
+                        }
+                    });
+                    let answers: Vec<_> = futures_util::future::try_join_all(asking).await?;
+                    self.exchange.take(answers.into_iter().collect::<InputResponses>());
+                }
+                Ok(_) => {
+                    return told(Failure::BrokenPromise("a task ends with an answer".into()));
+                }
+                Err(failure) => return told(failure),
+            }
+        }
+    }
+
+    async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
+        let (mut context, _) = self.caller.context(&server.session, &self.exchange);
+        let (notices, mut told) = unbounded_channel();
+        context.background = true;
+        context.notices = Some(notices);
+        server.host.surround(&mut context, &self.loaded);
+        let cancel = CancellationToken::new();
+        let call = Call {
+            request: self.exchange.request.clone(),
+            what: self.what.clone(),
+            roots: self.roots.clone(),
+            context,
+            task: true,
+            cancel: cancel.clone(),
+            decisions: self.exchange.decided(),
+        };
+        let running = portcullis_core::call::call(&self.loaded, call);
+        tokio::pin!(running);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut running => return answer,
+                Some(notice) = told.recv() => {
+                    if let Notice::Progress { message: Some(message), .. } = notice {
+                        cx.set_status_message(portcullis_sanitize::line(&message, 300));
+                    }
+                }
+                () = cx.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                () = server.host.shutdown.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            }
+        }
+    }
+}
+
+/// A failure as the client is told of it: see `answer` of this module's parent.
+fn told(failure: Failure) -> Result<CallToolResult, TaskExit> {
+    match failure {
+        Failure::Cancelled => Err(TaskExit::Cancelled),
+        Failure::Protocol(_) | Failure::Host(_) | Failure::Unknown(_) => {
+            Err(TaskExit::Error(protocol_error(&failure)))
+        }
+        Failure::InvalidArguments(_)
+        | Failure::Denied(_)
+        | Failure::TimedOut(_)
+        | Failure::TooLarge(_)
+        | Failure::PluginFailed(_)
+        | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
+    }
+}

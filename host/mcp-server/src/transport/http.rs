@@ -1,0 +1,89 @@
+//! MCP over HTTP: the host behind its front.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use portcullis_http_server::{Config, Fetch, Page, Settings};
+use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
+use rmcp::ServerHandler;
+use tokio::net::TcpListener;
+
+use super::DRAIN;
+use crate::mcp::{Host, Server};
+
+/// Where the protocol is served.
+pub use portcullis_http_server::PATH;
+
+/// What the operator wants of the front, with the numbers of this host as a page. The keys of issuers are
+/// fetched by the host.
+///
+/// # Errors
+///
+/// In words for the operator: which key or file, and what is wrong with it.
+pub fn settings(config: &Config, host: &Arc<Host>) -> Result<Settings, String> {
+    let named = config.oauth_hosts();
+    let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
+    let fetch = Fetch::new(move |url| portcullis_egress::document(url, named.clone(), agent));
+    let mut settings = config.settings(host.raw.clone(), fetch)?;
+    settings.pages.insert("/metrics".to_owned(), numbers(host));
+    Ok(settings)
+}
+
+fn numbers(host: &Arc<Host>) -> Page {
+    let metrics = Arc::new(Metrics::default());
+    let (counting, host_now) = (metrics.clone(), Arc::downgrade(host));
+    host.upstreams.audit().watch(move |record| counting.count(record));
+    Page::new(move || {
+        let caches = host_now.upgrade().map(|host| host.cache_uses()).unwrap_or_default();
+        let used = |(plugin, (hits, misses))| CacheUse { plugin, hits, misses };
+        let caches: Vec<_> = caches.into_iter().map(used).collect();
+        (MEDIA_TYPE, metrics.text(&caches).into())
+    })
+}
+
+/// Serves pages alone on a listener: an origin that is nothing else's.
+///
+/// # Errors
+///
+/// Where the pages make no sense.
+pub async fn serve_pages(
+    host: &Host,
+    listener: TcpListener,
+    pages: BTreeMap<String, Page>,
+) -> io::Result<()> {
+    /// An MCP server that offers nothing.
+    struct Nothing;
+    impl ServerHandler for Nothing {}
+    let (streamable, legacy_sse) = (false, false);
+    let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(host.raw.clone()) };
+    portcullis_http_server::serve(listener, settings, || Nothing, host.shutdown.clone()).await
+}
+
+/// Serves sessions, and pages beside them, on a listener until the host shuts down. Where `settings.stop` is
+/// cancelled, nothing new is taken, `leave` is called, and the host shuts down once no call is in flight, or
+/// after three seconds.
+///
+/// # Errors
+///
+/// Where the settings make no sense: a host or an origin that is none.
+pub async fn serve(
+    host: Arc<Host>,
+    listener: TcpListener,
+    settings: Settings,
+    leave: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    let shutdown = host.shutdown.clone();
+    let (stop, ending) = (settings.stop.clone(), host.clone());
+    let end = async move {
+        stop.cancelled().await;
+        leave();
+        // Timed out or not, that is the end.
+        let _drained = tokio::time::timeout(DRAIN, ending.idle()).await;
+        ending.shutdown.cancel();
+    };
+    let until = shutdown.clone();
+    tokio::spawn(async move { until.run_until_cancelled(end).await });
+    let server = move || Server::new(host.clone());
+    portcullis_http_server::serve(listener, settings, server, shutdown).await
+}

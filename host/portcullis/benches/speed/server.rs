@@ -1,0 +1,359 @@
+//! The two servers, and how they are spoken with: raw JSON-RPC, one thread, blocking.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio as Pipe};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The older protocol, with `initialize`, or the newer one, in which each request says it all.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Era {
+    /// 2025-11-25.
+    Legacy,
+    /// 2026-07-28.
+    Modern,
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legacy => "2025-11-25",
+            Self::Modern => "2026-07-28",
+        })
+    }
+}
+
+/// How a server is started.
+#[derive(Clone)]
+pub struct Server {
+    program: PathBuf,
+    args: Vec<OsString>,
+    http: Vec<OsString>,
+    home: PathBuf,
+}
+
+impl Server {
+    /// The same with a root.
+    pub fn with_root(mut self, root: &Path) -> Self {
+        self.args.extend(["--root".into(), root.into()]);
+        self
+    }
+
+    fn command(&self, args: &[OsString]) -> Command {
+        let mut command = command(&self.program);
+        command.args(args).env_clear().env("HOME", &self.home);
+        for (name, folder) in
+            [("CONFIG", "config"), ("DATA", "data"), ("STATE", "state"), ("CACHE", "cache")]
+        {
+            command.env(format!("XDG_{name}_HOME"), self.home.join(folder));
+        }
+        command
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is measured are processes")]
+fn command(program: &Path) -> Command {
+    Command::new(program)
+}
+
+/// Both servers, and a home for them that is nobody's.
+pub struct Servers {
+    native: Server,
+    portcullis: Server,
+    _home: TempDir,
+}
+
+impl Servers {
+    /// Builds what cargo has not built for a benchmark: the native server, and the guest.
+    pub fn build() -> Self {
+        let portcullis = Path::new(env!("CARGO_BIN_EXE_portcullis"));
+        cargo(&["build", "--release", "--package", "portcullis", "--example", "native-echo"]);
+        let folder = portcullis.parent().expect("a binary lies in a folder").join("examples");
+        let native = folder.join(format!("native-echo{}", env::consts::EXE_SUFFIX));
+        let home = tempfile::tempdir().expect("a folder for a home");
+        let config = configure(home.path());
+        let server = |program: &Path, args: &[&str], http: &[&str]| Server {
+            program: program.to_owned(),
+            args: args.iter().map(OsString::from).collect(),
+            http: http.iter().map(OsString::from).collect(),
+            home: home.path().to_owned(),
+        };
+        let config = config.to_str().expect("a temporary folder has a plain name");
+        let any = "127.0.0.1:0";
+        Self {
+            native: server(&native, &[], &[any]),
+            portcullis: server(
+                portcullis,
+                &["serve", "--config", config],
+                &["serve", "--config", config, "--http", any],
+            ),
+            _home: home,
+        }
+    }
+
+    /// The native one first.
+    pub fn both(&self) -> [Server; 2] {
+        [self.native.clone(), self.portcullis.clone()]
+    }
+
+    /// Portcullis.
+    pub fn portcullis(&self) -> Server {
+        self.portcullis.clone()
+    }
+}
+
+/// Builds the guest, and writes a configuration in which it is a plugin.
+#[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
+fn configure(home: &Path) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("plugins");
+    let target_dir = target.to_str().expect("the target folder has a plain name");
+    let profile = ["--profile", "plugin", "--target", "wasm32-wasip2"];
+    let guest = ["build", "--package", "guest-echo", "--target-dir", target_dir];
+    cargo(&[guest.as_slice(), &profile].concat());
+    let built = target.join("wasm32-wasip2/plugin/guest_echo.wasm");
+    let plugins = home.join("plugins");
+    std::fs::create_dir_all(&plugins).expect("the home can be written to");
+    std::fs::copy(&built, plugins.join("echo.wasm")).expect("the guest was built");
+    let config = home.join("portcullis.toml");
+    let text =
+        format!("[host]\nplugin-dirs = [{plugins:?}]\n[http]\nrequests-per-second = 1_000_000\n");
+    std::fs::write(&config, text).expect("the home can be written to");
+    config
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo says where cargo is")]
+fn cargo(args: &[&str]) {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = command(Path::new(&cargo))
+        .args(args)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "cargo {}: {status}", args.join(" "));
+}
+
+fn request(id: u32, era: Era, method: &str, mut params: Value) -> Value {
+    if era == Era::Modern {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "speed", "version": "0"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+    }
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn echo(id: u32, era: Era) -> Value {
+    request(id, era, "tools/call", json!({"name": "echo", "arguments": {"text": "hello"}}))
+}
+
+fn line(message: &Value) -> Vec<u8> {
+    let mut line = message.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// A call of `run_manifest_validation` on a manifest that it writes into this project.
+#[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
+pub fn manifest_call(project: &Path) -> Vec<u8> {
+    let path = project.join("manifest.json");
+    let manifest = json!({
+        "_version": "1.81.0",
+        "sap.app": {
+            "id": "speed.app", "type": "application", "title": "An app",
+            "applicationVersion": {"version": "1.0.0"},
+        },
+        "sap.ui": {
+            "technology": "UI5",
+            "deviceTypes": {"desktop": true, "tablet": true, "phone": true},
+        },
+        "sap.ui5": {
+            "dependencies": {"minUI5Version": "1.136.0", "libs": {"sap.ui.core": {}}},
+            "contentDensities": {"compact": true, "cozy": true},
+        },
+    });
+    std::fs::write(&path, manifest.to_string()).expect("the project can be written to");
+    let arguments = json!({"manifestPath": path});
+    let params = json!({"name": "run_manifest_validation", "arguments": arguments});
+    line(&request(1, Era::Legacy, "tools/call", params))
+}
+
+/// A server spoken with over its stdin and stdout.
+pub struct Stdio {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    era: Era,
+    echo: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Stdio {
+    /// Starts it, and returns once it has answered the first request.
+    pub fn start(server: Server, era: Era) -> Self {
+        let mut child = server
+            .command(&server.args)
+            .stdin(Pipe::piped())
+            .stdout(Pipe::piped())
+            .stderr(Pipe::null())
+            .spawn()
+            .expect("the server starts");
+        let input = child.stdin.take().expect("piped above");
+        let output = BufReader::new(child.stdout.take().expect("piped above"));
+        let (echo, answer) = (line(&echo(1, era)), Vec::new());
+        let mut session = Self { child, input, output, era, echo, answer };
+        match era {
+            Era::Legacy => {
+                let params = json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {},
+                    "clientInfo": {"name": "speed", "version": "0"},
+                });
+                session.exchange(&line(&request(0, era, "initialize", params)));
+                let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                session.input.write_all(&line(&told)).expect("the server listens");
+            }
+            Era::Modern => session.exchange(&line(&request(0, era, "server/discover", json!({})))),
+        }
+        session
+    }
+
+    /// Sends a line and reads one, which must be a result.
+    pub fn exchange(&mut self, line: &[u8]) {
+        self.input.write_all(line).expect("the server listens");
+        self.read();
+    }
+
+    fn read(&mut self) {
+        self.answer.clear();
+        self.output.read_until(b'\n', &mut self.answer).expect("the server answers");
+        is_result(&self.answer);
+    }
+
+    /// Calls `echo` and waits for its answer.
+    pub fn echo(&mut self) {
+        self.input.write_all(&self.echo).expect("the server listens");
+        self.read();
+    }
+
+    /// How long it takes to call `echo` so often, with so many calls in flight.
+    pub fn echo_in_flight(&mut self, calls: u32, in_flight: u32) -> Duration {
+        // What is in flight at the same time needs an id of its own.
+        let request = |id| line(&echo(id, self.era));
+        let requests: Vec<_> = (0..calls).map(|id| request(100 + id)).collect();
+        let (first, rest) = requests.split_at(in_flight.min(calls) as usize);
+        let mut rest = rest.iter();
+        let began = Instant::now();
+        self.input.write_all(&first.concat()).expect("the server listens");
+        for _ in 0..calls {
+            self.read();
+            if let Some(request) = rest.next() {
+                self.input.write_all(request).expect("the server listens");
+            }
+        }
+        began.elapsed()
+    }
+
+    /// Has the tools listed.
+    pub fn list_tools(&mut self) {
+        let line = line(&request(2, self.era, "tools/list", json!({})));
+        self.exchange(&line);
+    }
+
+    /// Bytes resident now, where the system tells.
+    #[expect(clippy::disallowed_methods, reason = "the system tells it in a file")]
+    pub fn resident(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kib * 1024)
+    }
+
+    /// Ends it the way clients do, and waits until it has ended.
+    pub fn end(self) {
+        let Self { mut child, input, output, .. } = self;
+        drop((input, output));
+        child.wait().expect("the server ends");
+    }
+}
+
+/// A server spoken with over HTTP, on one connection.
+pub struct Http {
+    child: Child,
+    stream: BufReader<TcpStream>,
+    request: Vec<u8>,
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Http {
+    /// Starts it and connects to where it says it is.
+    pub fn start(server: Server) -> Self {
+        let mut child = server
+            .command(&server.http)
+            .stdin(Pipe::null())
+            .stdout(Pipe::null())
+            .stderr(Pipe::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped above"));
+        let address = loop {
+            let mut said = String::new();
+            let read = stderr.read_line(&mut said).expect("the server speaks");
+            assert!(read > 0, "the server does not say where it is");
+            let address = said.trim().split_once("http://").map(|(_, address)| address);
+            if let Some(address) = address.and_then(|address| address.strip_suffix("/mcp")) {
+                break address.to_owned();
+            }
+        };
+        let stream = TcpStream::connect(&address).expect("the server listens");
+        stream.set_nodelay(true).expect("a socket can be told");
+        let body = echo(1, Era::Modern).to_string();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        Self { child, stream: BufReader::new(stream), request: request.into(), _stderr: stderr }
+    }
+
+    /// Calls `echo` and waits for its answer.
+    pub fn echo(&mut self) {
+        self.stream.get_mut().write_all(&self.request).expect("the server listens");
+        let mut length = None;
+        loop {
+            let mut head = String::new();
+            self.stream.read_line(&mut head).expect("the server answers");
+            let head = head.trim().to_ascii_lowercase();
+            if let Some(value) = head.strip_prefix("content-length:") {
+                length = value.trim().parse().ok();
+            }
+            if head.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length.expect("an answer in JSON has a length")];
+        self.stream.read_exact(&mut body).expect("the server answers");
+        is_result(&body);
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        let killed = self.child.kill().and_then(|()| self.child.wait());
+        killed.expect("a child can be ended");
+    }
+}
+
+/// Nothing is gained by failing quickly.
+fn is_result(answer: &[u8]) {
+    let holds = |text: &[u8]| answer.windows(text.len()).any(|window| window == text);
+    let failed = holds(br#""isError":true"#) || !holds(br#""result":"#);
+    assert!(!failed, "no result: {}", String::from_utf8_lossy(answer));
+}

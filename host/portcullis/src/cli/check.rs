@@ -1,0 +1,114 @@
+//! `portcullis check`: configuration, plugins and grants against each other, both ways.
+
+use serde_json::json;
+
+use super::End;
+use super::start::{Ready, green, red};
+use portcullis_core::plugins::{Plugins, compare};
+
+/// What was found.
+#[derive(Default)]
+struct Findings {
+    /// What works.
+    good: Vec<String>,
+    /// What the operator may want to know.
+    remarks: Vec<String>,
+    /// What does not work.
+    faults: Vec<String>,
+}
+
+/// Checks everything that can be checked without calling a tool.
+pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
+    let catalog = ready.catalog().await?;
+    let mut findings = Findings::default();
+    findings.good.push(match &ready.source {
+        Some(path) => format!("configuration: {}", path.display()),
+        None => "configuration: the defaults in the binary".into(),
+    });
+    if ready.roots.is_empty() {
+        findings.remarks.push(
+            "no roots: tools can open paths only where the client names its own roots".into(),
+        );
+    } else {
+        findings.good.push(format!("roots: {}", ready.roots));
+    }
+    findings.remarks.extend(super::safety::warnings(ready));
+    findings.good.push(format!("audit: {}", ready.audit.folder().display()));
+    findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
+    for command in ready.config.commands()? {
+        let line = format!("command `{}`: {}", command.name, command.reach());
+        match command.program() {
+            Some(_) => findings.good.push(line),
+            None => findings.remarks.push(format!("{line}: what needs it will say so")),
+        }
+    }
+    examine(&catalog.plugins, &mut findings);
+    let mut missing = Vec::new();
+    for name in ready.config.upstreams.keys() {
+        match catalog.others.iter().find(|other| *other.source.name == **name) {
+            Some(other) => findings.good.push(format!(
+                "upstream `{name}`, tools: {}, MCP {}",
+                other.listing.tools.len(),
+                other.listing.peer.version
+            )),
+            None => missing.push(name.as_str()),
+        }
+    }
+    if !missing.is_empty() {
+        let others = ready.others().await?;
+        let reason = |name: &str| others.iter().find(|other| other.name == name)?.reason.clone();
+        findings.remarks.extend(missing.into_iter().map(|name| match reason(name) {
+            Some(why) => format!("the upstream `{name}` does not answer: {why}"),
+            None => format!("the upstream `{name}` does not answer"),
+        }));
+    }
+    findings.remarks.extend(catalog.remarks.into_iter().map(|remark| remark.text));
+    let faults = findings.faults.len();
+    if json {
+        let Findings { good, remarks, faults } = &findings;
+        let whole = json!({"good": good, "remarks": remarks, "faults": faults});
+        super::print::json(&whole)?;
+    } else {
+        let lines = (findings.good.iter().map(|line| format!("{} {line}\n", green("ok"))))
+            .chain(findings.remarks.iter().map(|line| format!("-- {line}\n")))
+            .chain(findings.faults.iter().map(|line| format!("{} {line}\n", red("!!"))));
+        super::print(&lines.collect::<String>())?;
+    }
+    Ok(if faults == 0 { End::Done } else { End::Failed })
+}
+
+fn examine(plugins: &Plugins, findings: &mut Findings) {
+    for loaded in &plugins.loaded {
+        let name = &loaded.plugin.name;
+        findings.good.push(format!("plugin `{name}`, tools: {}", loaded.tools.len()));
+        for (capability, granted, wanted) in compare(loaded) {
+            match (granted, wanted) {
+                (Some(granted), None) => findings.remarks.push(format!(
+                    "`{name}` is granted `{capability}` ({granted}) and does not want it: it \
+                     cannot use it"
+                )),
+                (None, Some(wanted)) => findings.remarks.push(format!(
+                    "`{name}` wants `{capability}` ({wanted}) and is not granted it: what needs \
+                     it will be refused"
+                )),
+                (Some(_), Some(_)) | (None, None) => {}
+            }
+        }
+        findings.remarks.extend(loaded.remarks.iter().cloned());
+        for tool in &loaded.tools {
+            let name = &tool.definition.name;
+            if let Err(error) = tool.input() {
+                findings.faults.push(format!("the input schema of `{name}`: {error}"));
+            }
+            if let Err(error) = tool.output() {
+                findings.faults.push(format!("the output schema of `{name}`: {error}"));
+            }
+        }
+    }
+    for refused in &plugins.refused {
+        let reason = portcullis_sanitize::visible(&refused.reason).replace('\n', "\n   ");
+        let name = portcullis_sanitize::visible(&refused.name);
+        findings.faults.push(format!("plugin `{name}` is refused: {reason}"));
+    }
+    findings.remarks.extend(plugins.remarks.iter().cloned());
+}

@@ -1,0 +1,117 @@
+//! `portcullis tools` and `portcullis plugin list`.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::End;
+use super::start::{Ready, faint, green, red};
+use portcullis_core::catalog::Tool;
+use portcullis_core::plugins::{Loaded, Refused};
+use portcullis_wrap::Summary;
+
+/// Lists every tool that can be called.
+pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
+    let catalog = ready.catalog().await?;
+    if json {
+        let tools: Vec<_> = catalog
+            .tools()
+            .map(|(name, tool)| portcullis_mcp_server::mcp::shown(name, tool))
+            .collect();
+        return super::print::json(&json!({ "tools": tools }));
+    }
+    let mut text = String::new();
+    for (name, tool) in catalog.tools() {
+        let description = match tool {
+            Tool::Own(_, tool) => tool.definition.description.as_deref(),
+            Tool::Other(_, tool) => tool.definition.get("description").and_then(Value::as_str),
+        };
+        let description = description.unwrap_or_default();
+        let plugin = faint(&format!("({})", tool.source()));
+        let name = green(name);
+        let description = portcullis_sanitize::visible_line(description, 300);
+        writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
+    }
+    if text.is_empty() {
+        text = "there are no tools: `portcullis plugin list` says why\n".into();
+    }
+    super::print(&text)
+}
+
+/// Lists every plugin, loaded or refused, and every other server.
+pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
+    let (catalog, others) = ready.overview().await?;
+    let plugins = &catalog.plugins;
+    let told: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
+    if json {
+        let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
+        let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
+        let remarks: Vec<_> =
+            plugins.remarks.iter().map(String::as_str).chain(told.iter().copied()).collect();
+        let whole = json!({ "plugins": all, "upstreams": others, "remarks": remarks });
+        return super::print::json(&whole);
+    }
+    let mut text = String::new();
+    for loaded in &plugins.loaded {
+        let version = portcullis_sanitize::visible_line(&loaded.manifest.version, 40);
+        text += &format!(
+            "{} {version} {}\n    tools: {}; {}\n",
+            green(&loaded.plugin.name),
+            faint("loaded"),
+            loaded.tools.len(),
+            loaded.plugin.origin,
+        );
+    }
+    for refused in &plugins.refused {
+        let reason = portcullis_sanitize::visible(&refused.reason).replace('\n', "\n    ");
+        text += &format!(
+            "{} {}\n    {reason}\n",
+            red(&portcullis_sanitize::visible(&refused.name)),
+            faint("refused")
+        );
+    }
+    for remark in plugins.remarks.iter().map(String::as_str).chain(told) {
+        text += &format!("{}\n", faint(&portcullis_sanitize::visible_line(remark, 400)));
+    }
+    for other in &others {
+        text += &format!("{}\n    tools: {}; {}\n", title(other), other.tools.len(), other.reach);
+    }
+    super::print(&text)
+}
+
+/// Another server, in a line: its name, and how it is.
+pub(super) fn title(other: &Summary) -> String {
+    match &other.reason {
+        None => {
+            let is = [&other.server, &other.protocol].map(|text| text.as_deref().unwrap_or("?"));
+            format!("{} {}", green(&other.name), faint(&format!("{}, MCP {}", is[0], is[1])))
+        }
+        Some(why) => {
+            let why = portcullis_sanitize::visible_line(why, 300);
+            format!("{} {}\n    {why}", red(&other.name), faint("unreachable"))
+        }
+    }
+}
+
+/// A plugin that is loaded, in short.
+pub(super) fn summary(loaded: &Loaded) -> Value {
+    json!({
+        "name": &*loaded.plugin.name,
+        "state": "loaded",
+        "version": loaded.manifest.version,
+        "origin": loaded.plugin.origin.to_string(),
+        "digest": &*loaded.plugin.digest,
+        "tools": loaded.tools.iter().map(|tool| &tool.definition.name).collect::<Vec<_>>(),
+    })
+}
+
+/// A plugin that is refused, and why.
+pub(super) fn refusal(refused: &Refused) -> Value {
+    json!({
+        "name": refused.name,
+        "state": "refused",
+        "origin": refused.origin.to_string(),
+        "digest": refused.digest,
+        "reason": refused.reason,
+    })
+}

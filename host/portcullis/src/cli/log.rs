@@ -1,0 +1,190 @@
+//! The log, and whatever else is said on stderr: for people, or as lines of JSON for programs.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::format::debug_fn;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Whether stderr has lines of JSON, from the first to the last.
+static AS_JSON: OnceLock<bool> = OnceLock::new();
+
+/// Decides how stderr is written, before anything is said there: by the arguments as they were typed, as
+/// those of another kind have to be refused in the same way.
+pub fn decide() {
+    let typed = std::env::args_os().skip(1).take_while(|argument| argument != "--");
+    let as_json = typed.into_iter().any(|argument| argument == "--log-json");
+    if AS_JSON.set(as_json).is_ok() && as_json {
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            let what = panic.payload_as_str().unwrap_or("a panic without a text");
+            write("ERROR", &format!("the program failed at {place}: {what}"));
+        }));
+    }
+}
+
+/// Whether stderr has lines of JSON.
+pub fn is_json() -> bool {
+    AS_JSON.get().copied().unwrap_or_default()
+}
+
+/// Writes a line of JSON to stderr, whatever the filter says.
+fn write(level: &str, message: &str) {
+    let mut timestamp = String::new();
+    // A clock that fails costs the time and not the line.
+    let _time = SystemTime.format_time(&mut Writer::new(&mut timestamp));
+    let mut line = Line(Map::new());
+    line.put("timestamp", timestamp);
+    line.put("level", level);
+    line.put("target", "portcullis");
+    line.put("message", message);
+    // In one piece, for programs that wait for it.
+    anstream::eprint!("{}", format!("{}\n", Value::from(line.0)));
+}
+
+/// Says something to the operator, whatever the filter says.
+pub fn say(line: &str) {
+    if is_json() { write("INFO", line) } else { anstream::eprint!("{}", format!("{line}\n")) }
+}
+
+/// Says something that matters less.
+pub fn whisper(line: &str) {
+    if is_json() {
+        write("INFO", line)
+    } else {
+        anstream::eprintln!("{}", super::start::faint(line))
+    }
+}
+
+/// Says why a command failed.
+pub fn fail(why: &str) {
+    if is_json() {
+        write("ERROR", why);
+    } else {
+        anstream::eprintln!("{}", super::start::red(&format!("portcullis: {why}")));
+    }
+}
+
+/// Begins to log to stderr: stdout carries answers and nothing else.
+/// `UI5_LOG_LVL`, which the UI5 MCP server reads, counts where neither `-v` nor `PORTCULLIS_LOG` says more.
+#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
+pub fn begin(verbose: u8, as_json: bool) {
+    const QUITE: &str = "info,rmcp=off,plugin=info";
+    const ALL: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
+    let default = match verbose {
+        // rmcp takes the end of an ordinary HTTP request for an error.
+        0 => "warn,rmcp=off",
+        1 => QUITE,
+        _ => ALL,
+    };
+    let default = match std::env::var("UI5_LOG_LVL").as_deref() {
+        Ok("silent") if verbose == 0 => "off",
+        Ok("error") if verbose == 0 => "error,rmcp=off",
+        Ok("info") if verbose == 0 => QUITE,
+        Ok("perf" | "verbose" | "silly") if verbose < 2 => ALL,
+        Ok(_) | Err(_) => default,
+    };
+    let filter = std::env::var("PORTCULLIS_LOG").ok();
+    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
+        .unwrap_or_else(|_| EnvFilter::new(default));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if *AS_JSON.get_or_init(|| as_json) {
+        return log.event_format(Lines).init();
+    }
+    let colours = anstream::AutoStream::choice(&std::io::stderr());
+    // Plugins and other servers write into the log, too: nothing of it acts on a terminal.
+    let fields = debug_fn(|writer, field, value| {
+        let value = format!("{value:?}");
+        let value = portcullis_sanitize::visible(&value);
+        match field.name() {
+            "message" => write!(writer, "{value}"),
+            name => write!(writer, "{name}={value}"),
+        }
+    });
+    let log = log.fmt_fields(fields.delimited(" "));
+    log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
+}
+
+/// An object a line: `timestamp`, `level`, `target`, `message`, and what else the event has, such as `request`. What
+/// a plugin says in JSON is `data` instead of `message`.
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut timestamp = String::new();
+        SystemTime.format_time(&mut Writer::new(&mut timestamp))?;
+        let about = event.metadata();
+        let mut line = Line(Map::new());
+        line.put("timestamp", timestamp);
+        line.put("level", about.level().to_string());
+        line.put("target", about.target());
+        // A plugin's own level counts instead of the one under which the host logs it.
+        event.record(&mut line);
+        if let Some(Value::String(level)) = line.0.get_mut("level") {
+            *level = level.rsplit("::").next().unwrap_or_default().to_ascii_uppercase();
+        }
+        let said = line.0.get("message").and_then(Value::as_str);
+        let data: Option<Map<String, Value>> = said
+            .filter(|_| about.target() == PLUGIN)
+            .and_then(|said| serde_json::from_str(said).ok());
+        if let Some(data) = data {
+            line.0.remove("message");
+            line.put("data", data);
+        }
+        let line = Value::from(line.0).to_string();
+        writeln!(writer, "{}", portcullis_sanitize::visible_json(&line))
+    }
+}
+
+/// The target of what plugins say.
+const PLUGIN: &str = "plugin";
+
+struct Line(Map<String, Value>);
+
+impl Line {
+    fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field.name(), value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field.name(), value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field.name(), value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field.name(), value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field.name(), value);
+    }
+}

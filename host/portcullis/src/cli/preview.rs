@@ -1,0 +1,166 @@
+//! `portcullis preview`: a page in the browser that shows the tools' views, as a client would.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use portcullis_http_server::{Config as Front, Page};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::start::Ready;
+use super::{End, log, signals, views};
+use portcullis_mcp_server::transport;
+
+/// What `preview` takes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The tool to begin with
+    tool: Option<String>,
+    /// Listen at this port of 127.0.0.1, instead of any that is free
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    #[command(flatten)]
+    views: views::Flags,
+}
+
+/// How often the plugin folders are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+const INDEX: &str = include_str!("../../../../resources/preview/index.html");
+const SANDBOX: &str = include_str!("../../../../resources/preview/sandbox.html");
+
+/// The files that the page is made of.
+const FILES: &[(&str, &str)] = &[
+    ("/calls.js", include_str!("../../../../resources/preview/calls.js")),
+    ("/dialogs.js", include_str!("../../../../resources/preview/dialogs.js")),
+    ("/mcp.js", include_str!("../../../../resources/preview/mcp.js")),
+    ("/panels.js", include_str!("../../../../resources/preview/panels.js")),
+    ("/preview.css", include_str!("../../../../resources/preview/preview.css")),
+    ("/preview.js", include_str!("../../../../resources/preview/preview.js")),
+    ("/stage.js", include_str!("../../../../resources/preview/stage.js")),
+    ("/surroundings.js", include_str!("../../../../resources/preview/surroundings.js")),
+    ("/text.js", include_str!("../../../../resources/preview/text.js")),
+    ("/view.js", include_str!("../../../../resources/preview/view.js")),
+];
+
+/// The page says the rest of its policy itself; this cannot be said there.
+const POLICY: &str = "frame-ancestors 'none'";
+
+impl Args {
+    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+        self.views.apply(&mut ready.config)?;
+        let failed = |error: std::io::Error| format!("listening on 127.0.0.1: {error}");
+        let bind = async |port| {
+            let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+            Ok((listener.local_addr()?, listener.into_std()?))
+        };
+        let (address, page) = bind(self.port).await.map_err(failed)?;
+        let (sandbox, frame) = bind(0).await.map_err(failed)?;
+        let over = CancellationToken::new();
+        signals::listen(over.clone())?;
+        log::say(&format!("previewing at http://{address}/"));
+        let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
+        let index = INDEX
+            .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
+            .replace("{{tool}}", &tool);
+        while !over.is_cancelled() {
+            let host = ready.host()?;
+            let mut settings = transport::http::settings(&Front::default(), &host)?;
+            settings.pages.extend(pages(&index));
+            let listen = |listener: &std::net::TcpListener| {
+                listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
+            };
+            let served = transport::http::serve(host.clone(), listen(&page)?, settings, || {});
+            let framed = transport::http::serve_pages(&host, listen(&frame)?, sandbox_page());
+            let ends = async {
+                tokio::select! {
+                    () = over.cancelled() => {}
+                    () = changed(&ready) => {
+                        log::say("the plugins changed: loading them again");
+                    }
+                }
+                host.shutdown.cancel();
+            };
+            let (served, framed, ()) = tokio::join!(served, framed, ends);
+            host.upstreams.close().await;
+            served.and(framed).map_err(|error| format!("serving the preview: {error}"))?;
+        }
+        Ok(End::Done)
+    }
+}
+
+fn pages(index: &str) -> BTreeMap<String, Page> {
+    let page = |media_type: &'static str, text: String| {
+        Page::new(move || (media_type, text.clone().into())).under(POLICY)
+    };
+    let file = |(path, text): &(&str, &str)| {
+        let media_type = match path.ends_with(".css") {
+            true => "text/css; charset=utf-8",
+            false => "text/javascript; charset=utf-8",
+        };
+        ((*path).to_owned(), page(media_type, (*text).to_owned()))
+    };
+    let mut pages: BTreeMap<String, Page> = FILES.iter().map(file).collect();
+    pages.insert("/".to_owned(), page("text/html; charset=utf-8", index.to_owned()));
+    pages
+}
+
+/// The page that views are shown in. Its policy stands in itself, next to why it is as it is.
+fn sandbox_page() -> BTreeMap<String, Page> {
+    let policy = SANDBOX.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: "));
+    let policy = policy.expect("the sandbox says its policy");
+    let page = Page::new(|| ("text/html; charset=utf-8", SANDBOX.into())).under(policy);
+    BTreeMap::from([("/sandbox.html".to_owned(), page)])
+}
+
+fn escaped(text: &str) -> String {
+    let reference = |char: char| match char {
+        '&' | '<' | '>' | '"' | '\'' => format!("&#{};", char as u32),
+        _ => char.to_string(),
+    };
+    text.chars().map(reference).collect()
+}
+
+/// Waits until a plugin's file is another.
+async fn changed(ready: &Ready) {
+    let before = stamps(ready);
+    while stamps(ready) == before {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// What the files of the plugin folders look like from outside.
+#[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
+fn stamps(ready: &Ready) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let default = vec![ready.folders.plugins.clone()];
+    let folders = ready.config.host.plugin_dirs.as_ref().unwrap_or(&default);
+    let mut stamps = Vec::new();
+    for entry in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten() {
+        let Ok(entry) = entry else { continue };
+        if let Ok(metadata) = entry.metadata() {
+            stamps.push((entry.path(), metadata.modified().ok(), metadata.len()));
+        }
+    }
+    stamps.sort();
+    stamps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_stays_text() {
+        assert_eq!(escaped("a\"><b>'&"), "a&#34;&#62;&#60;b&#62;&#39;&#38;");
+    }
+
+    #[test]
+    fn the_pages_have_their_places() {
+        assert!(INDEX.contains("{{sandbox}}") && INDEX.contains("{{tool}}"));
+        assert!(sandbox_page().contains_key("/sandbox.html"));
+        for (path, text) in FILES {
+            assert!(!text.contains("{{"), "{path} has places, and none are filled there");
+        }
+    }
+}

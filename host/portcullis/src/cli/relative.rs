@@ -1,0 +1,117 @@
+//! Relative paths in the arguments of `portcullis call`: made absolute before the tool is called.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use portcullis_core::bindings::PathArgument;
+
+/// Makes the relative paths among a tool's arguments absolute. A path stands for what exists beneath
+/// the first root, then for what exists beneath the working directory; where it exists in neither, it
+/// is a new name beneath the first root, or beneath the working directory where there is no root.
+///
+/// Only arguments that the tool declares as paths change. Roots still decide what can be opened.
+pub fn make_absolute(
+    arguments: &mut Map<String, Value>,
+    declared: &[PathArgument],
+    first_root: Option<&Path>,
+) {
+    let mut whole = Value::Object(std::mem::take(arguments));
+    let mut pointers: Vec<_> = declared.iter().map(|path| path.pointer.as_str()).collect();
+    // A path that is declared twice, for reading and for writing, is made absolute once.
+    pointers.dedup();
+    for pointer in pointers {
+        for text in strings(&mut whole, pointer) {
+            if let Some(absolute) = absolute(text, first_root) {
+                *text = absolute;
+            }
+        }
+    }
+    if let Value::Object(whole) = whole {
+        *arguments = whole;
+    }
+}
+
+/// The absolute path; `None`: it is absolute already, empty, or cannot be said in UTF-8.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is typed in a shell is relative to its directory"
+)]
+fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
+    if text.is_empty() || Path::new(text).is_absolute() {
+        return None;
+    }
+    let here = std::env::current_dir().ok();
+    let candidates: Vec<PathBuf> =
+        first_root.into_iter().chain(here.as_deref()).map(|base| base.join(text)).collect();
+    let found = candidates.iter().find(|path| std::fs::symlink_metadata(path).is_ok());
+    let found = found.or(candidates.first())?;
+    // Leaves out `.`, and keeps `..`, which the roots refuse.
+    let path: PathBuf = found.components().collect();
+    path.into_os_string().into_string().ok()
+}
+
+/// The strings at a JSON pointer, in which `-` stands for each item of an array.
+fn strings<'a>(value: &'a mut Value, pointer: &str) -> Vec<&'a mut String> {
+    let found = match pointer.split_once("/-") {
+        Some((array, rest)) => {
+            let items = value.pointer_mut(array).and_then(Value::as_array_mut);
+            return items.into_iter().flatten().flat_map(|item| strings(item, rest)).collect();
+        }
+        None => value.pointer_mut(pointer),
+    };
+    match found {
+        Some(Value::String(text)) => vec![text],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use portcullis_core::bindings::{PathAccess, PathKind};
+
+    fn declared(pointer: &str, access: PathAccess) -> PathArgument {
+        let when = None;
+        let nearest = Vec::new();
+        PathArgument { pointer: pointer.into(), kind: PathKind::File, access, when, nearest }
+    }
+
+    fn made(arguments: Value, root: Option<&Path>) -> Value {
+        let declared = [
+            declared("/file", PathAccess::Read),
+            declared("/file", PathAccess::Write),
+            declared("/files/-", PathAccess::Read),
+        ];
+        let Value::Object(mut arguments) = arguments else { panic!("arguments are an object") };
+        make_absolute(&mut arguments, &declared, root);
+        arguments.into()
+    }
+
+    #[test]
+    fn a_relative_path_is_found_beneath_the_root_and_then_in_the_working_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        #[expect(clippy::disallowed_methods, reason = "the test needs a file")]
+        std::fs::write(root.join("a.txt"), "").unwrap();
+        #[expect(clippy::disallowed_methods, reason = "tests run in their package's folder")]
+        let here = std::env::current_dir().unwrap();
+        let at = |base: &Path, name: &str| base.join(name).to_str().unwrap().to_owned();
+        for (given, expected) in [
+            ("a.txt", at(root, "a.txt")),
+            ("./a.txt", at(root, "a.txt")),
+            ("Cargo.toml", at(&here, "Cargo.toml")),
+            ("new.txt", at(root, "new.txt")),
+            ("../a.txt", at(root, "../a.txt")),
+            ("/etc/hostname", "/etc/hostname".to_owned()),
+            ("", String::new()),
+        ] {
+            let arguments = json!({"file": given, "files": [given, 1], "other": given});
+            let expected = json!({"file": expected, "files": [expected, 1], "other": given});
+            assert_eq!(made(arguments, Some(root)), expected, "{given:?}");
+        }
+        assert_eq!(made(json!({"file": "x"}), None), json!({"file": at(&here, "x")}));
+    }
+}

@@ -1,0 +1,67 @@
+//! Files of the operator that other users of the machine could read or change: told, with what mends it.
+
+use std::path::Path;
+
+use super::start::Ready;
+use portcullis_egress::Secret;
+
+/// What is wrong with the files that this configuration consists of and names.
+pub fn warnings(ready: &Ready) -> Vec<String> {
+    let config = &ready.config;
+    let mut all = Vec::new();
+    all.extend(ready.source.as_deref().and_then(|path| changeable("the configuration", path)));
+    for folder in portcullis_core::plugins::folders_of(config, &ready.folders) {
+        all.extend(changeable("the plugin folder", folder));
+    }
+    all.extend(config.http.token_file.as_deref().and_then(|file| readable("the token file", file)));
+    all.extend(config.http.tls_key.as_deref().and_then(|file| readable("the TLS key", file)));
+    let of_plugins = config.plugins.values().filter_map(|plugin| plugin.grants.http.as_ref());
+    let headers = of_plugins.flat_map(|grant| grant.headers.values()).flat_map(|all| all.values());
+    let logins = config.upstreams.values().filter_map(|other| other.definition.oauth.as_ref());
+    let logins = logins.flat_map(|login| [&login.client_secret, &login.client_key]).flatten();
+    for secret in headers.chain(logins) {
+        if let Secret::File(file) = secret {
+            all.extend(readable("the secret in", file));
+        }
+    }
+    all
+}
+
+/// A warning, where others can read a file with a secret in it.
+pub fn readable(what: &str, file: &Path) -> Option<String> {
+    let mode = mode(file)?;
+    (mode & 0o077 != 0).then(|| {
+        let file = file.display();
+        format!(
+            "{what} {file} can be read or changed by other users of this machine (mode {:03o}): \
+             chmod 600 {file}",
+            mode & 0o777
+        )
+    })
+}
+
+/// A warning, where others can change a file or a folder that decides what happens here.
+fn changeable(what: &str, path: &Path) -> Option<String> {
+    let mode = mode(path)?;
+    let shown = path.display();
+    if mode & 0o022 != 0 {
+        return Some(format!(
+            "{what} {shown} can be changed by other users of this machine (mode {:03o}): chmod go-w {shown}",
+            mode & 0o777
+        ));
+    }
+    None
+}
+
+/// The permissions of a file. `None`: it is not there, or this system has none.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "files that the operator named")]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|metadata| metadata.mode())
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}

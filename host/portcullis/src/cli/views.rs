@@ -1,0 +1,64 @@
+//! What can be typed about views, where tools are served.
+
+use std::path::{Path, PathBuf};
+
+use portcullis_core::config::Config;
+
+/// The bundled plugin that dresses tools.
+pub const PLUGIN: &str = "ui";
+
+/// Flags for that plugin. What they say counts over the configuration.
+#[derive(clap::Args)]
+pub struct Flags {
+    /// Use no view that a model made before, and keep none, nor what was asked to be changed
+    #[arg(long)]
+    no_cache: bool,
+    /// Leave the pages of views in this folder
+    #[arg(long, value_name = "DIR")]
+    export_dir: Option<PathBuf>,
+    /// Leave prompts, models' answers and pages in this folder, without secrets, to find faults
+    #[arg(long, value_name = "DIR")]
+    debug: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Writes them into the configuration. Folders are made where there are none.
+    ///
+    /// # Errors
+    ///
+    /// In words for whoever typed them.
+    pub fn apply(&self, config: &mut Config) -> Result<(), String> {
+        if !self.no_cache && self.export_dir.is_none() && self.debug.is_none() {
+            return Ok(());
+        }
+        let plugin = config.plugins.entry(PLUGIN.to_owned()).or_default();
+        if self.no_cache {
+            plugin.settings.insert("cache".into(), "false".into());
+            if let Some(cache) = &mut plugin.grants.cache {
+                cache.disk = false;
+            }
+        }
+        let folders = [
+            ("--export-dir", "export-dir", &self.export_dir),
+            ("--debug", "debug-dir", &self.debug),
+        ];
+        for (flag, key, folder) in folders {
+            if let Some(folder) = folder {
+                let folder = made(folder).map_err(|error| {
+                    format!("{flag}: making the folder {}: {error}", folder.display())
+                })?;
+                let text = folder.to_str().ok_or("the folder's name is no text")?;
+                plugin.settings.insert(key.into(), text.to_owned());
+                plugin.grants.let_write(folder);
+            }
+        }
+        config.check()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the operator has just typed that folder")]
+fn made(folder: &Path) -> std::io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}

@@ -1,0 +1,47 @@
+//! `portcullis wrap`: another MCP server, with views for its tools, without a configuration file.
+
+use super::start::Ready;
+use super::{End, serve, views};
+
+/// What `wrap` takes.
+#[derive(clap::Args)]
+// Its name is taken, by what it contains.
+#[group(skip)]
+pub struct Args {
+    #[command(flatten)]
+    serve: serve::Args,
+    /// What the server is called here: in the audit, and before names that another tool has, too
+    #[arg(long, default_value = "wrapped")]
+    name: String,
+    /// Hand this variable of the environment on to the server; it gets no other. May be given several
+    /// times
+    #[arg(long = "env", value_name = "NAME")]
+    variables: Vec<String>,
+    /// Let the bundled tools be called, too
+    #[arg(long)]
+    with_bundled: bool,
+    /// The server: a program and its arguments, behind `--`, or an address
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
+    server: Vec<String>,
+}
+
+impl Args {
+    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+        let upstream = portcullis_wrap::Config::typed(&self.server, &self.variables)?;
+        if ready.config.upstreams.insert(self.name.clone(), upstream).is_some() {
+            return Err(format!(
+                "portcullis.toml has an [upstreams.{}] already: give another --name",
+                self.name
+            ));
+        }
+        if !self.with_bundled {
+            for (name, plugin) in &mut ready.config.plugins {
+                if name != views::PLUGIN && portcullis_core::plugins::is_bundled(name) {
+                    plugin.enabled = Some(false);
+                }
+            }
+        }
+        ready.config.check()?;
+        self.serve.run(ready).await
+    }
+}

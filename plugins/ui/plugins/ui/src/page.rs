@@ -1,0 +1,204 @@
+//! Builds the HTML page of a view from the templates in `resources/ui`.
+
+use crate::canonical;
+use portcullis_plugin::{
+    catalog::Entry,
+    serde_json::{Map, Value, json},
+};
+
+const TEMPLATE: &str = include_str!("../../../../../resources/ui/page.html");
+const PACKED: &str = include_str!("../../../../../resources/ui/packed.js");
+const RUNTIME: &str = include_str!("../../../../../resources/ui/runtime.js");
+const LOOKS: &str = include_str!("../../../../../resources/ui/runtime.css");
+const VIEW: &str = include_str!("../../../../../resources/ui/view.js");
+const SHELL: &str = include_str!("../../../../../resources/ui/shell.js");
+
+/// The media type of views, by MCP Apps (2026-01-26).
+pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// The content of a view besides the form and the result.
+#[derive(Clone, Copy, Debug)]
+pub enum Face<'a> {
+    /// No other content.
+    Plain,
+    /// A view specification.
+    Specification(&'a Value),
+    /// An HTML document.
+    Document(&'a str),
+}
+
+/// Builds the page of a tool. `packed`: compress the runtime, which halves the page and needs a
+/// host that lets scripts create scripts.
+pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
+    let mut data = Map::from_iter([("tool".to_owned(), definition(tool))]);
+    let script = match face {
+        Face::Plain => "",
+        Face::Specification(view) => {
+            data.insert("view".to_owned(), view.clone());
+            VIEW
+        }
+        Face::Document(document) => {
+            data.insert("document".to_owned(), document.into());
+            SHELL
+        }
+    };
+    let title = escaped(tool.title.as_deref().unwrap_or(&tool.name));
+    let data = Value::Object(data).to_string().replace('<', "\\u003c");
+    let (style, runtime) = if packed { ("", PACKED) } else { (LOOKS, RUNTIME) };
+    fill(|place| match place {
+        "lang" => "en",
+        "title" => &title,
+        "style" => style,
+        "data" => &data,
+        "face" => script,
+        "runtime" => runtime,
+        other => unreachable!("page.html has no place `{other}`"),
+    })
+}
+
+/// Fills the template in one pass; inserted text is never searched for placeholders.
+fn fill<'a>(with: impl Fn(&str) -> &'a str) -> String {
+    let mut page = String::with_capacity(96 * 1024);
+    let mut pieces = TEMPLATE.split("{{");
+    page.push_str(pieces.next().expect("there is a first"));
+    for piece in pieces {
+        let (place, rest) = piece.split_once("}}").expect("a place ends");
+        page.push_str(with(place));
+        page.push_str(rest);
+    }
+    page
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' | '<' | '>' | '"' => out.push_str(&format!("&#{};", u32::from(char))),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+/// The definition of the tool in the page, in the form of MCP.
+pub fn definition(tool: &Entry) -> Value {
+    let mut definition = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            definition.insert(key.to_owned(), value);
+        }
+    };
+    put("name", Some(tool.name.as_str().into()));
+    put("title", tool.title.as_deref().map(Into::into));
+    put("description", tool.description.as_deref().map(Into::into));
+    put("inputSchema", Some(tool.input_schema.clone()));
+    put("outputSchema", tool.output_schema.clone());
+    let hints = [
+        ("readOnlyHint", tool.hints.read_only),
+        ("destructiveHint", tool.hints.destructive),
+        ("idempotentHint", tool.hints.idempotent),
+        ("openWorldHint", tool.hints.open_world),
+    ];
+    let hints = hints.into_iter().filter_map(|(name, hint)| Some((name.to_owned(), hint?.into())));
+    let hints: Map<String, Value> = hints.collect();
+    put("annotations", (!hints.is_empty()).then_some(Value::Object(hints)));
+    Value::Object(definition)
+}
+
+/// The template's version: a digest of the parts that all pages share.
+pub fn template_version() -> String {
+    let all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, SHELL].concat();
+    canonical::digest_of(all.as_bytes())
+}
+
+/// `_meta` of a view, the same in the list and with the contents. It declares no permissions, so
+/// that a client allows none.
+pub fn meta() -> Value {
+    json!({ "_meta": { "ui": { "csp": {}, "prefersBorder": true } } })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use portcullis_plugin::serde_json;
+
+    fn hostile() -> Entry {
+        let text = "</script><script>alert(1)</script><!-- {{runtime}} & \" {{data}} \u{2028}";
+        let schema = json!({
+            "type": "object",
+            "title": text,
+            "properties": { text: { "const": text, "default": text, "enum": [text], "description": text } },
+        });
+        Entry {
+            title: Some(text.to_owned()),
+            description: Some(text.to_owned()),
+            output_schema: Some(schema.clone()),
+            ..Entry::new(text, text, schema)
+        }
+    }
+
+    /// The data in a page, extracted like a browser does.
+    pub fn data(page: &str) -> Value {
+        let start =
+            page.find("id=\"portcullis\">").expect("it is there") + "id=\"portcullis\">".len();
+        let end = start + page[start..].find("</script").expect("it ends");
+        serde_json::from_str(&page[start..end]).expect("it is JSON")
+    }
+
+    #[test]
+    fn text_of_others_stays_text() {
+        let tool = hostile();
+        let specification =
+            json!({ "version": 1, "root": { "component": "Text", "text": tool.name } });
+        for face in [Face::Plain, Face::Specification(&specification), Face::Document(&tool.name)] {
+            for packed in [true, false] {
+                let page = make(&tool, face, packed);
+                let plain = make(&Entry::new("t", "s", json!({})), face_of_nothing(face), packed);
+                assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
+                assert_eq!(page.matches("</script").count(), plain.matches("</script").count());
+                assert_eq!(page.matches("<!--").count(), plain.matches("<!--").count());
+                assert_eq!(data(&page)["tool"], definition(&tool));
+                assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+            }
+        }
+    }
+
+    fn face_of_nothing(face: Face<'_>) -> Face<'_> {
+        match face {
+            Face::Plain => Face::Plain,
+            Face::Specification(_) => Face::Specification(&Value::Null),
+            Face::Document(_) => Face::Document(""),
+        }
+    }
+
+    #[test]
+    fn titles_are_escaped() {
+        let page = make(
+            &Entry { title: Some("a<b>&\"".to_owned()), ..Entry::new("t", "s", json!({})) },
+            Face::Plain,
+            true,
+        );
+        assert!(page.contains("<title>a&#60;b&#62;&#38;&#34;</title>"));
+        assert!(
+            make(&Entry::new("t<", "s", json!({})), Face::Plain, true)
+                .contains("<title>t&#60;</title>")
+        );
+    }
+
+    #[test]
+    fn the_same_tool_gives_the_same_bytes() {
+        assert_eq!(make(&hostile(), Face::Plain, true), make(&hostile(), Face::Plain, true));
+    }
+
+    #[test]
+    fn a_page_is_what_the_readme_says() {
+        let tool = Entry::new("t", "s", json!({ "type": "object" }));
+        let packed = make(&tool, Face::Plain, true);
+        assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(SHELL));
+        assert!(packed.len() < 40_000, "{}", packed.len());
+        let plain = make(&tool, Face::Specification(&json!({})), false);
+        assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
+        assert!(make(&tool, Face::Document("x"), true).contains(SHELL));
+        assert!(!packed.contains("{{"), "every place is filled");
+    }
+}

@@ -1,0 +1,77 @@
+//! The files of a card: which there are, and what is put into them.
+
+use super::{CardType, Destination};
+use crate::{
+    render::{File, Template, render},
+    versions,
+};
+use portcullis_plugin::serde_json::json;
+use semver::Version;
+
+/// A template of a card's folder.
+macro_rules! card {
+    ($path:literal) => {
+        Template {
+            target: $path,
+            text: include_str!(concat!("../../../../../../resources/ui5-templates/card/", $path)),
+        }
+    };
+}
+
+/// Whatever the type.
+const COMMON: &[Template] = &[
+    card!("package.json"),
+    card!("card/manifest.json"),
+    card!("card/i18n/i18n.properties"),
+    card!("card/dt/Configuration.js"),
+    card!("test/index.html"),
+    card!("test/App.js"),
+    card!("test/index.css"),
+];
+
+/// Component cards bring their component.
+const COMPONENT: &[Template] = &[card!("card/Component.js"), card!("card/View.view.xml")];
+
+/// The page that a new WebPage card shows.
+const WEB_PAGE: &[Template] = &[card!("card/web/page.html"), card!("card/web/page.css")];
+
+/// What goes into the manifest.
+const PARTS: &[Template] = &[
+    card!("card/content/adaptive.json"),
+    card!("card/content/analytical.json"),
+    card!("card/content/calendar.json"),
+    card!("card/content/component.json"),
+    card!("card/content/list.json"),
+    card!("card/content/object.json"),
+    card!("card/content/table.json"),
+    card!("card/content/timeline.json"),
+    card!("card/content/webpage.json"),
+];
+
+/// All files of the card.
+pub fn of(card_type: CardType, destinations: &[Destination]) -> Vec<File> {
+    let more = match card_type {
+        CardType::Component => COMPONENT,
+        CardType::WebPage => WEB_PAGE,
+        CardType::Adaptive
+        | CardType::Analytical
+        | CardType::Calendar
+        | CardType::List
+        | CardType::Object
+        | CardType::Table
+        | CardType::Timeline => &[],
+    };
+    let name = card_type.name();
+    let destinations: Vec<_> = destinations
+        .iter()
+        .map(|of| json!({ "name": of.name, "default_url": of.default_url }))
+        .collect();
+    let values = json!({
+        "card_type": name,
+        "content_template": format!("card/content/{}.json", name.to_lowercase()),
+        "destinations": destinations,
+        "manifest_version": versions::manifest_of_card(),
+    });
+    // Cards run in whatever version their host has: no template asks for one.
+    render(&[COMMON, more].concat(), PARTS, &Version::new(1, 0, 0), &values)
+}

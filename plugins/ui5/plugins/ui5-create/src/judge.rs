@@ -1,0 +1,100 @@
+//! Our own validator's verdict on manifests, and folders of their own, for the tests.
+
+use ajv_report::{Dialect, Schema};
+use portcullis_plugin::serde_json::{Value, json};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+use ui5_manifest::{pack::Pack, schema};
+
+/// Fails the test with everything that is wrong with the manifest.
+pub fn assert_valid(manifest: &Value) {
+    let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+    let mut manifest = manifest.clone();
+    let version = manifest["_version"].as_str().expect("it has a version").to_owned();
+    if version.starts_with("2.") {
+        assert_second_version(&manifest);
+        // The schemas of the second version are not packed; this one has all that they have.
+        manifest["_version"] = json!("1.89.0");
+    }
+    let find = |version: &str| schema::find(&pack, version, |_| Err("no network".to_owned()));
+    let schema = find(manifest["_version"].as_str().expect("it has a version"));
+    let schema = schema.unwrap_or_else(|_| {
+        // Patches such as 1.50.1 are not in the lists of later schemas.
+        manifest["_version"] = json!("1.89.0");
+        find("1.89.0").expect("it is packed")
+    });
+    let packed = |name| pack.document(name).expect("it is packed");
+    let (card, draft_07) = (packed("adaptive-card"), packed("draft-07"));
+    assert!(matches!(schema.dialect, Dialect::Draft07 | Dialect::Draft202012));
+    let judge = Schema::new(schema.dialect, &schema.document, |uri| match uri {
+        "https://adaptivecards.io/schemas/adaptive-card.json" => Some(&card),
+        "http://json-schema.org/draft-07/schema" => Some(&draft_07),
+        _ => None,
+    });
+    let errors = judge.errors(&manifest).expect("it can be judged");
+    let errors: Vec<String> =
+        errors.iter().map(|error| format!("{} {}", error.instance_path, error.message)).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{manifest:#}");
+}
+
+/// What the second version no longer has.
+fn assert_second_version(manifest: &Value) {
+    for pointer in [
+        "/sap.ui5/rootView/async",
+        "/sap.ui5/routing/config/async",
+        "/sap.ui5/models//settings/synchronizationMode",
+        "/sap.ui5/handleValidation",
+        "/sap.ui5/resources",
+    ] {
+        assert_eq!(manifest.pointer(pointer), None, "{pointer}");
+    }
+}
+
+/// A folder that is gone when this is dropped.
+pub struct Folder(TempDir);
+
+impl Folder {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Where it is, as an argument.
+    pub fn argument(&self) -> &str {
+        self.path().to_str().expect("its path is text")
+    }
+
+    /// A file in it.
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// A JSON file in it.
+    pub fn json(&self, path: &str) -> Value {
+        self.read(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Everything in it and below, directories with a slash, sorted.
+    pub fn list(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut open = vec![self.path().to_owned()];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(directory).expect("it can be listed") {
+                let path = entry.expect("it can be listed").path();
+                let is_directory = path.symlink_metadata().expect("it is there").is_dir();
+                let name = path.strip_prefix(self.path()).expect("it is beneath").display();
+                found.push(format!("{name}{}", if is_directory { "/" } else { "" }));
+                if is_directory {
+                    open.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}

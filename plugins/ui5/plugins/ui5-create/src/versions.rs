@@ -1,0 +1,145 @@
+//! Which versions what is created has: of UI5, of its types, of its manifest.
+
+use portcullis_plugin::serde_json;
+use semver::Version;
+use serde::Deserialize;
+use std::collections::HashMap;
+use ui5::{Cdn, Framework, versions};
+
+/// Made from the mapping that `@ui5/manifest` publishes; says so itself, with its date.
+const MANIFEST_VERSIONS: &str =
+    include_str!("../../../../../resources/ui5-templates/manifest-versions.json");
+
+/// Older ones are not supported.
+const OLDEST: Version = Version::new(1, 96, 0);
+
+/// The manifest version that UI5 1.136 introduced and every later one knows.
+const SECOND_MANIFEST: &str = "2.0.0";
+
+#[derive(Deserialize)]
+struct ManifestVersions {
+    /// That of new cards.
+    cards: String,
+    /// By UI5 version, from 1.96 to 1.135.
+    applications: HashMap<String, String>,
+}
+
+/// The version an app is made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Such as 1.136.0.
+    pub version: Version,
+    /// What to know about it when nobody chose it.
+    pub note: Option<String>,
+}
+
+/// The version the caller wants, or else the latest. Fails with what is wrong with it.
+pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, String> {
+    let (text, note) = match wanted {
+        Some(text) if !is_three_numbers(text) => {
+            return Err("Version must be in format X.Y.Z, e.g. 1.120.0".to_owned());
+        }
+        Some(text) => (text.to_owned(), None),
+        None => {
+            let cdn = Cdn::from_settings()?;
+            let versions = versions::of(framework, &cdn);
+            (versions.latest().version.to_owned(), versions.note())
+        }
+    };
+    let version = Version::parse(&text).map_err(|_| {
+        "The provided framework version is not valid! Please use a semantic version, e.g. 1.136.0"
+            .to_owned()
+    })?;
+    if version < OLDEST {
+        return Err(format!(
+            "The provided framework version {version} is not valid!\nThe minimum version for \
+             {framework} is {OLDEST}."
+        ));
+    }
+    Ok(Chosen { version, note })
+}
+
+fn is_three_numbers(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split('.').count() == 3 && text.split('.').all(is_number)
+}
+
+/// The manifest version for apps of that UI5 version.
+pub fn manifest_of_app(ui5: &Version) -> String {
+    if *ui5 >= Version::new(1, 136, 0) {
+        return SECOND_MANIFEST.to_owned();
+    }
+    let minor = format!("{}.{}", ui5.major, ui5.minor);
+    let mut known = manifest_versions();
+    known.applications.remove(&minor).expect("the table has every version that is supported")
+}
+
+/// The manifest version for new cards.
+pub fn manifest_of_card() -> String {
+    manifest_versions().cards
+}
+
+fn manifest_versions() -> ManifestVersions {
+    serde_json::from_str(MANIFEST_VERSIONS).expect("the table is as it is read here")
+}
+
+/// The npm package with the TypeScript definitions, and its versions: any patch of the same minor,
+/// as not every patch of UI5 has one of its own.
+pub fn types(framework: Framework, ui5: &Version) -> (String, String) {
+    let name = if *ui5 >= Version::new(1, 113, 0) { "types" } else { "ts-types-esm" };
+    (format!("@{}/{name}", framework.lower_name()), format!("~{}.{}.0", ui5.major, ui5.minor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::rehearsal::Rehearsal;
+    use serde_json::{Value, json};
+    use ui5_manifest::pack::Pack;
+
+    #[test]
+    fn the_latest_is_asked_for_when_none_is_given() {
+        let list = json!({ "latest": { "version": "1.200.3", "support": "Maintenance" } });
+        let _host =
+            Rehearsal::new().page("https://ui5.sap.com/version.json", 200, list.to_string());
+        let chosen = choose(Framework::SapUi5, None).expect("there is one");
+        assert_eq!(chosen, Chosen { version: Version::new(1, 200, 3), note: None });
+    }
+
+    #[test]
+    fn without_a_network_it_says_how_old_its_answer_is() {
+        let _host = Rehearsal::new();
+        let chosen = choose(Framework::OpenUi5, None).expect("there is a table");
+        assert!(chosen.version >= Version::new(1, 136, 0));
+        assert!(chosen.note.expect("it is told").contains("From a table of 20"));
+    }
+
+    #[test]
+    fn versions_that_cannot_be_are_refused() {
+        let refused = |text| choose(Framework::SapUi5, Some(text)).expect_err(text);
+        for text in ["", "1.96", "1.96.0.1", "v1.96.0", "1.x.0", "1.120.0\n", "1.120.0-rc"] {
+            assert_eq!(refused(text), "Version must be in format X.Y.Z, e.g. 1.120.0");
+        }
+        for text in ["1.096.0", "1.99999999999999999999.0"] {
+            assert!(refused(text).contains("Please use a semantic version"), "{text}");
+        }
+        assert_eq!(
+            refused("1.95.0"),
+            "The provided framework version 1.95.0 is not valid!\nThe minimum version for SAPUI5 is 1.96.0."
+        );
+        assert!(choose(Framework::SapUi5, Some("1.96.0")).is_ok());
+    }
+
+    #[test]
+    fn the_table_is_that_of_the_mapping() {
+        let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+        let mapping = pack.document("mapping").expect("it is packed");
+        assert_eq!(mapping["latest"], Value::String(manifest_of_card()));
+        for minor in 96..136 {
+            let expected = &mapping[format!("1.{minor}")];
+            assert_eq!(*expected, Value::String(manifest_of_app(&Version::new(1, minor, 7))));
+        }
+        assert_eq!(manifest_of_app(&Version::new(1, 136, 0)), "2.0.0");
+        assert_eq!(manifest_of_app(&Version::new(2, 0, 0)), "2.0.0");
+    }
+}

@@ -1,0 +1,80 @@
+//! The tools `get_guidelines` and `get_integration_cards_guidelines`: guidelines for UI5 and cards.
+
+use portcullis_plugin::prelude::*;
+
+const APPLICATIONS: &str = include_str!("../../../../../resources/ui5-guides/guidelines.md");
+const CARDS: &str = include_str!("../../../../../resources/ui5-guides/cards.md");
+
+const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+
+/// Gets the UI5 guidelines. This tool MUST be called once before any work on a UI5 (SAPUI5 or OpenUI5) task or project, and before a UI5 project is created. The guidelines MUST be followed: they are the best practices of UI5 development and keep you from its common pitfalls.
+#[arguments]
+struct Guidelines {}
+
+impl Tool for Guidelines {
+    const NAME: &'static str = "get_guidelines";
+    const TITLE: Option<&'static str> = Some("Get UI5 Guidelines");
+    const HINTS: Hints = HINTS;
+    type Output = &'static str;
+
+    fn call(self, _request: &Request) -> Result<&'static str, Failure> {
+        Ok(APPLICATIONS)
+    }
+}
+
+/// Gets the guidelines for Integration Cards, which are also called UI Integration Cards or UI5 Integration Cards. This tool MUST be called once before any work on an Integration Card, and before one is created. The guidelines MUST be followed: they are the best practices of card development and keep you from its common pitfalls.
+#[arguments]
+struct CardGuidelines {}
+
+impl Tool for CardGuidelines {
+    const NAME: &'static str = "get_integration_cards_guidelines";
+    const TITLE: Option<&'static str> = Some("Get Integration Cards Guidelines");
+    const HINTS: Hints = HINTS;
+    type Output = &'static str;
+
+    fn call(self, _request: &Request) -> Result<&'static str, Failure> {
+        Ok(CARDS)
+    }
+}
+
+/// The guidelines as resources, for clients whose users choose what to read.
+struct Texts;
+
+const APPLICATIONS_URI: &str = "ui5://guidelines/applications.md";
+const CARDS_URI: &str = "ui5://guidelines/integration-cards.md";
+const MARKDOWN: &str = "text/markdown";
+
+impl Resources for Texts {
+    fn fixed() -> Vec<Resource> {
+        let text = |uri: &str, name: &str, title: &str, text: &str| {
+            Resource::new(uri, name).title(title).mime_type(MARKDOWN).size(text.len() as u64)
+        };
+        vec![
+            text(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
+                .description("How UI5 applications are written: what get_guidelines answers."),
+            text(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
+                .description(
+                    "How integration cards are written: what get_integration_cards_guidelines answers.",
+                ),
+        ]
+    }
+
+    fn read(_request: &Request, uri: &str) -> Result<Contents, Failure> {
+        match uri {
+            APPLICATIONS_URI => Ok(Contents::text(uri, MARKDOWN, APPLICATIONS)),
+            CARDS_URI => Ok(Contents::text(uri, MARKDOWN, CARDS)),
+            _ => Err(Failure::not_found(uri)),
+        }
+    }
+}
+
+plugin! {
+    name: "ui5-guidelines",
+    title: "UI5 guidelines",
+    description: "Tells how UI5 applications and integration cards are written. Reaches nothing.",
+    tools: [Guidelines, CardGuidelines],
+    resources: Texts,
+}
+
+#[cfg(test)]
+mod tests;

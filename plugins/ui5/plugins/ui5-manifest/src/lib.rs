@@ -1,0 +1,171 @@
+//! The tool `run_manifest_validation`: validates a UI5 manifest.
+
+mod manifest;
+pub mod pack;
+pub mod schema;
+mod source;
+mod summary;
+
+use ajv_report::ErrorObject;
+use pack::Pack;
+use portcullis_plugin::prelude::*;
+use serde_json::{Map, Value};
+use std::cell::OnceCell;
+
+/// Made by `resources/ui5/make.sh`.
+static MANIFESTS: &[u8] = include_bytes!("../../../../../resources/ui5/manifests.pack");
+
+/// Most errors in a result. Real mistakes cause some hundred at most; more would make the result
+/// too large.
+const MOST_ERRORS: usize = 5_000;
+
+/// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
+#[arguments]
+struct Validate {
+    /// Absolute path of the manifest.json file to validate.
+    #[path(file, read)]
+    manifest_path: String,
+}
+
+/// What the schema says about the manifest.
+#[data]
+#[derive(Debug, PartialEq)]
+struct Report {
+    /// Whether the manifest is valid.
+    is_valid: bool,
+    /// What is wrong with it; empty when it is valid.
+    errors: Vec<Finding>,
+    /// The manifest version whose schema was used. Only there when it is not the one the manifest declares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_version: Option<String>,
+    /// What to know about the verdict. Only there when the schema used is not that of the declared version, or when not all errors are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// The root causes in plain words, each with its place in the manifest: what to mend first. At most 20, then how many more. Only there when the manifest is not valid.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    summary: Vec<String>,
+}
+
+/// One thing that is wrong.
+#[data]
+#[derive(Debug, PartialEq)]
+struct Finding {
+    /// The keyword of the schema that is not fulfilled.
+    keyword: String,
+    /// Where in the manifest, as a JSON Pointer.
+    instance_path: String,
+    /// Which part of the schema is not fulfilled.
+    schema_path: String,
+    /// Details that depend on the keyword.
+    #[schemars(with = "Map<String, Value>")]
+    params: Value,
+    /// The property whose name is wrong, if a name is what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    property_name: Option<String>,
+    /// What is wrong, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for Validate {
+    const NAME: &'static str = "run_manifest_validation";
+    const TITLE: Option<&'static str> = Some("UI5 manifest validation");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true);
+    type Output = Json<Report>;
+
+    fn call(self, _request: &Request) -> Result<Json<Report>, Failure> {
+        let pack = Pack::open(MANIFESTS);
+        let report = manifest::read(&self.manifest_path)
+            .and_then(|manifest| validate(&pack, &manifest, source::fetch));
+        report.map(Json).map_err(Failure::new)
+    }
+}
+
+/// Validates a manifest. Fails, if that is not possible, with the reason.
+fn validate(
+    pack: &Pack<'_>,
+    manifest: &Value,
+    source: impl FnOnce(&str) -> Result<Value, String>,
+) -> Result<Report, String> {
+    let mapping = pack.document("mapping").unwrap_or_default();
+    let version = manifest::version(manifest, &mapping)?;
+    let found = if manifest::is_too_old(version) {
+        schema::find_for_older(pack, version)
+    } else {
+        schema::find(pack, version, |version| {
+            if manifest::is_plain(version) {
+                source(version)
+            } else {
+                Err(ui5::fetched::NO_SUCH_RESOURCE.into())
+            }
+        })
+    };
+    let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;
+    let (card, draft_07) = (OnceCell::new(), OnceCell::new());
+    let packed = |name| pack.document(name).expect("it is in every pack");
+    let judge = ajv_report::Schema::new(schema.dialect, &schema.document, |uri| match uri {
+        "https://adaptivecards.io/schemas/adaptive-card.json" => {
+            Some(card.get_or_init(|| packed("adaptive-card")))
+        }
+        "http://json-schema.org/draft-07/schema" => {
+            Some(draft_07.get_or_init(|| packed("draft-07")))
+        }
+        _ => None,
+    });
+    let verdict = judge
+        .verdict(manifest)
+        .map_err(|why| format!("The manifest cannot be validated: {why}"))?;
+    let count = verdict.errors.len();
+    let mut notes = Vec::new();
+    if count > MOST_ERRORS {
+        notes.push(format!("Of {count} errors, the first {MOST_ERRORS} are listed."));
+    }
+    let mut schema_version = None;
+    if let Some(stand_in) = schema.stand_in {
+        notes.push(stand_in.note(version));
+        schema_version = Some(stand_in.version);
+    }
+    Ok(Report {
+        is_valid: count == 0,
+        summary: summary::lines(manifest, &verdict),
+        errors: verdict.errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
+        schema_version,
+        note: (!notes.is_empty()).then(|| notes.join(" ")),
+    })
+}
+
+impl From<ErrorObject> for Finding {
+    fn from(error: ErrorObject) -> Self {
+        Self {
+            keyword: error.keyword.to_owned(),
+            instance_path: error.instance_path,
+            schema_path: error.schema_path,
+            params: error.params,
+            property_name: error.property_name,
+            message: Some(error.message),
+        }
+    }
+}
+
+plugin! {
+    name: "ui5-manifest",
+    title: "UI5 manifests",
+    description: "Validates UI5 manifest files, without a network for the versions it carries.",
+    tools: [Validate],
+    wants: [
+        Want::http(
+            "raw.githubusercontent.com",
+            "GET",
+            "to fetch the schemas of manifest versions it does not carry, from UI5/manifest",
+        ),
+        Want::http("$schema-source", "GET", "to fetch schemas from the mirror set instead").optional(),
+        Want::directory("$schema-source", "to read schemas from the directory set instead").optional(),
+        Want::directory("$schema-dir", "to read schemas that were brought from elsewhere").optional(),
+        Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: v<version>/schema.json"),
+        Want::settings("schema-source", "the address of a mirror, or an absolute directory, to get schemas from"),
+        Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),
+    ],
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Chooses versions of npm packages for the guide: the newest ones that fit together.
+
+use semver::Version;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const TABLE: &str = include_str!("../../../../../resources/ui5-guides/versions.json");
+
+/// The table in the plugin.
+#[derive(Deserialize)]
+pub struct Table {
+    /// The date of the table.
+    pub date: String,
+    /// The packages of the guide.
+    pub packages: BTreeMap<String, Known>,
+}
+
+/// The table's entry for a package.
+#[derive(Deserialize)]
+pub struct Known {
+    /// The newest version on that day that fits the other packages.
+    pub version: Version,
+    /// The first version that no longer fits, if any.
+    pub below: Option<Version>,
+    /// The reason.
+    pub because: Option<String>,
+}
+
+impl Table {
+    /// Parses the table.
+    pub fn read() -> Self {
+        serde_json::from_str(TABLE).expect("a test reads it")
+    }
+}
+
+/// The chosen versions.
+pub struct Choice {
+    /// The version of each package.
+    pub versions: BTreeMap<String, String>,
+    /// How recent they are, and their peculiarities.
+    pub note: String,
+}
+
+/// Chooses a version of each package. `latest` returns the newest version, from `source`.
+pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
+    let table = Table::read();
+    let (mut versions, mut tabled, mut held) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for (package, known) in table.packages {
+        let newest = latest(&package).and_then(|version| Version::parse(&version).ok());
+        let fits = |version: &Version| known.below.as_ref().is_none_or(|below| version < below);
+        if let (Some(below), Some(because)) = (&known.below, &known.because) {
+            held.push(format!("`{package}` has to be below {below}, since {because}."));
+        }
+        let chosen = match newest {
+            Some(newest) if fits(&newest) => newest,
+            Some(_) => known.version,
+            None => {
+                tabled.push(format!("`{package}`"));
+                known.version
+            }
+        };
+        versions.insert(package, chosen.to_string());
+    }
+    let mut note = if tabled.len() == versions.len() {
+        format!(
+            "The versions are the newest of {}, from a table that comes with this tool, as {source} could \
+             not be asked; `npm view PACKAGE version` tells whether there are newer ones.",
+            table.date
+        )
+    } else {
+        format!("The versions are the newest that {source} has.")
+    };
+    if !tabled.is_empty() && tabled.len() < versions.len() {
+        let tabled = tabled.join(", ");
+        note.push_str(&format!(
+            " It does not tell those of {tabled}: these are of {}.",
+            table.date
+        ));
+    }
+    for sentence in held {
+        note.push(' ');
+        note.push_str(&sentence);
+    }
+    Choice { versions, note }
+}
