@@ -30,7 +30,7 @@ pub use chain::{Flaw, Hash, Line, Parsed, Wrong, parse};
 pub use folder::{read_records, usage};
 pub use index::{Archive, End, Known, Note, State};
 pub use record::{After, Counted, Entry, Event, FORMAT, Opened, Record, Sealed, Verdict};
-pub use trail::{DESCRIBED, Ongoing, Recorded, Subject, Trail};
+pub use trail::{DESCRIBED, OngoingCall, Recorded, Subject, Trail};
 pub use usage::{Denial, PluginUse, Usage};
 pub use verify::{Ending, Fault, Found, Report, verify};
 pub use words::{is_secret_name, without_secrets};
@@ -76,12 +76,12 @@ impl Audit {
     }
 
     /// Also keeps every record in memory from now on, for [`Audit::kept`].
-    pub fn keep(&self) {
+    pub fn keep_records(&self) {
         self.sink().kept.get_or_insert_default();
     }
 
     /// The records since [`Audit::keep`], as JSON, without what chains them.
-    pub fn kept(&self) -> Vec<String> {
+    pub fn kept_records(&self) -> Vec<String> {
         self.sink().kept.clone().unwrap_or_default()
     }
 

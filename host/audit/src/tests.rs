@@ -34,14 +34,14 @@ fn trail_of(audit: &Audit, request: &str) -> Trail {
 }
 
 fn ask(trail: &Trail, subject: &str) -> io::Result<Recorded> {
-    trail.asked("files", subject, Verdict::Allowed, Some("opened"))
+    trail.record_ask("files", subject, Verdict::Allowed, Some("opened"))
 }
 
 /// An audit of one process with this many asks in one call.
 fn recorded(folder: &Path, limits: Limits, asks: usize) {
     let audit = Audit::with(folder.to_owned(), limits);
     let trail = trail_of(&audit, "r-0");
-    let ongoing = trail.begin(2).unwrap();
+    let ongoing = trail.begin_call(2).unwrap();
     for n in 0..asks {
         ask(&trail, &format!("read /files/{n}")).unwrap();
     }
@@ -111,12 +111,12 @@ fn ten_million_asks_are_counted_and_push_nothing_out() {
     let folder = tempfile::tempdir().unwrap();
     let audit = Audit::to_folder(folder.path().to_owned());
     let trail = trail_of(&audit, "r-0");
-    let ongoing = trail.begin(2).unwrap();
-    trail.asked("files", "read /secret", Verdict::Denied, None).unwrap();
+    let ongoing = trail.begin_call(2).unwrap();
+    trail.record_ask("files", "read /secret", Verdict::Denied, None).unwrap();
     let began = std::time::Instant::now();
     for n in 0..FLOOD {
         let outcome = if n % 2 == 0 { "no-entry" } else { "opened" };
-        trail.asked("files", "read /files/missing", Verdict::Allowed, Some(outcome)).unwrap();
+        trail.record_ask("files", "read /files/missing", Verdict::Allowed, Some(outcome)).unwrap();
     }
     let took = began.elapsed();
     ongoing.end(Verdict::Allowed, "done", 0).unwrap();
@@ -144,7 +144,7 @@ fn a_denial_after_a_flood_of_allowed_asks_is_described() {
     for n in 0..2000 {
         ask(&trail, &format!("read /files/{n}")).unwrap();
     }
-    let denied = trail.asked("http", "GET https://secret", Verdict::Denied, None).unwrap();
+    let denied = trail.record_ask("http", "GET https://secret", Verdict::Denied, None).unwrap();
     assert_eq!(denied, Recorded::Described);
     assert_eq!(subjects(folder.path()).last().unwrap(), "GET https://secret");
 }
@@ -175,11 +175,11 @@ fn each_counted_ask_is_covered_by_a_record_before_it_is_carried_out() {
 fn what_is_dropped_for_space_leaves_its_counts_and_denials() {
     let folder = tempfile::tempdir().unwrap();
     let audit = Audit::with(folder.path().to_owned(), small());
-    trail_of(&audit, "r-0").asked("files", "read /secret", Verdict::Denied, None).unwrap();
+    trail_of(&audit, "r-0").record_ask("files", "read /secret", Verdict::Denied, None).unwrap();
     const CALLS: u64 = 300;
     for n in 0..CALLS {
         let trail = trail_of(&audit, &format!("r-{n}"));
-        let ongoing = trail.begin(0).unwrap();
+        let ongoing = trail.begin_call(0).unwrap();
         for _ in 0..10 {
             ask(&trail, "read /files/a").unwrap();
         }

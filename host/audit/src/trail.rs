@@ -44,7 +44,7 @@ pub enum Recorded {
     /// With a record of its own.
     Described,
     /// As the first of those that are counted.
-    First,
+    FirstCounted,
     /// As one of many.
     Counted,
 }
@@ -119,7 +119,7 @@ impl Trail {
     /// # Errors
     ///
     /// Where the record cannot be written: the ask must then be refused.
-    pub fn asked(
+    pub fn record_ask(
         &self,
         capability: &str,
         subject: &str,
@@ -134,7 +134,7 @@ impl Trail {
     /// # Errors
     ///
     /// Where the record cannot be written.
-    pub fn came_of(
+    pub fn record_outcome(
         &self,
         capability: &str,
         subject: &str,
@@ -149,9 +149,9 @@ impl Trail {
     /// # Errors
     ///
     /// Where nothing could be recorded: the call must then be refused.
-    pub fn begin(&self, bytes_in: u64) -> io::Result<Ongoing> {
+    pub fn begin_call(&self, bytes_in: u64) -> io::Result<OngoingCall> {
         self.0.audit.ready()?;
-        Ok(Ongoing { trail: self.clone(), began: Instant::now(), bytes_in, ended: false })
+        Ok(OngoingCall { trail: self.clone(), began: Instant::now(), bytes_in, ended: false })
     }
 }
 
@@ -237,7 +237,7 @@ impl Call {
         kind.total = total;
         kind.last.clear();
         kind.last.push_str(subject);
-        Ok(if is_first { Recorded::First } else { Recorded::Counted })
+        Ok(if is_first { Recorded::FirstCounted } else { Recorded::Counted })
     }
 
     /// Writes what was counted and is not on record yet.
@@ -273,15 +273,15 @@ impl Drop for Call {
     }
 }
 
-/// A call that has not ended yet. Dropped without [`Ongoing::end`], it was cancelled.
-pub struct Ongoing {
+/// A call that has not ended yet. Dropped without [`OngoingCall::end`], it was cancelled.
+pub struct OngoingCall {
     trail: Trail,
     began: Instant,
     bytes_in: u64,
     ended: bool,
 }
 
-impl Ongoing {
+impl OngoingCall {
     /// Records how the call ended.
     ///
     /// # Errors
@@ -310,7 +310,7 @@ impl Ongoing {
     }
 }
 
-impl Drop for Ongoing {
+impl Drop for OngoingCall {
     fn drop(&mut self) {
         if self.ended {
             return;

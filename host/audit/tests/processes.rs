@@ -41,7 +41,7 @@ fn another_process() {
         };
         let trail = Trail::new(audit.clone(), subject);
         let subject = format!("read /files/{pid}/{n}");
-        let said = match trail.asked("files", &subject, Verdict::Allowed, Some("opened")) {
+        let said = match trail.record_ask("files", &subject, Verdict::Allowed, Some("opened")) {
             Ok(_) => "recorded",
             Err(_) => "refused",
         };

@@ -84,7 +84,7 @@ pub fn decided(
 fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     for decision in decisions {
         let Decision { question, outcome } = decision;
-        trail.came_of(Capability::Client.as_str(), question, decision.verdict(), outcome)?;
+        trail.record_outcome(Capability::Client.as_str(), question, decision.verdict(), outcome)?;
     }
     Ok(())
 }
@@ -272,7 +272,7 @@ pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
         | What::Job(_) => String::new(),
     };
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
-    let begun = trail.begin(text.len() as u64);
+    let begun = trail.begin_call(text.len() as u64);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
@@ -302,7 +302,7 @@ pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Opt
     let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
     let size = arguments.to_string().len() as u64;
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
-    let recorded = trail.begin(size).and_then(|ongoing| {
+    let recorded = trail.begin_call(size).and_then(|ongoing| {
         let mut needs = tool.definition.needs.iter();
         // The first that is refused is enough.
         needs.any(|action| gate.pass(ActionAsk::of(action, name, arguments)).is_err());

@@ -208,7 +208,8 @@ impl Gate {
     /// Records what came of an ask that [`Gate::pass`] let through: a word or two.
     pub fn came_of<A: Ask>(&self, ask: &A, verdict: Verdict, outcome: &str) {
         let subject = ask.subject();
-        let recorded = self.trail.came_of(A::CAPABILITY.as_str(), &subject, verdict, outcome);
+        let recorded =
+            self.trail.record_outcome(A::CAPABILITY.as_str(), &subject, verdict, outcome);
         if let Err(error) = recorded {
             let plugin = self.trail.plugin();
             tracing::error!(
@@ -225,9 +226,9 @@ impl Gate {
     /// Records an ask for what nobody is granted.
     pub fn refuse_to_all(&self, what: &str, subject: &str) {
         let plugin = self.trail.plugin();
-        match self.trail.asked(what, subject, Verdict::Denied, None) {
+        match self.trail.record_ask(what, subject, Verdict::Denied, None) {
             Ok(Recorded::Counted) => {}
-            Ok(Recorded::Described | Recorded::First) => {
+            Ok(Recorded::Described | Recorded::FirstCounted) => {
                 tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
             }
             Err(error) => {
@@ -243,7 +244,7 @@ impl Gate {
         outcome: Option<&str>,
     ) -> Result<(), Denied> {
         let subject = ask.subject();
-        match self.trail.asked(A::CAPABILITY.as_str(), &subject, verdict, outcome) {
+        match self.trail.record_ask(A::CAPABILITY.as_str(), &subject, verdict, outcome) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let reason = Reason::Unrecorded(error.to_string());
@@ -257,7 +258,8 @@ impl Gate {
     /// Records a refusal, and tells the operator of it unless there were very many in this call.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
-        let recorded = self.trail.asked(A::CAPABILITY.as_str(), &subject, Verdict::Denied, outcome);
+        let recorded =
+            self.trail.record_ask(A::CAPABILITY.as_str(), &subject, Verdict::Denied, outcome);
         let (reason, told) = match recorded {
             Ok(recorded) => (reason, recorded),
             Err(error) => (Reason::Unrecorded(error.to_string()), Recorded::Described),
@@ -265,7 +267,7 @@ impl Gate {
         let denied = Denied { plugin: self.trail.plugin(), subject, reason };
         match told {
             Recorded::Described => tracing::warn!("{}", denied.for_operator()),
-            Recorded::First => tracing::warn!(
+            Recorded::FirstCounted => tracing::warn!(
                 "{}; further refusals of this call are counted in the audit and not told here",
                 denied.for_operator()
             ),

@@ -120,7 +120,7 @@ fn record(gate: &Gate, text: &str, access: Access, refusal: &Refusal) -> std::io
         | Refusal::Moved(_) => Verdict::Denied,
     };
     let (files, subject) = (Capability::Files.as_str(), ask.subject());
-    gate.trail().asked(files, &subject, verdict, Some(refusal.word())).map(drop)
+    gate.trail().record_ask(files, &subject, verdict, Some(refusal.word())).map(drop)
 }
 
 /// What would help, where it is not the path that is at fault.

@@ -94,7 +94,7 @@ impl Server {
             passed.digest,
             caller.principal.clone(),
         );
-        let ongoing = trail.begin(size as u64).map_err(|error| {
+        let ongoing = trail.begin_call(size as u64).map_err(|error| {
             internal(format!("the audit cannot be written, so nothing is asked: {error}"))
         })?;
         let mut params = passed.params;

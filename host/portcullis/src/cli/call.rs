@@ -40,7 +40,7 @@ impl Args {
     pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
         let mut arguments = self.arguments()?;
         if self.trail {
-            ready.audit.keep();
+            ready.audit.keep_records();
         }
         let upstreams = ready.upstreams()?;
         let catalog = self.catalog(&ready, &upstreams).await;
@@ -115,7 +115,7 @@ impl Args {
 
     fn with_trail(&self, ready: &Ready, ended: Result<End, String>) -> Result<End, String> {
         if self.trail {
-            for line in ready.audit.kept() {
+            for line in ready.audit.kept_records() {
                 print::json_text(&line)?;
             }
         }
@@ -139,7 +139,7 @@ impl Args {
         let request = portcullis_core::call::request_id();
         let size = arguments.to_string().len() as u64;
         let trail = upstreams.trail(&other.source, request, tool.name.clone(), &tool.digest, None);
-        let ongoing = trail.begin(size).map_err(|error| {
+        let ongoing = trail.begin_call(size).map_err(|error| {
             format!("the audit cannot be written, so nothing is called: {error}")
         })?;
         let params = json!({ "name": tool.wire_name, "arguments": arguments });
