@@ -1,0 +1,1 @@
+//! Every statement of `docs/ARCHITECTURE.md` under "What is absent" names tests that hold it.

@@ -1,0 +1,87 @@
+//! No circle of modules is larger than a module and its children.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::modules::{Module, Modules};
+use super::sources::{assert_none, crates};
+
+/// Circles that are larger, and why: the crate, a module of the circle, and the reason. Whatever is no longer
+/// needed has to be removed.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("audit", "chain", "the chain knows the lines of the index"),
+    ("engine", "code", "code is compiled in a child that is asked by the code"),
+    ("http-server", "oauth", "callers are told apart by their tokens"),
+    ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
+    ("sandbox", "gate", "a grant is found by its capability"),
+    ("sandbox", "sandbox::offer", "a plain component is an offer too"),
+];
+
+/// The largest sets of modules each of which uses all others, directly or not.
+fn circles(uses: &BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<BTreeSet<Module>> {
+    let reach: BTreeMap<&Module, BTreeSet<&Module>> = uses
+        .keys()
+        .map(|start| {
+            let (mut reached, mut open) = (BTreeSet::new(), vec![*start]);
+            while let Some(next) = open.pop() {
+                let used = uses.get(next).into_iter().flatten().copied();
+                open.extend(used.filter(|used| reached.insert(*used)));
+            }
+            (*start, reached)
+        })
+        .collect();
+    let mut circles = BTreeSet::new();
+    for (module, reached) in &reach {
+        let back =
+            reached.iter().filter(|other| reach.get(**other).is_some_and(|r| r.contains(module)));
+        let circle: BTreeSet<Module> = back.map(|other| (*other).clone()).collect();
+        if circle.len() > 1 {
+            circles.insert(circle);
+        }
+    }
+    circles.into_iter().collect()
+}
+
+/// Whether these are a module and some of its children.
+fn is_family(circle: &BTreeSet<Module>) -> bool {
+    let parent = circle.iter().min_by_key(|module| module.len()).expect("a circle has modules");
+    circle.iter().all(|module| {
+        module == parent || module.split_last().is_some_and(|(_, above)| above == parent.as_slice())
+    })
+}
+
+fn name(module: &Module) -> String {
+    if module.is_empty() { "crate".to_owned() } else { module.join("::") }
+}
+
+#[test]
+fn no_circle_of_modules_is_larger_than_a_module_and_its_children() {
+    let mut faults = Vec::new();
+    let mut needed = BTreeSet::new();
+    for found in crates().values() {
+        let modules = Modules::of(&found.folder);
+        let uses = modules.uses();
+        for circle in circles(&uses).into_iter().filter(|circle| !is_family(circle)) {
+            let names: Vec<_> = circle.iter().map(name).collect();
+            let exception = EXCEPTIONS.iter().position(|(folder, module, _)| {
+                *folder == found.folder && names.iter().any(|name| name == module)
+            });
+            if let Some(exception) = exception {
+                needed.insert(exception);
+                continue;
+            }
+            let mut text = format!("host/{}: a circle of {}", found.folder, names.join(", "));
+            for from in &circle {
+                let to: Vec<_> = uses[from].iter().filter(|to| circle.contains(**to)).collect();
+                let to: Vec<_> = to.into_iter().map(|to| name(to)).collect();
+                text += &format!("\n    {} uses {}", name(from), to.join(", "));
+            }
+            faults.push(text);
+        }
+    }
+    for (at, exception) in EXCEPTIONS.iter().enumerate() {
+        if !needed.contains(&at) {
+            faults.push(format!("the exception {exception:?} is no longer needed: remove it"));
+        }
+    }
+    assert_none(&faults);
+}

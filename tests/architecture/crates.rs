@@ -1,0 +1,285 @@
+//! The crates of `host/`: their folders, which of them may depend on which, and who may depend on the crates
+//! of others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sources::{Crate, assert_none, crates, entries, files, manifest, shown};
+use crate::support::workspace;
+
+/// The crates of `host/` in layers, by the names of their folders. A crate may depend on crates of the layers
+/// below its own, and on no crate of its own layer or above. The crates of the last layer depend on no crate
+/// of `host/`.
+const LAYERS: &[&[&str]] = &[
+    &["portcullis"],
+    &["mcp-server"],
+    &["core"],
+    &["sandbox", "wrap"],
+    &["files", "mcp-client"],
+    &["file-transaction", "login", "pack", "user-dirs"],
+    &["cache", "egress", "engine", "http-server", "metrics", "roots", "schema", "stdio-transport"],
+    &[
+        "audit",
+        "checked-files",
+        "confine",
+        "foreign-components",
+        "json-bounds",
+        "name-collisions",
+        "result-passthrough",
+        "sanitize",
+        "scrub",
+    ],
+];
+
+/// What a crate of `host/` may depend on that is not in `host/`, and which crates may. Build scripts are
+/// in [`BUILD_OWNERS`], and what tests alone need is free.
+const OWNERS: &[(&str, &[&str])] = &[
+    ("anstream", &["portcullis"]),
+    ("anstyle", &["portcullis"]),
+    ("base64", &["foreign-components", "login", "mcp-client", "mcp-server", "scrub"]),
+    (
+        "bytes",
+        &[
+            "egress",
+            "engine",
+            "files",
+            "http-server",
+            "login",
+            "pack",
+            "result-passthrough",
+            "sandbox",
+        ],
+    ),
+    ("cap-fs-ext", &["roots"]),
+    ("cap-std", &["file-transaction", "files", "roots"]),
+    ("clap", &["pack", "portcullis"]),
+    ("clap_complete", &["portcullis"]),
+    ("etcetera", &["user-dirs"]),
+    ("flate2", &["pack"]),
+    ("futures-util", &["egress", "http-server", "mcp-server", "wrap"]),
+    (
+        "getrandom",
+        &[
+            "checked-files",
+            "core",
+            "file-transaction",
+            "http-server",
+            "login",
+            "mcp-server",
+            "result-passthrough",
+            "wrap",
+        ],
+    ),
+    ("hmac", &["checked-files"]),
+    ("http", &["egress", "http-server", "login", "mcp-server", "pack", "portcullis", "sandbox"]),
+    ("http-body", &["egress", "http-server"]),
+    ("http-body-util", &["egress", "http-server", "login", "pack", "sandbox"]),
+    ("humantime", &["audit"]),
+    ("hyper", &["http-server", "login"]),
+    ("hyper-util", &["http-server", "login"]),
+    ("ipnet", &["sandbox"]),
+    ("jsonschema", &["schema"]),
+    ("jsonwebtoken", &["http-server"]),
+    ("landlock", &["confine"]),
+    ("libc", &["confine"]),
+    ("memchr", &["json-bounds", "mcp-client", "result-passthrough", "stdio-transport"]),
+    ("mimalloc", &["portcullis"]),
+    ("postcard", &["sandbox"]),
+    ("prometheus-client", &["metrics"]),
+    ("quick_cache", &["cache"]),
+    ("regex", &["confine"]),
+    ("reqwest", &["egress", "mcp-client"]),
+    ("ring", &["http-server", "login"]),
+    ("rmcp", &["http-server", "mcp-server", "result-passthrough", "stdio-transport", "wrap"]),
+    ("rustix", &["confine", "engine", "file-transaction", "files", "mcp-client", "roots"]),
+    ("rustls", &["egress", "http-server", "mcp-client"]),
+    ("rustls-pki-types", &["login"]),
+    ("rustls-platform-verifier", &["egress", "mcp-client"]),
+    ("seccompiler", &["confine"]),
+    ("semver", &["pack"]),
+    ("sha2", &["audit", "checked-files", "http-server", "login", "mcp-client", "pack"]),
+    ("tar", &["pack"]),
+    ("tempfile", &["checked-files", "confine", "pack"]),
+    ("tokio-rustls", &["http-server"]),
+    ("toml", &["core", "wrap"]),
+    ("tracing-subscriber", &["portcullis"]),
+    ("ui5-data", &["pack"]),
+    ("url", &["egress", "http-server", "login", "mcp-client", "roots"]),
+    ("wasmparser", &["foreign-components"]),
+    ("wasmtime", &["engine", "files", "foreign-components", "sandbox"]),
+    ("wasmtime-wasi", &["engine", "files", "sandbox"]),
+    ("wasmtime-wasi-http", &["sandbox"]),
+    ("wasmtime-wasi-io", &["sandbox"]),
+];
+
+/// What build scripts may depend on, and which may.
+const BUILD_OWNERS: &[(&str, &[&str])] =
+    &[("portcullis-bundle", &["core"]), ("sha2", &["core"]), ("wasmtime", &["core"])];
+
+/// What every crate may depend on.
+const COMMON: &[&str] =
+    &["parking_lot", "serde", "serde_json", "tokio", "tokio-util", "tracing", "thiserror"];
+
+/// What a crate does not depend on, also not by way of another crate of `host/`.
+const NOT_EVEN_INDIRECTLY: &[(&str, &str)] = &[
+    ("sandbox", "rmcp"),
+    ("sandbox", "toml"),
+    ("mcp-client", "rmcp"),
+    ("files", "reqwest"),
+    ("engine", "reqwest"),
+    ("roots", "tokio"),
+    ("audit", "tokio"),
+];
+
+#[test]
+fn each_folder_of_the_host_is_a_crate_of_the_same_name() {
+    let mut faults = Vec::new();
+    for Crate { folder, name, .. } in crates().values() {
+        let expected = match folder.as_str() {
+            "portcullis" => "portcullis".to_owned(),
+            other => format!("portcullis-{other}"),
+        };
+        if *name != expected {
+            faults.push(format!("host/{folder} holds `{name}` and not `{expected}`"));
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn no_crate_lies_inside_the_package_of_another() {
+    let is_manifest = |name: &str| name == "Cargo.toml";
+    let folders =
+        ["host", "plugins", "tests/guests", "tests/fuzz"].map(|folder| workspace().join(folder));
+    let packages = folders.iter().flat_map(|folder| files(folder, &is_manifest));
+    // A fuzz target that is built with another compiler is a workspace of its own, inside what it tests.
+    let is_member = |manifest: toml::Table| !manifest.contains_key("workspace");
+    let packages = packages.filter(|path| is_member(manifest(path)));
+    let folders: Vec<_> =
+        packages.map(|path| path.parent().expect("a manifest is in a folder").to_owned()).collect();
+    let mut faults = Vec::new();
+    for inner in &folders {
+        let is_outer = |outer: &&_| inner != *outer && inner.starts_with(outer);
+        if let Some(outer) = folders.iter().find(is_outer) {
+            faults.push(format!("{} lies inside {}", shown(inner), shown(outer)));
+        }
+    }
+    assert!(folders.len() > 40, "the packages were found");
+    assert_none(&faults);
+}
+
+#[test]
+fn the_folders_of_the_plugins_are_families_and_what_plugin_authors_use() {
+    let mut faults = Vec::new();
+    for path in entries(&workspace().join("plugins")).iter().filter(|path| path.is_dir()) {
+        let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+        if name.starts_with("portcullis-") {
+            let package = manifest(&path.join("Cargo.toml"))["package"]["name"].clone();
+            if package.as_str() != Some(&name) {
+                faults.push(format!("plugins/{name} holds {package}"));
+            }
+            continue;
+        }
+        if path.join("Cargo.toml").exists() || !path.join("plugins").is_dir() {
+            faults.push(format!("plugins/{name} is no family: it has no folder `plugins`"));
+            continue;
+        }
+        for package in entries(&path.join("plugins")).into_iter().filter(|path| path.is_dir()) {
+            let found = manifest(&package.join("Cargo.toml"))["package"]["name"].clone();
+            let folder = package.file_name().expect("it has a name").to_str();
+            if found.as_str() != folder {
+                faults.push(format!("{} holds {found}", shown(&package)));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn crates_depend_on_lower_layers_only() {
+    let mut layer_of = BTreeMap::new();
+    for (layer, folders) in LAYERS.iter().enumerate() {
+        for folder in *folders {
+            let before = layer_of.insert(*folder, layer);
+            assert_eq!(before, None, "{folder} is in two layers");
+        }
+    }
+    let crates = crates();
+    let mut faults = Vec::new();
+    for (folder, layer) in &layer_of {
+        let Some(found) = crates.values().find(|found| found.folder == *folder) else {
+            faults.push(format!("there is no host/{folder}: remove it from the layers"));
+            continue;
+        };
+        for name in found.dependencies.iter().chain(&found.build_dependencies) {
+            let Some(dependency) = crates.get(name) else { continue };
+            let below = layer_of.get(dependency.folder.as_str());
+            if below.is_some_and(|below| below <= layer) {
+                faults.push(format!("{folder} may not depend on {}", dependency.folder));
+            }
+        }
+    }
+    for found in crates.values().filter(|found| !layer_of.contains_key(found.folder.as_str())) {
+        faults.push(format!("host/{} is in no layer", found.folder));
+    }
+    assert_none(&faults);
+}
+
+/// Compares a table of owners with the manifests, both ways.
+fn compare(
+    owners: &[(&str, &[&str])],
+    dependencies: impl Fn(&Crate) -> &BTreeSet<String>,
+) -> Vec<String> {
+    let crates = crates();
+    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for owner in crates.values() {
+        for name in dependencies(owner).iter().filter(|name| !crates.contains_key(*name)) {
+            found.entry(name).or_default().insert(&owner.folder);
+        }
+    }
+    found.retain(|name, _| !COMMON.contains(name));
+    let mut faults = Vec::new();
+    for (name, users) in &found {
+        let owners = owners.iter().find(|(owned, _)| owned == name).map_or(&[][..], |(_, by)| by);
+        for user in users.iter().filter(|user| !owners.contains(user)) {
+            faults.push(format!("{user} may not depend on {name}: it is not among its owners"));
+        }
+    }
+    for (name, owners) in owners {
+        for owner in *owners {
+            if !found.get(name).is_some_and(|users| users.contains(owner)) {
+                faults
+                    .push(format!("{owner} no longer depends on {name}: remove it from the table"));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn crates_of_others_have_owners() {
+    assert_none(&compare(OWNERS, |found| &found.dependencies));
+}
+
+#[test]
+fn crates_of_others_in_build_scripts_have_owners() {
+    assert_none(&compare(BUILD_OWNERS, |found| &found.build_dependencies));
+}
+
+#[test]
+fn some_crates_are_free_of_others_all_the_way_down() {
+    let crates = crates();
+    let mut faults = Vec::new();
+    for (folder, foreign) in NOT_EVEN_INDIRECTLY {
+        let start = crates.values().find(|found| found.folder == *folder);
+        let mut open = vec![start.unwrap_or_else(|| panic!("there is no host/{folder}"))];
+        let mut seen = BTreeSet::new();
+        while let Some(next) = open.pop() {
+            if next.dependencies.contains(*foreign) {
+                faults.push(format!("{folder} depends on {foreign} by way of {}", next.folder));
+            }
+            let below = next.dependencies.iter().filter_map(|name| crates.get(name));
+            open.extend(below.filter(|below| seen.insert(below.name.clone())));
+        }
+    }
+    assert_none(&faults);
+}
