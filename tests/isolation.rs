@@ -8,6 +8,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
 use crate::support::process::Process;
+use crate::support::web::Web;
 
 /// Limits so far away that only cancelling ends a call within a test.
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n\
@@ -160,4 +161,26 @@ fn one_plugins_waiting_calls_leave_room_for_another_plugin() {
     // Those that waited are gone too: the next call has its turn.
     let done = client.call("forge", json!({"line": "x"}));
     assert_eq!(text_of(&done), "written");
+}
+
+#[test]
+fn a_connection_of_one_call_is_not_used_by_another() {
+    let web = Web::start(None);
+    web.answer("/page", json!({"body": "public"}));
+    let base = format!("http://{}", web.address);
+    let mut home = Home::with(&["fetcher"], "");
+    home.configure(&format!(
+        "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"{base}\"\n\
+         other = \"{base}\"\n[plugins.fetcher.grants.http]\nhosts = [\"{base}\"]\n"
+    ));
+    let mut client = Client::start(&home, Era::Legacy);
+    for calls in 1..=3 {
+        let page = client.text("fetch", json!({"url": format!("{base}/page")}));
+        assert!(page.starts_with("200"), "{page}");
+        assert_eq!((web.asked().len(), web.connections()), (calls, calls));
+    }
+    // Two requests of one call do share a connection: the server would let calls share one too.
+    web.answer("/away", json!({"status": 302, "headers": {"location": format!("{base}/page")}}));
+    client.text("fetch", json!({"url": format!("{base}/away"), "follow": 3}));
+    assert_eq!((web.asked().len(), web.connections()), (5, 4));
 }

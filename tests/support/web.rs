@@ -1,6 +1,6 @@
 //! A fake web server on this machine: files, and scripted responses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -87,6 +87,12 @@ impl Web {
         let scripted = serde_json::from_value(scripted).expect("a scripted answer");
         let mut script = self.shared.script.lock().unwrap_or_else(PoisonError::into_inner);
         script.insert(path.to_owned(), scripted);
+    }
+
+    /// How many connections have carried a request so far.
+    pub fn connections(&self) -> usize {
+        let asked = self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.keys().map(|(connection, _)| connection).collect::<BTreeSet<_>>().len()
     }
 
     /// All requests so far: the request line, followed by its headers.

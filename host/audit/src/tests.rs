@@ -386,3 +386,12 @@ fn a_file_that_somebody_removed_is_noticed() {
     // Whether or not the index knew of it: the next segment names it.
     assert!(faults.iter().any(|fault| fault.what.contains("is missing")), "{faults:?}");
 }
+
+#[test]
+fn a_verdict_is_allowed_or_denied() {
+    let words: Vec<_> = [Verdict::Allowed, Verdict::Denied].map(Verdict::word).into();
+    for word in words.iter().chain(&["maybe", "once", "always", "asked", "", "ALLOWED"]) {
+        let read = serde_json::from_value::<Verdict>((*word).into());
+        assert_eq!(read.ok().map(Verdict::word), words.contains(word).then_some(*word));
+    }
+}

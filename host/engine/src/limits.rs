@@ -112,12 +112,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_keeps_its_value_and_zero_is_refused() {
+    fn a_limit_that_is_left_out_keeps_its_value() {
         let some: SomeLimits = toml::from_str("wall-ms = 5").unwrap();
         let limits = some.over(&Limits::default());
         assert_eq!(limits.wall(), Duration::from_millis(5));
         assert_eq!(limits.cpu_ms, Limits::default().cpu_ms);
-        assert!(toml::from_str::<SomeLimits>("wall-ms = 0").is_err());
         assert!(toml::from_str::<SomeLimits>("wall-seconds = 1").is_err());
+    }
+
+    #[test]
+    fn no_limit_can_be_switched_off() {
+        let lines = Limits::default().lines();
+        assert!(lines.len() > 15, "these are the limits: {lines:?}");
+        for (name, ..) in lines {
+            assert!(toml::from_str::<SomeLimits>(&format!("{name} = 1")).is_ok(), "{name}");
+            for off in ["0", "-1", "false", "\"none\"", "inf"] {
+                let off = format!("{name} = {off}");
+                assert!(toml::from_str::<SomeLimits>(&off).is_err(), "{off}");
+            }
+        }
     }
 }
