@@ -1,23 +1,24 @@
-//! The files of an audit's folder, and reading all of their records.
+//! Lists the files of an audit's folder and reads all of their records.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::index::{INDEX, Lock, State, read as read_index};
-use crate::pieces::pieces;
+use crate::disk::read;
+use crate::index::{INDEX, Lock, read as read_index};
+use crate::index_entry::IndexState;
 use crate::record::Record;
+use crate::segments::read_segments;
 use crate::usage::Usage;
 
-/// How long a reader waits for those who put files together.
+/// How long a reader waits for a process that archives segments.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A segment's file, or an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct FolderFile {
     /// The name of its file.
     pub name: String,
     /// The name of its segment, or of the first one in an archive.
@@ -26,11 +27,11 @@ pub(crate) struct Listed {
     pub archive: bool,
     /// Its size.
     pub bytes: u64,
-    /// When it was last written, where the system says so.
+    /// The time of the last write, where the system knows it.
     pub changed: Option<SystemTime>,
 }
 
-impl Listed {
+impl FolderFile {
     fn of(name: String, bytes: u64, changed: Option<SystemTime>) -> Option<Self> {
         let stem = name.strip_suffix(".jsonl")?;
         let (archive, stem) = match stem.strip_prefix("archive-") {
@@ -49,30 +50,30 @@ impl Listed {
 
     /// An archive of this name.
     pub fn archive(name: String, bytes: u64) -> Self {
-        Self::of(name, bytes, None).expect("it is named like an archive")
+        Self::of(name, bytes, None).expect("the name is that of an archive")
     }
 }
 
-impl Ord for Listed {
+impl Ord for FolderFile {
     /// By age, as names begin with the time.
     fn cmp(&self, other: &Self) -> Ordering {
         (&self.stem, !self.archive).cmp(&(&other.stem, !other.archive))
     }
 }
 
-impl PartialOrd for Listed {
+impl PartialOrd for FolderFile {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// Segments and archives, the oldest first. None, where there is no folder.
+/// The segments and archives of a folder, the oldest first. There are none where the folder does not exist.
 ///
 /// # Errors
 ///
 /// Where the folder cannot be read.
 #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
-pub(crate) fn list(folder: &Path) -> io::Result<Vec<Listed>> {
+pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -85,48 +86,30 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<Listed>> {
         // Another process may have removed it in the meantime.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
-            listed.extend(Listed::of(name, metadata.len(), metadata.modified().ok()));
+            listed.extend(FolderFile::of(name, metadata.len(), metadata.modified().ok()));
         }
     }
     listed.sort_unstable();
     Ok(listed)
 }
 
-/// Whether the process that writes a segment still lives. `true` where it cannot be known.
-#[cfg(unix)]
-pub(crate) fn is_live(segment: &Path) -> bool {
-    let Ok(file) = File::open(segment) else { return true };
-    match file.try_lock_shared() {
-        Ok(()) => false,
-        Err(std::fs::TryLockError::WouldBlock | std::fs::TryLockError::Error(_)) => true,
-    }
-}
-
-/// Whether the process that writes a segment may still live: here, it is not locked.
-#[cfg(not(unix))]
-pub(crate) fn is_live(segment: &Path) -> bool {
-    const LONG: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-    let changed = File::open(segment).and_then(|file| file.metadata()).and_then(|m| m.modified());
-    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age < LONG))
-}
-
-/// Everything that is in the folder, while nobody puts files together.
-pub(crate) struct Held {
+/// The files of a folder, locked so that no process archives segments in the meantime.
+pub(crate) struct Snapshot {
     _lock: Option<Lock>,
-    /// What the index says. `None`: there is none.
+    /// The bytes of the index. `None`: the folder has no index.
     pub index: Option<Vec<u8>>,
     /// The files, the oldest first.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<FolderFile>,
 }
 
-impl Held {
-    /// Looks into a folder.
+impl Snapshot {
+    /// Locks and lists a folder.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read.
+    /// Where the folder or its index cannot be read.
     pub fn of(folder: &Path) -> io::Result<Self> {
-        // Where there is no lock, nothing was put together yet, or this user may not write.
+        // Without a lock file, nothing was archived yet, or this user may not write to the folder.
         let lock = Lock::take(folder, PATIENCE, true).ok();
         let index = match read(&folder.join(INDEX)) {
             Ok(bytes) => Some(bytes),
@@ -136,12 +119,12 @@ impl Held {
         Ok(Self { _lock: lock, index, listed: list(folder)? })
     }
 
-    /// What the index comes to.
-    pub fn state(&self) -> State {
+    /// The state of the folder according to its index.
+    pub fn state(&self) -> IndexState {
         self.index.as_deref().map(|bytes| read_index(bytes).0).unwrap_or_default()
     }
 
-    /// The bytes of a file, as far as they count. `None`: they do not, or it is gone.
+    /// The valid bytes of a file. `None`: its contents were archived, or it was deleted.
     ///
     /// # Errors
     ///
@@ -149,8 +132,8 @@ impl Held {
     pub fn bytes(
         &self,
         folder: &Path,
-        file: &Listed,
-        state: &State,
+        file: &FolderFile,
+        state: &IndexState,
     ) -> io::Result<Option<Vec<u8>>> {
         if state.leftover.contains(&file.name) {
             return Ok(None);
@@ -161,7 +144,7 @@ impl Held {
             Err(error) => return Err(error),
         };
         if file.archive && self.index.is_some() {
-            // Behind that lies what was being put together when a process was killed.
+            // The bytes after that were written by a process that was killed while it archived segments.
             let known = state.archives.get(&file.name).map_or(0, |archive| archive.bytes);
             bytes.truncate(usize::try_from(known).unwrap_or(usize::MAX));
         }
@@ -169,24 +152,24 @@ impl Held {
     }
 }
 
-/// Reads all records of a folder, those of one segment in their order, older segments first. Lines that
-/// are no records are passed over: see [`verify`](crate::verify).
+/// Reads all records of a folder: older segments first, and the records of a segment in their order. Lines that
+/// are not records are skipped: [`verify`](crate::verify) reports them.
 ///
 /// # Errors
 ///
 /// Where a file that exists cannot be read.
 pub fn read_records(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
-    let held = Held::of(folder)?;
+    let held = Snapshot::of(folder)?;
     visit(&held, folder, &held.state(), &mut |record| each(record.clone()))
 }
 
-/// What all records of a folder add up to, also those that were dropped.
+/// Counts and denials of all records of a folder, deleted records included.
 ///
 /// # Errors
 ///
 /// Where a file that exists cannot be read.
 pub fn usage(folder: &Path) -> io::Result<Usage> {
-    let held = Held::of(folder)?;
+    let held = Snapshot::of(folder)?;
     let state = held.state();
     let mut usage = state.usage.clone();
     visit(&held, folder, &state, &mut |record| usage.add(record))?;
@@ -194,27 +177,21 @@ pub fn usage(folder: &Path) -> io::Result<Usage> {
 }
 
 fn visit(
-    held: &Held,
+    held: &Snapshot,
     folder: &Path,
-    state: &State,
+    state: &IndexState,
     each: &mut dyn FnMut(&Record),
 ) -> io::Result<()> {
     let mut seen = HashSet::new();
     for file in &held.listed {
         let Some(bytes) = held.bytes(folder, file, state)? else { continue };
         let known = &seen;
-        let found = pieces(&bytes, &mut |segment, record| {
+        let found = read_segments(&bytes, &mut |segment, record| {
             if !HashSet::contains(known, segment) {
                 each(record);
             }
         });
-        seen.extend(found.pieces.into_iter().map(|piece| piece.opened.segment));
+        seen.extend(found.segments.into_iter().map(|segment| segment.header.segment));
     }
     Ok(())
-}
-
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

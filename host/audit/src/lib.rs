@@ -1,23 +1,28 @@
-//! What was asked, by whom, allowed or not, and what came of it: JSON lines, chained by SHA-256.
+//! The audit: records of each call and each ask, with verdict and outcome, as JSON lines chained by SHA-256.
 //!
-//! Each process writes segments of its own into one folder, without a lock: a segment is a file whose
-//! lines carry the digest of the line before. An index, written beside the work, says which segments
-//! there are, so that [`verify`] finds what was changed, removed or cut off. A call that asks for very
-//! much has its first asks described and the rest counted, and files that are dropped for space leave
-//! their counts and denials in the index: no flood pushes them out.
+//! Each process writes segments of its own into one folder, without a lock. A segment is a file in which each
+//! line carries the digest of the line before. An index, written by a thread of its own, lists the segments,
+//! so that [`verify`] finds what was changed, removed or cut off. Of a call with very many asks, the first
+//! have a record each and the rest are counted. Files that are deleted for space leave their counts and
+//! denials in the index, so that no flood of records hides a denial.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at the files"))]
 
 mod chain;
+mod disk;
+mod entry;
 mod folder;
+mod hash;
 mod index;
-mod keeper;
-mod pieces;
+mod index_entry;
+mod limits;
+mod maintenance;
 mod record;
+mod redact;
+mod segments;
 mod trail;
 mod usage;
 mod verify;
-mod words;
 mod writer;
 
 use std::io;
@@ -26,85 +31,90 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-pub use chain::{Flaw, Hash, Line, Parsed, Wrong, parse};
+pub use chain::{Flaw, FlawKind, Line, Parsed, parse};
+pub use entry::Entry;
 pub use folder::{read_records, usage};
-pub use index::{Archive, End, Known, Note, State};
-pub use record::{After, Counted, Entry, Event, FORMAT, Opened, Record, Sealed, Verdict};
+pub use hash::Hash;
+pub use index_entry::{Archive, IndexEntry, IndexState, IndexedSegment, SegmentEnd};
+pub use limits::Limits;
+pub use record::{
+    Counted, Event, FORMAT, PreviousSegment, Record, SegmentHeader, SegmentSeal, Verdict,
+};
+pub use redact::{is_secret_name, without_secrets};
 pub use trail::{DESCRIBED, OngoingCall, Recorded, Subject, Trail};
 pub use usage::{Denial, PluginUse, Usage};
-pub use verify::{Ending, Fault, Found, Report, verify};
-pub use words::{is_secret_name, without_secrets};
-pub use writer::Limits;
+pub use verify::{Ending, Fault, Report, SegmentReport, verify};
 
-use words::bounded;
-use writer::{Maker, Place, Writer, now, on_disk};
+use disk::{CreateSegmentFile, create_segment_file};
+use redact::bounded;
+use writer::{Destination, Writer, now};
 
-/// Where all records of this process go. Cheap to clone.
+/// Writes all records of this process. Cheap to clone.
 #[derive(Clone)]
 pub struct Audit(Arc<Shared>);
 
 struct Shared {
-    place: Place,
+    destination: Destination,
     sink: Mutex<Sink>,
 }
 
 #[derive(Default)]
 struct Sink {
     writer: Writer,
-    /// Records kept for whoever asked to see the trail of this process.
+    /// The records since [`Audit::keep_records`] as JSON.
     kept: Option<Vec<String>>,
     watchers: Vec<Watcher>,
 }
 
-/// Told of every record.
+/// Called with every record.
 type Watcher = Box<dyn Fn(&Record) + Send>;
 
 impl Audit {
-    /// An audit in this folder, which is created with the first record.
+    /// An audit in this folder. The folder is created with the first record.
     pub fn to_folder(folder: PathBuf) -> Self {
         Self::with(folder, Limits::default())
     }
 
     /// As [`Audit::to_folder`], with other limits.
     pub fn with(folder: PathBuf, limits: Limits) -> Self {
-        Self::made_by(folder, limits, on_disk)
+        Self::with_files(folder, limits, create_segment_file)
     }
 
-    fn made_by(folder: PathBuf, limits: Limits, make: Maker) -> Self {
-        let place = Place { folder, limits, make, started: now() };
-        Self(Arc::new(Shared { place, sink: Mutex::default() }))
+    fn with_files(folder: PathBuf, limits: Limits, create: CreateSegmentFile) -> Self {
+        let destination = Destination { folder, limits, create, started: now() };
+        Self(Arc::new(Shared { destination, sink: Mutex::default() }))
     }
 
-    /// Also keeps every record in memory from now on, for [`Audit::kept`].
+    /// Keeps every record also in memory from now on, for [`Audit::kept_records`].
     pub fn keep_records(&self) {
         self.sink().kept.get_or_insert_default();
     }
 
-    /// The records since [`Audit::keep`], as JSON, without what chains them.
+    /// The records since [`Audit::keep_records`], as JSON, without the fields of the chain.
     pub fn kept_records(&self) -> Vec<String> {
         self.sink().kept.clone().unwrap_or_default()
     }
 
-    /// Tells `watcher` of every record from now on, once it is written. It must not block.
+    /// Calls `watcher` with every record from now on, after the record is written. It must not block.
     pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
         self.sink().watchers.push(Box::new(watcher));
     }
 
-    /// The folder.
+    /// The folder of the audit.
     pub fn folder(&self) -> &Path {
-        &self.0.place.folder
+        &self.0.destination.folder
     }
 
-    /// Seals the segment of this process: the process ends, and nothing can be recorded any more. Waits
-    /// for the index, at most [`Limits::patience`].
+    /// Seals the segment of this process, which ends: nothing can be recorded after this. Waits for the index,
+    /// at most [`Limits::patience`].
     ///
     /// # Errors
     ///
-    /// Where the last line cannot be written. The records before it are there all the same.
+    /// Where the seal cannot be written. The records before it are not affected.
     pub fn end(&self) -> io::Result<()> {
-        let keeper = self.sink().writer.end(&self.0.place)?;
-        if keeper.is_some_and(|keeper| !keeper.finish(self.0.place.limits.patience)) {
-            tracing::debug!("the index of the audit will be kept by the next process");
+        let maintenance = self.sink().writer.end(&self.0.destination)?;
+        if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.patience)) {
+            tracing::debug!("the next process will update the index of the audit");
         }
         Ok(())
     }
@@ -114,12 +124,12 @@ impl Audit {
     }
 
     fn ready(&self) -> io::Result<()> {
-        self.sink().writer.ready(&self.0.place)
+        self.sink().writer.ready(&self.0.destination)
     }
 
     fn write(&self, record: &Record) -> io::Result<()> {
         let mut sink = self.sink();
-        sink.writer.add(&self.0.place, record)?;
+        sink.writer.append(&self.0.destination, record)?;
         if let Some(kept) = &mut sink.kept {
             kept.push(serde_json::to_string(record).map_err(io::Error::other)?);
         }

@@ -1,8 +1,8 @@
-//! What the lines of an audit say: records of asks and calls, and the first and last line of a segment.
+//! Records of asks and calls, and the first and the last line of a segment.
 
 use serde::{Deserialize, Serialize};
 
-use crate::chain::Hash;
+use crate::hash::Hash;
 
 /// The version of the format of segments and of the index.
 pub const FORMAT: u32 = 1;
@@ -14,13 +14,13 @@ pub struct Record {
     pub time: String,
     /// Correlates the records of one request.
     pub request: String,
-    /// Whose tool.
+    /// The plugin or upstream server whose tool was called.
     pub plugin: String,
     /// SHA-256 of the component that ran.
     pub digest: String,
-    /// Which tool; empty while a plugin is described.
+    /// The tool that was called; empty while a plugin is described.
     pub tool: String,
-    /// Who asked, where the transport knows.
+    /// The caller, where the transport knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// What happened.
@@ -32,48 +32,48 @@ pub struct Record {
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// A plugin asked the gate.
+    /// A plugin asked the gate for an effect.
     Ask {
-        /// For which capability.
+        /// The capability.
         capability: String,
-        /// To do what, to what.
+        /// The effect and its object, such as `read /a/b`.
         subject: String,
         /// Allowed or denied.
         verdict: Verdict,
-        /// What came of it. `None`: the record was written before the deed, and an
-        /// [`Event::Outcome`] follows where the deed failed or its outcome tells more.
+        /// The outcome. `None`: the record was written before the effect. An [`Event::Outcome`] follows where
+        /// the effect failed or its outcome says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
-    /// What came of an earlier ask of the same request, with the same capability and subject.
+    /// The outcome of an earlier ask of the same request, with the same capability and subject.
     Outcome {
-        /// For which capability.
+        /// The capability.
         capability: String,
-        /// To do what, to what.
+        /// The effect and its object, such as `read /a/b`.
         subject: String,
-        /// Denied where the deed was refused after all.
+        /// Denied where the effect was refused after the ask was allowed.
         verdict: Verdict,
-        /// One word or two, such as `no-entry`, `declined`, `status 404`.
+        /// A word or two, such as `no-entry`, `declined`, `status 404`.
         outcome: String,
     },
-    /// Asks (or outcomes) of one kind that are counted, because this call had too many to describe
-    /// each of them. Written before the asks that it covers are carried out.
+    /// A count of asks (or outcomes) of one kind, because the call has too many for a record each. Written
+    /// before the effects of the asks that it covers.
     More {
         /// What is counted.
         of: Counted,
-        /// For which capability.
+        /// The capability.
         capability: String,
-        /// Allowed or denied, all of them.
+        /// The verdict of all of them.
         verdict: Verdict,
-        /// What came of all of them.
+        /// The outcome of all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
-        /// How many since the record of this kind before. The sum over a call is the number of asks.
+        /// The number since the last record of this kind. The sum over a call is the number of asks.
         count: u64,
-        /// How many of this kind were counted in this call so far.
+        /// The number of this kind in this call so far.
         total: u64,
-        /// Up to this many are covered by this record: where no later record of the kind follows,
-        /// because the process was killed, there were between `total` and `covers` of them.
+        /// The highest number that this record covers. Where no later record of the kind follows, as the
+        /// process was killed, there were between `total` and `covers` of them.
         covers: u64,
         /// The subject of the first of them.
         first: String,
@@ -82,15 +82,15 @@ pub enum Event {
     },
     /// A call ended.
     Call {
-        /// Whether the call was let through to the plugin at all.
+        /// Whether the call was passed to its source.
         verdict: Verdict,
         /// How it ended: `done`, `tool-error`, `need-input`, `cancelled`, or why it failed.
         outcome: String,
         /// Wall time in microseconds.
         duration_us: u64,
-        /// Size of the arguments.
+        /// Size of the arguments in bytes.
         bytes_in: u64,
-        /// Size of the answer.
+        /// Size of the answer in bytes.
         bytes_out: u64,
     },
 }
@@ -101,17 +101,17 @@ pub enum Event {
 pub enum Counted {
     /// Asks.
     Asks,
-    /// Outcomes of asks that are counted elsewhere.
+    /// Outcomes of asks. The asks are counted in records of their own.
     Outcomes,
 }
 
-/// There are two, and no third.
+/// The decision on an ask. There is no third.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It went ahead.
+    /// The effect may happen.
     Allowed,
-    /// It did not.
+    /// The effect was refused.
     Denied,
 }
 
@@ -127,55 +127,40 @@ impl Verdict {
 
 /// The first line of a segment: which process writes it.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
-pub struct Opened {
+pub struct SegmentHeader {
     /// Version of the format: [`FORMAT`].
     pub format: u32,
     /// Version of the host.
     pub version: String,
     /// When this line was written: RFC 3339, UTC.
     pub time: String,
-    /// The segment's name: that of its file without the ending.
+    /// The segment's name: the name of its file without the extension.
     pub segment: String,
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// When the process began: RFC 3339, UTC.
+    /// When the process started: RFC 3339, UTC.
     pub started: String,
-    /// The segment of the same process before this one.
+    /// The segment before this one, of the same process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<After>,
+    pub after: Option<PreviousSegment>,
 }
 
-/// The end of the segment before, of the same process.
+/// The end of the segment before this one, of the same process.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-pub struct After {
-    /// Its name.
+pub struct PreviousSegment {
+    /// The name of the segment.
     pub segment: String,
-    /// SHA-256 of its last line.
+    /// The SHA-256 digest of its last line.
     pub last: Hash,
 }
 
-/// The last line of a segment that was ended as it should be.
+/// The last line of a segment, which shows that the segment is complete.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
-pub struct Sealed {
-    /// When: RFC 3339, UTC.
+pub struct SegmentSeal {
+    /// When this line was written: RFC 3339, UTC.
     pub time: String,
-    /// How many lines are before this one.
+    /// The number of lines before this one.
     pub lines: u64,
-    /// Why it ends here: `ended` with the process, or `full`.
+    /// Why the segment ends here: `ended` with the process, or `full`.
     pub reason: String,
-}
-
-/// A line of a segment or of the index.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
-    /// A segment begins.
-    Opened(Box<Opened>),
-    /// A record.
-    Record(Box<Record>),
-    /// A segment ends.
-    Sealed(Sealed),
-    /// A line of the index.
-    Note(Box<crate::index::Note>),
-    /// A line of a kind that this version does not know.
-    Other(String),
 }

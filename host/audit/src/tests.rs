@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::time::Duration;
 
 use super::*;
-use crate::writer::Medium;
+use crate::disk::SegmentFile;
 
 mod tampering;
 
@@ -248,8 +248,8 @@ fn the_index_is_begun_anew_and_says_the_same() {
     }
     let index = fs::read(folder.path().join("index.jsonl")).unwrap();
     let first = parse(&index).lines.swap_remove(0);
-    let Entry::Note(note) = first.entry else { panic!("{first:?}") };
-    let Note::IndexOpened { before, .. } = *note else { panic!("{note:?}") };
+    let Entry::Index(note) = first.entry else { panic!("{first:?}") };
+    let IndexEntry::IndexOpened { before, .. } = *note else { panic!("{note:?}") };
     // The index before ends with the line that the new one names.
     let old = parse(&fs::read(folder.path().join("index-before.jsonl")).unwrap());
     assert_eq!(before, Some(old.lines.last().unwrap().hash));
@@ -313,15 +313,15 @@ thread_local! {
 /// A file on a disk that may be full.
 struct Scarce(File);
 
-impl Medium for Scarce {
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+impl SegmentFile for Scarce {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fits = ROOM.get().min(bytes.len());
         ROOM.set(ROOM.get() - fits);
         io::Write::write_all(&mut self.0, &bytes[..fits])?;
         if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    fn cut(&mut self, size: u64) -> io::Result<()> {
+    fn truncate(&mut self, size: u64) -> io::Result<()> {
         if !CUTS.get() {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -331,12 +331,12 @@ impl Medium for Scarce {
         Ok(())
     }
 
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         true
     }
 }
 
-fn scarce(path: &Path) -> io::Result<Box<dyn Medium>> {
+fn scarce(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
     let file = File::options().create_new(true).append(true).open(path)?;
     Ok(Box::new(Scarce(file)))
 }
@@ -347,7 +347,7 @@ fn a_full_disk_refuses_asks_and_spoils_nothing() {
         let folder = tempfile::tempdir().unwrap();
         ROOM.set(room);
         CUTS.set(true);
-        let audit = Audit::made_by(folder.path().to_owned(), small(), scarce);
+        let audit = Audit::with_files(folder.path().to_owned(), small(), scarce);
         let trail = trail_of(&audit, "r-0");
         let mut acknowledged = Vec::new();
         for n in 0..12 {

@@ -10,86 +10,86 @@ use crate::record::{Counted, Event, Record, Verdict};
 use crate::writer::now;
 use crate::{Audit, bounded};
 
-/// How many allowed asks of one call are described each, and how many denied ones. What comes after is
-/// counted.
+/// The number of allowed asks of one call that have a record each, and the number of denied ones. Further asks
+/// are counted.
 pub const DESCRIBED: u32 = 1000;
 
-/// How many asks the first record of a kind of counted asks covers.
+/// The number of asks that the first record of a counter covers.
 const COVERED: u64 = 64;
 
-/// How long counts stay unwritten while asks go on.
+/// The longest time between records of a counter while asks continue.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 
-/// How many kinds of asks are counted apart in one call.
+/// The number of counters of one call.
 const KINDS: usize = 256;
 
-/// Who is being served: what every record of one call has in common.
+/// What all records of one call have in common.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// Correlation id of the request.
     pub request: String,
-    /// The plugin's name.
+    /// The name of the plugin or of the upstream server.
     pub plugin: Arc<str>,
     /// SHA-256 of its component.
     pub digest: Arc<str>,
-    /// The tool called.
+    /// The tool that is called.
     pub tool: String,
-    /// Who asked.
+    /// The caller.
     pub principal: Option<String>,
 }
 
-/// How an ask was put on record.
+/// How an ask was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     /// With a record of its own.
     Described,
     /// As the first of those that are counted.
     FirstCounted,
-    /// As one of many.
+    /// As one of those that are counted.
     Counted,
 }
 
 /// Writes the records of one call. Cheap to clone.
 #[derive(Clone)]
-pub struct Trail(Arc<Call>);
+pub struct Trail(Arc<CallRecords>);
 
-struct Call {
+struct CallRecords {
     audit: Audit,
     subject: Subject,
-    spent: Mutex<Spent>,
+    counters: Mutex<Counters>,
 }
 
-/// What has been recorded of a call so far.
+/// The records of a call so far.
 #[derive(Default)]
-struct Spent {
+struct Counters {
     allowed: u32,
     denied: u32,
-    kinds: Vec<Kind>,
+    counted: Vec<Counter>,
 }
 
-/// Asks of one kind that are counted.
-struct Kind {
+/// Counts asks with the same capability, verdict and outcome.
+struct Counter {
     of: Counted,
     capability: String,
     verdict: Verdict,
     outcome: Option<String>,
     total: u64,
-    /// How many of them the records say so far.
-    said: u64,
+    /// The number in the records so far.
+    recorded: u64,
     covers: u64,
     first: String,
     last: String,
     written: Instant,
 }
 
-impl Kind {
+impl Counter {
     fn event(&self, total: u64, covers: u64, last: &str) -> Event {
         Event::More {
             of: self.of,
             capability: self.capability.clone(),
             verdict: self.verdict,
             outcome: self.outcome.clone(),
-            count: total - self.said,
+            count: total - self.recorded,
             total,
             covers,
             first: self.first.clone(),
@@ -99,12 +99,12 @@ impl Kind {
 }
 
 impl Trail {
-    /// A trail of one call.
+    /// The trail of one call.
     pub fn new(audit: Audit, subject: Subject) -> Self {
-        Self(Arc::new(Call { audit, subject, spent: Mutex::default() }))
+        Self(Arc::new(CallRecords { audit, subject, counters: Mutex::default() }))
     }
 
-    /// Whose call it is.
+    /// The name of the plugin or of the upstream server.
     pub fn plugin(&self) -> Arc<str> {
         self.0.subject.plugin.clone()
     }
@@ -129,7 +129,7 @@ impl Trail {
         self.0.record(Counted::Asks, capability, subject, verdict, outcome)
     }
 
-    /// Records what came of an ask that was recorded before it was carried out.
+    /// Records the outcome of an ask that was recorded before its effect.
     ///
     /// # Errors
     ///
@@ -144,18 +144,19 @@ impl Trail {
         self.0.record(Counted::Outcomes, capability, subject, verdict, Some(outcome))
     }
 
-    /// Begins the record of the call itself, written when the returned value goes.
+    /// Begins the record of the call itself. It is written with [`OngoingCall::end`], or when the returned value is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// Where nothing could be recorded: the call must then be refused.
+    /// Where nothing can be recorded: the call must then be refused.
     pub fn begin_call(&self, bytes_in: u64) -> io::Result<OngoingCall> {
         self.0.audit.ready()?;
-        Ok(OngoingCall { trail: self.clone(), began: Instant::now(), bytes_in, ended: false })
+        Ok(OngoingCall { trail: self.clone(), started: Instant::now(), bytes_in, ended: false })
     }
 }
 
-impl Call {
+impl CallRecords {
     fn record(
         &self,
         of: Counted,
@@ -165,14 +166,14 @@ impl Call {
         outcome: Option<&str>,
     ) -> io::Result<Recorded> {
         let subject = bounded(subject);
-        let mut spent = self.spent.lock();
+        let mut counters = self.counters.lock();
         let described = match verdict {
-            Verdict::Allowed => &mut spent.allowed,
-            Verdict::Denied => &mut spent.denied,
+            Verdict::Allowed => &mut counters.allowed,
+            Verdict::Denied => &mut counters.denied,
         };
         if *described < DESCRIBED {
             *described += 1;
-            drop(spent);
+            drop(counters);
             let (capability, subject) = (capability.to_owned(), subject.into_owned());
             let outcome = outcome.map(str::to_owned);
             self.write(match of {
@@ -184,68 +185,68 @@ impl Call {
             })?;
             return Ok(Recorded::Described);
         }
-        self.count(&mut spent.kinds, of, capability, &subject, verdict, outcome)
+        self.count(&mut counters.counted, of, capability, &subject, verdict, outcome)
     }
 
-    /// Counts an ask. What covers it is written first.
+    /// Counts an ask. The record that covers it is written first.
     fn count(
         &self,
-        kinds: &mut Vec<Kind>,
+        counters: &mut Vec<Counter>,
         of: Counted,
         capability: &str,
         subject: &str,
         verdict: Verdict,
         outcome: Option<&str>,
     ) -> io::Result<Recorded> {
-        let find = |kinds: &[Kind], outcome: Option<&str>| {
-            kinds.iter().position(|kind| {
-                (kind.of, kind.verdict) == (of, verdict)
-                    && kind.capability == capability
-                    && kind.outcome.as_deref() == outcome
+        let find = |counters: &[Counter], outcome: Option<&str>| {
+            counters.iter().position(|counter| {
+                (counter.of, counter.verdict) == (of, verdict)
+                    && counter.capability == capability
+                    && counter.outcome.as_deref() == outcome
             })
         };
-        let is_first = kinds.iter().all(|kind| kind.verdict != verdict);
-        let mut place = find(kinds, outcome);
+        let is_first = counters.iter().all(|counter| counter.verdict != verdict);
+        let mut place = find(counters, outcome);
         let mut outcome = outcome;
-        if place.is_none() && kinds.len() >= KINDS {
+        if place.is_none() && counters.len() >= KINDS {
             outcome = outcome.map(|_| "other");
-            place = find(kinds, outcome);
+            place = find(counters, outcome);
         }
         let place = place.unwrap_or_else(|| {
-            kinds.push(Kind {
+            counters.push(Counter {
                 of,
                 capability: capability.to_owned(),
                 verdict,
                 outcome: outcome.map(str::to_owned),
                 total: 0,
-                said: 0,
+                recorded: 0,
                 covers: 0,
                 first: subject.to_owned(),
                 last: String::new(),
                 written: Instant::now(),
             });
-            kinds.len() - 1
+            counters.len() - 1
         });
-        let kind = &mut kinds[place];
-        let total = kind.total + 1;
-        let uncovered = total > kind.covers;
-        if uncovered || kind.written.elapsed() >= AT_LEAST_EVERY {
-            let covers = if uncovered { (total * 2).max(COVERED) } else { kind.covers };
-            self.write(kind.event(total, covers, subject))?;
-            (kind.said, kind.covers, kind.written) = (total, covers, Instant::now());
+        let counter = &mut counters[place];
+        let total = counter.total + 1;
+        let uncovered = total > counter.covers;
+        if uncovered || counter.written.elapsed() >= AT_LEAST_EVERY {
+            let covers = if uncovered { (total * 2).max(COVERED) } else { counter.covers };
+            self.write(counter.event(total, covers, subject))?;
+            (counter.recorded, counter.covers, counter.written) = (total, covers, Instant::now());
         }
-        kind.total = total;
-        kind.last.clear();
-        kind.last.push_str(subject);
+        counter.total = total;
+        counter.last.clear();
+        counter.last.push_str(subject);
         Ok(if is_first { Recorded::FirstCounted } else { Recorded::Counted })
     }
 
-    /// Writes what was counted and is not on record yet.
-    fn settle(&self) -> io::Result<()> {
-        for kind in &mut self.spent.lock().kinds {
-            if kind.total != kind.said || kind.total != kind.covers {
-                self.write(kind.event(kind.total, kind.total, &kind.last))?;
-                (kind.said, kind.covers) = (kind.total, kind.total);
+    /// Records counts that are not in a record yet.
+    fn write_counts(&self) -> io::Result<()> {
+        for counter in &mut self.counters.lock().counted {
+            if counter.total != counter.recorded || counter.total != counter.covers {
+                self.write(counter.event(counter.total, counter.total, &counter.last))?;
+                (counter.recorded, counter.covers) = (counter.total, counter.total);
             }
         }
         Ok(())
@@ -265,18 +266,18 @@ impl Call {
     }
 }
 
-impl Drop for Call {
+impl Drop for CallRecords {
     fn drop(&mut self) {
-        if let Err(error) = self.settle() {
-            tracing::error!("the audit could not record how many asks there were: {error}");
+        if let Err(error) = self.write_counts() {
+            tracing::error!("the audit cannot record the number of asks: {error}");
         }
     }
 }
 
-/// A call that has not ended yet. Dropped without [`OngoingCall::end`], it was cancelled.
+/// A call that has not ended. If it is dropped without [`OngoingCall::end`], the call was cancelled.
 pub struct OngoingCall {
     trail: Trail,
-    began: Instant,
+    started: Instant,
     bytes_in: u64,
     ended: bool,
 }
@@ -298,8 +299,8 @@ impl OngoingCall {
     }
 
     fn write(&self, verdict: Verdict, outcome: String, bytes_out: u64) -> io::Result<()> {
-        let duration_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.trail.0.settle()?;
+        let duration_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.trail.0.write_counts()?;
         self.trail.0.write(Event::Call {
             verdict,
             outcome,
@@ -316,7 +317,7 @@ impl Drop for OngoingCall {
             return;
         }
         if let Err(error) = self.write(Verdict::Allowed, "cancelled".into(), 0) {
-            tracing::error!("the audit could not record the end of a call: {error}");
+            tracing::error!("the audit cannot record the end of a call: {error}");
         }
     }
 }

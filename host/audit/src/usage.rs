@@ -1,4 +1,4 @@
-//! What records add up to, plugin by plugin.
+//! Counts and denials of records, for each plugin.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Counted, Event, Record, Verdict};
 
-/// How many different denials of one plugin are kept.
+/// The number of different denials of one plugin that are kept.
 const DENIALS: usize = 100;
 
-/// What plugins did and were denied.
+/// Counts and denials of all plugins, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usage(pub BTreeMap<String, PluginUse>);
 
-/// What one plugin did and was denied.
+/// Counts and denials of one plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PluginUse {
     /// Calls that ended.
     pub calls: u64,
     /// Asks that were allowed.
     pub allowed: u64,
-    /// Asks that were denied, and deeds that were refused after all.
+    /// Asks that were denied, and effects that were refused after the ask was allowed.
     pub denied: u64,
     /// When a call last ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// Denials that differ, up to 100: the first 50 of all, and the last.
+    /// Different denials, at most 100: the first 50 and the latest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
 }
 
-/// What was denied.
+/// A denial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Denial {
-    /// For which capability it was asked.
+    /// The capability.
     pub capability: String,
-    /// To do what, to what.
+    /// The effect and its object.
     pub subject: String,
-    /// How often.
+    /// The number of times.
     pub times: u64,
-    /// When it was last.
+    /// When it was last denied.
     pub last: String,
 }
 
@@ -81,7 +81,7 @@ impl Usage {
         }
     }
 
-    /// Adds what is later than this.
+    /// Adds counts and denials of later records.
     pub fn merge(&mut self, later: Self) {
         for (plugin, later) in later.0 {
             let used = self.0.entry(plugin).or_default();

@@ -1,40 +1,43 @@
-//! Whether a folder of an audit is whole: what was changed, removed, moved or cut off, and where.
+//! Verifies a folder of an audit: finds what was changed, removed, moved or cut off, and where.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::chain::{Flaw, Hash};
-use crate::folder::{Held, Listed, is_live};
-use crate::index::{INDEX, State, file_of, read as read_index};
-use crate::pieces::{Piece, Pieces, pieces};
-use crate::record::After;
+use crate::chain::Flaw;
+use crate::disk::is_live;
+use crate::folder::{FolderFile, Snapshot};
+use crate::hash::Hash;
+use crate::index::{INDEX, read as read_index};
+use crate::index_entry::{IndexState, file_name};
+use crate::record::PreviousSegment;
+use crate::segments::{ReadSegment, ReadSegments, read_segments};
 
-/// What a folder is found to be.
+/// The result of [`verify`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Its segments, the oldest first.
-    pub segments: Vec<Found>,
-    /// What somebody changed, removed, moved or cut off.
+    /// The segments, the oldest first.
+    pub segments: Vec<SegmentReport>,
+    /// Signs that records were changed, removed, moved or cut off.
     pub faults: Vec<Fault>,
-    /// What is not as it usually is, and can come of processes that were killed.
+    /// What is unusual and can be left by processes that were killed.
     pub remarks: Vec<Fault>,
 }
 
 impl Report {
-    /// Whether nothing was found that somebody must have done.
+    /// Whether there is no sign of tampering.
     pub fn is_whole(&self) -> bool {
         self.faults.is_empty()
     }
 }
 
-/// A segment.
+/// A segment, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Its name.
+pub struct SegmentReport {
+    /// The name of the segment.
     pub segment: String,
-    /// How many whole lines it has.
+    /// The number of complete lines.
     pub lines: u64,
     /// How it ended.
     pub ending: Ending,
@@ -43,22 +46,22 @@ pub struct Found {
 /// How a segment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// With a last line, for this reason.
+    /// With a seal, for this reason.
     Sealed(String),
-    /// It has not: its process lives.
+    /// It has not ended: its process is running.
     Running,
-    /// It has not: its process was killed.
+    /// Without a seal: its process was killed.
     Killed,
 }
 
-/// What is wrong, and where.
+/// A fault or a remark, and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file.
+    /// The name of the file.
     pub file: String,
     /// The line, from 1, where one is known.
     pub line: Option<usize>,
-    /// What is wrong, in words.
+    /// What is wrong, as a sentence for the operator: nothing but a person acts on it.
     pub what: String,
 }
 
@@ -71,16 +74,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Holds the segments, the archives and the index of a folder against each other.
+/// Compares the segments, the archives and the index of a folder with each other.
 ///
-/// It finds what was done by somebody who did not also compute the chain anew. Whoever can write to the
-/// folder can write all of it anew, and then nothing is found.
+/// It finds changes by somebody who did not also compute the chain anew. Whoever can write to the folder can
+/// replace all of it, and then nothing is found.
 ///
 /// # Errors
 ///
 /// Where a file that exists cannot be read.
 pub fn verify(folder: &Path) -> io::Result<Report> {
-    let held = Held::of(folder)?;
+    let held = Snapshot::of(folder)?;
     let mut check = Check { report: Report::default(), ends: HashMap::new(), links: Vec::new() };
     let state = check.index(folder, &held);
     for file in &held.listed {
@@ -92,10 +95,10 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
         }
     }
     let present: Vec<_> = held.listed.iter().map(|file| file.name.as_str()).collect();
-    let segments = state.segments.keys().map(|segment| file_of(segment));
+    let segments = state.segments.keys().map(|segment| file_name(segment));
     for missing in segments.chain(state.archives.keys().cloned()) {
         if !present.contains(&missing.as_str()) {
-            check.fault(&missing, None, "it was removed: the index knows of it");
+            check.fault(&missing, None, "it was removed: the index lists it");
         }
     }
     check.links(state.dropped > 0);
@@ -105,10 +108,10 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
 
 struct Check {
     report: Report,
-    /// The last line of each segment.
+    /// The digest of the last line of each segment.
     ends: HashMap<String, Hash>,
-    /// What segments say of the one before, of the same process, and the files of those that say so.
-    links: Vec<(String, After)>,
+    /// Files, and what the segments in them state about the segment before.
+    links: Vec<(String, PreviousSegment)>,
 }
 
 impl Check {
@@ -122,145 +125,152 @@ impl Check {
 
     fn flaws(&mut self, file: &str, flaws: &[Flaw]) {
         for flaw in flaws {
-            self.fault(file, Some(flaw.at), flaw.wrong.to_string());
+            self.fault(file, Some(flaw.line), flaw.kind.to_string());
         }
     }
 
-    fn index(&mut self, folder: &Path, held: &Held) -> State {
+    fn index(&mut self, folder: &Path, held: &Snapshot) -> IndexState {
         let Some(bytes) = &held.index else {
-            // The first process of all may be about to write it.
-            let live = |file: &Listed| !file.archive && is_live(&folder.join(&file.name));
+            // The first process may be about to write it.
+            let live = |file: &FolderFile| !file.archive && is_live(&folder.join(&file.name));
             if held.listed.iter().all(live) {
-                self.remark(INDEX, "it is not there yet");
+                self.remark(INDEX, "it does not exist yet");
             } else {
-                self.fault(INDEX, None, "it is missing, so removed segments cannot be found");
+                self.fault(INDEX, None, "it is missing, so that removed segments cannot be found");
             }
-            return State::default();
+            return IndexState::default();
         };
         let (state, _, flaws, torn) = read_index(bytes);
         self.flaws(INDEX, &flaws);
         if torn > 0 {
-            self.remark(INDEX, format!("its last line is not whole: {torn} bytes"));
+            self.remark(INDEX, format!("its last line is incomplete: {torn} bytes"));
         }
         state
     }
 
-    /// What an archive and a segment's own file have in common.
-    fn pieces(&mut self, file: &Listed, found: &Pieces) {
+    /// Checks that an archive and a segment's own file have in common.
+    fn segments(&mut self, file: &FolderFile, found: &ReadSegments) {
         self.flaws(&file.name, &found.stray);
-        for piece in &found.pieces {
-            self.flaws(&file.name, &piece.flaws);
-            let name = &piece.opened.segment;
-            if let Some(after) = &piece.opened.after {
+        for segment in &found.segments {
+            self.flaws(&file.name, &segment.flaws);
+            let name = &segment.header.segment;
+            if let Some(after) = &segment.header.after {
                 self.links.push((file.name.clone(), after.clone()));
             }
-            if self.ends.insert(name.clone(), piece.last).is_some() {
-                self.fault(&file.name, None, format!("{name} is there twice"));
+            if self.ends.insert(name.clone(), segment.last).is_some() {
+                self.fault(&file.name, None, format!("{name} exists twice"));
             }
         }
     }
 
-    /// Holds what segments say of the ones before against those. Some may have been dropped for space.
+    /// Compares what segments state about the segments before with those. Some may have been deleted for space.
     fn links(&mut self, dropped: bool) {
-        for (file, After { segment, last }) in std::mem::take(&mut self.links) {
+        for (file, PreviousSegment { segment, last }) in std::mem::take(&mut self.links) {
             match self.ends.get(&segment) {
                 Some(found) if *found != last => {
                     self.fault(
                         &file,
                         None,
-                        format!("{segment} before it does not end as this says"),
+                        format!(
+                            "the segment before it, {segment}, does not end as this one states"
+                        ),
                     );
                 }
                 None if !dropped => {
-                    self.fault(&file, None, format!("{segment} before it is missing"));
+                    self.fault(
+                        &file,
+                        None,
+                        format!("the segment before it, {segment}, is missing"),
+                    );
                 }
                 Some(_) | None => {}
             }
         }
     }
 
-    fn archive(&mut self, file: &Listed, bytes: &[u8], state: &State, has_index: bool) {
-        let found = pieces(bytes, &mut |_, _| ());
-        self.pieces(file, &found);
+    fn archive(&mut self, file: &FolderFile, bytes: &[u8], state: &IndexState, has_index: bool) {
+        let found = read_segments(bytes, &mut |_, _| ());
+        self.segments(file, &found);
         if found.torn > 0 {
-            self.fault(&file.name, None, "its last line is not whole");
+            self.fault(&file.name, None, "its last line is incomplete");
         }
         if has_index {
-            let digest = found.pieces.iter().fold(Hash::NONE, |sum, piece| sum.fold(piece.last));
+            let digest =
+                found.segments.iter().fold(Hash::NONE, |sum, segment| sum.fold(segment.last));
             match state.archives.get(&file.name) {
-                None => self.remark(&file.name, "the index does not know of it"),
+                None => self.remark(&file.name, "the index does not list it"),
                 Some(known)
                     if (known.bytes, known.segments, known.digest)
-                        != (bytes.len() as u64, found.pieces.len() as u64, digest) =>
+                        != (bytes.len() as u64, found.segments.len() as u64, digest) =>
                 {
-                    self.fault(&file.name, None, "it is not what the index says of it");
+                    self.fault(&file.name, None, "it differs from what the index states");
                 }
                 Some(_) => {}
             }
         }
-        for piece in found.pieces {
-            self.found(piece, Ending::Killed);
+        for segment in found.segments {
+            self.found(segment, Ending::Killed);
         }
     }
 
     fn segment(
         &mut self,
         folder: &Path,
-        file: &Listed,
+        file: &FolderFile,
         bytes: &[u8],
-        state: &State,
+        state: &IndexState,
         has_index: bool,
     ) {
-        let found = pieces(bytes, &mut |_, _| ());
-        self.pieces(file, &found);
+        let found = read_segments(bytes, &mut |_, _| ());
+        self.segments(file, &found);
         let torn = found.torn;
-        let Some(piece) = found.only() else {
+        let Some(segment) = found.only() else {
             let known = state.segments.contains_key(&file.stem);
             if known || torn < bytes.len() {
-                self.fault(&file.name, None, "it does not hold one segment");
+                self.fault(&file.name, None, "it does not hold exactly one segment");
             } else {
-                self.remark(&file.name, "it holds no whole line");
+                self.remark(&file.name, "it holds no complete line");
             }
             return;
         };
-        if piece.opened.segment != file.stem {
-            self.fault(&file.name, Some(1), "it holds a segment of another name");
+        if segment.header.segment != file.stem {
+            self.fault(&file.name, Some(1), "it holds a segment with another name");
         }
         let known = state.segments.get(&file.stem);
         let end = known.and_then(|known| known.end.as_ref());
-        let live = piece.sealed.is_none() && end.is_none() && is_live(&folder.join(&file.name));
-        if known.is_some_and(|known| known.first != piece.first) {
-            self.fault(&file.name, Some(1), "its first line is not the one the index knows");
+        let live = segment.sealed.is_none() && end.is_none() && is_live(&folder.join(&file.name));
+        if known.is_some_and(|known| known.first != segment.first) {
+            self.fault(&file.name, Some(1), "its first line differs from the one in the index");
         }
         if known.is_none() && has_index && !live {
-            self.remark(&file.name, "the index does not know of it");
+            self.remark(&file.name, "the index does not list it");
         }
         if let Some(end) = end {
-            if piece.lines < end.lines {
+            if segment.lines < end.lines {
                 let what =
-                    format!("it was cut off: {} of {} lines are there", piece.lines, end.lines);
+                    format!("it was cut off: {} of {} lines are there", segment.lines, end.lines);
                 self.fault(&file.name, None, what);
-            } else if piece.lines > end.lines {
-                let what = format!("lines were added behind the last one, {}", end.lines);
+            } else if segment.lines > end.lines {
+                let what = format!("lines were added after the last one, {}", end.lines);
                 self.fault(&file.name, None, what);
-            } else if piece.last != end.last {
+            } else if segment.last != end.last {
                 let line = usize::try_from(end.lines).ok();
-                self.fault(&file.name, line, "the last line is not the one the index knows");
+                self.fault(&file.name, line, "its last line differs from the one in the index");
             }
         }
-        if torn > 0 && piece.sealed.is_some() {
-            self.fault(&file.name, None, "there is more behind its last line");
+        if torn > 0 && segment.sealed.is_some() {
+            self.fault(&file.name, None, "bytes were added after its last line");
         } else if torn > 0 && !live {
-            self.remark(&file.name, format!("its last line is not whole: {torn} bytes"));
+            self.remark(&file.name, format!("its last line is incomplete: {torn} bytes"));
         }
-        self.found(piece, if live { Ending::Running } else { Ending::Killed });
+        self.found(segment, if live { Ending::Running } else { Ending::Killed });
     }
 
-    fn found(&mut self, piece: Piece, otherwise: Ending) {
-        self.report.segments.push(Found {
-            segment: piece.opened.segment,
-            lines: piece.lines,
-            ending: piece.sealed.map_or(otherwise, |sealed| Ending::Sealed(sealed.reason)),
+    fn found(&mut self, segment: ReadSegment, otherwise: Ending) {
+        self.report.segments.push(SegmentReport {
+            segment: segment.header.segment,
+            lines: segment.lines,
+            ending: segment.sealed.map_or(otherwise, |sealed| Ending::Sealed(sealed.reason)),
         });
     }
 }

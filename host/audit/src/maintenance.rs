@@ -1,5 +1,5 @@
-//! What is done beside the work of a process: the index is written, small segments are put together, and
-//! the oldest are dropped. It has a thread of its own, so that nobody waits for a lock or a disk.
+//! A thread that maintains an audit's folder: it writes the index, moves small segments into archives, and
+//! deletes the oldest files. Calls of plugins do not wait for the lock or the disk that this takes.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -7,35 +7,37 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use crate::chain::Hash;
-use crate::folder::{Listed, is_live, list, read};
-use crate::index::{Archive, End, Index, Note, file_of};
-use crate::pieces::pieces;
+use crate::disk::{exists, is_live, owner_only, read, remove};
+use crate::folder::{FolderFile, list};
+use crate::hash::Hash;
+use crate::index::Index;
+use crate::index_entry::{Archive, IndexEntry, SegmentEnd, file_name};
+use crate::limits::Limits;
+use crate::segments::read_segments;
 use crate::usage::Usage;
-use crate::writer::{Limits, for_owner};
 
-/// How long the index's lock is waited for, where nobody waits for the result.
+/// How long this thread waits for the lock of the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What there is to do.
+/// A job for the thread.
 pub(crate) enum Job {
     /// This process began a segment.
     Opened { segment: String, first: Hash },
-    /// It ended one.
-    Ended { segment: String, first: Hash, end: End },
-    /// All that was to be done is to be done before this is answered.
-    Done(SyncSender<()>),
+    /// This process ended a segment.
+    Ended { segment: String, first: Hash, end: SegmentEnd },
+    /// Answer once all jobs before this one are done.
+    Flush(SyncSender<()>),
 }
 
-/// The thread.
-pub(crate) struct Keeper(Sender<Job>);
+/// A handle to the thread.
+pub(crate) struct Maintenance(Sender<Job>);
 
-impl Keeper {
-    /// Starts it.
+impl Maintenance {
+    /// Starts the thread.
     ///
     /// # Errors
     ///
-    /// Where the system has no thread left.
+    /// Where the system cannot start a thread.
     pub fn start(folder: PathBuf, limits: Limits) -> io::Result<Self> {
         let (sender, jobs) = channel();
         let thread = std::thread::Builder::new().name("audit".into());
@@ -43,73 +45,74 @@ impl Keeper {
         Ok(Self(sender))
     }
 
+    /// Where jobs are sent.
     pub fn jobs(&self) -> &Sender<Job> {
         &self.0
     }
 
-    /// Waits until all has been done, at most so long. Answers whether it has.
+    /// Waits until all jobs are done, at most for this time. Returns whether they are.
     pub fn finish(self, at_most: Duration) -> bool {
         let (sender, done) = sync_channel(1);
-        self.0.send(Job::Done(sender)).is_ok() && done.recv_timeout(at_most).is_ok()
+        self.0.send(Job::Flush(sender)).is_ok() && done.recv_timeout(at_most).is_ok()
     }
 }
 
 fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
-        let (file, note) = match job {
+        let (file, entry) = match job {
             Job::Opened { segment, first } => {
-                (file_of(&segment), Note::SegmentOpened { segment, first })
+                (file_name(&segment), IndexEntry::SegmentOpened { segment, first })
             }
             Job::Ended { segment, first, end } => {
-                (file_of(&segment), Note::SegmentEnded { segment, first, end })
+                (file_name(&segment), IndexEntry::SegmentEnded { segment, first, end })
             }
-            Job::Done(done) => {
-                // Whoever waited may have given up.
-                let _given_up = done.send(());
+            Job::Flush(done) => {
+                // The process may no longer wait for it.
+                let _no_longer_awaited = done.send(());
                 continue;
             }
         };
-        let begins = matches!(note, Note::SegmentOpened { .. });
+        let begins = matches!(entry, IndexEntry::SegmentOpened { .. });
         let kept = Index::open(folder, PATIENCE).and_then(|mut index| {
-            // Where this comes late, another process may have put the segment into an archive.
-            if is_there(&folder.join(file)) {
-                index.note(note)?;
+            // Another process may have archived the segment in the meantime.
+            if exists(&folder.join(file)) {
+                index.append(entry)?;
             }
             if begins { tidy(folder, limits, &mut index) } else { Ok(()) }
         });
         if let Err(error) = kept {
-            // The next process notes what this one could not.
+            // The next process appends what this one could not.
             tracing::warn!("the index of the audit in {}: {error}", folder.display());
         }
     }
 }
 
-/// Notes which segments have ended, puts small ones together, and drops the oldest.
+/// Adds ends of segments to the index, archives small segments, and deletes the oldest files.
 ///
 /// # Errors
 ///
-/// Where a file cannot be read or written. What is half done is finished the next time.
+/// Where a file cannot be read or written. The next run finishes what was left.
 pub(crate) fn tidy(folder: &Path, limits: &Limits, index: &mut Index) -> io::Result<()> {
     let mut listed = list(folder)?;
     listed.retain(|file| {
         let leftover = index.state.leftover.contains(&file.name);
         if leftover {
-            remove(folder, &file.name);
+            remove(&folder.join(&file.name));
         }
         !leftover
     });
     note_ends(folder, limits, index, &listed)?;
     archive_small(folder, limits, index, &mut listed)?;
     drop_oldest(folder, limits, index, listed)?;
-    index.renew(folder, limits.index)
+    index.compact(folder, limits.index)
 }
 
-/// Notes segments whose process is gone without having told the index.
+/// Adds the ends of segments whose process ended without doing so.
 fn note_ends(
     folder: &Path,
     limits: &Limits,
     index: &mut Index,
-    listed: &[Listed],
+    listed: &[FolderFile],
 ) -> io::Result<()> {
     for file in listed.iter().filter(|file| !file.archive) {
         let ended = index.state.segments.get(&file.stem).is_some_and(|known| known.end.is_some());
@@ -117,25 +120,33 @@ fn note_ends(
             continue;
         }
         let bytes = read(&folder.join(&file.name))?;
-        let Some(piece) = pieces(&bytes, &mut |_, _| ()).only() else { continue };
-        let end = End { lines: piece.lines, last: piece.last, sealed: piece.sealed.is_some() };
-        index.note(Note::SegmentEnded { segment: file.stem.clone(), first: piece.first, end })?;
+        let Some(segment) = read_segments(&bytes, &mut |_, _| ()).only() else { continue };
+        let end = SegmentEnd {
+            lines: segment.lines,
+            last: segment.last,
+            sealed: segment.sealed.is_some(),
+        };
+        index.append(IndexEntry::SegmentEnded {
+            segment: file.stem.clone(),
+            first: segment.first,
+            end,
+        })?;
     }
     Ok(())
 }
 
-/// Puts small segments that have ended into one file.
+/// Moves small segments that have ended into one file.
 fn archive_small(
     folder: &Path,
     limits: &Limits,
     index: &mut Index,
-    listed: &mut Vec<Listed>,
+    listed: &mut Vec<FolderFile>,
 ) -> io::Result<()> {
-    let has_ended = |index: &Index, file: &Listed| {
+    let has_ended = |index: &Index, file: &FolderFile| {
         let known = index.state.segments.get(&file.stem);
         known.is_some_and(|known| known.end.is_some())
     };
-    let is_small = |file: &Listed| !file.archive && file.bytes < limits.small;
+    let is_small = |file: &FolderFile| !file.archive && file.bytes < limits.small;
     let small: Vec<_> =
         listed.iter().filter(|file| is_small(file) && has_ended(index, file)).cloned().collect();
     if small.len() < limits.many {
@@ -150,16 +161,16 @@ fn archive_small(
     let (mut whole, mut segments) = (Vec::new(), Vec::new());
     for file in &small {
         let bytes = read(&folder.join(&file.name))?;
-        let piece = pieces(&bytes, &mut |_, _| ()).only();
+        let segment = read_segments(&bytes, &mut |_, _| ()).only();
         let known = index.state.segments.get(&file.stem).and_then(|known| known.end.as_ref());
-        // What was tampered with stays by itself, for whoever looks.
-        let Some(piece) = piece.filter(|piece| {
-            piece.flaws.is_empty() && known.is_some_and(|end| end.last == piece.last)
+        // A segment with flaws stays in its own file, as evidence.
+        let Some(segment) = segment.filter(|segment| {
+            segment.flaws.is_empty() && known.is_some_and(|end| end.last == segment.last)
         }) else {
             continue;
         };
-        whole.extend_from_slice(&bytes[piece.range]);
-        archive.digest = archive.digest.fold(piece.last);
+        whole.extend_from_slice(&bytes[segment.range]);
+        archive.digest = archive.digest.fold(segment.last);
         archive.segments += 1;
         segments.push(file.stem.clone());
     }
@@ -168,9 +179,9 @@ fn archive_small(
     }
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    for_owner(&mut options);
+    owner_only(&mut options);
     let mut file = options.open(folder.join(&into))?;
-    // Behind what the index knows of lies what a process was writing when it was killed.
+    // Bytes beyond the size in the index were written by a process that was killed meanwhile.
     file.set_len(archive.bytes)?;
     if let Err(error) = file.write_all(&whole) {
         file.set_len(archive.bytes)?;
@@ -179,22 +190,26 @@ fn archive_small(
     file.sync_data()?;
     archive.bytes += whole.len() as u64;
     let bytes = archive.bytes;
-    index.note(Note::Archived { segments: segments.clone(), into: into.clone(), archive })?;
+    index.append(IndexEntry::Archived {
+        segments: segments.clone(),
+        into: into.clone(),
+        archive,
+    })?;
     for segment in &segments {
-        remove(folder, &file_of(segment));
+        remove(&folder.join(file_name(segment)));
     }
     listed.retain(|file| file.name != into && !segments.contains(&file.stem));
-    listed.push(Listed::archive(into, bytes));
+    listed.push(FolderFile::archive(into, bytes));
     listed.sort_unstable();
     Ok(())
 }
 
-/// Drops the oldest files where all of them are too large together.
+/// Deletes the oldest files while all files together are too large.
 fn drop_oldest(
     folder: &Path,
     limits: &Limits,
     index: &mut Index,
-    listed: Vec<Listed>,
+    listed: Vec<FolderFile>,
 ) -> io::Result<()> {
     let mut total: u64 = listed.iter().map(|file| file.bytes).sum();
     for file in listed {
@@ -208,31 +223,17 @@ fn drop_oldest(
             continue;
         }
         let mut usage = Usage::default();
-        let held = pieces(&read(&path)?, &mut |_, record| usage.add(record));
-        let segments = held.pieces.len() as u64;
-        index.note(Note::Dropped { file: file.name.clone(), segments, usage })?;
-        remove(folder, &file.name);
+        let held = read_segments(&read(&path)?, &mut |_, record| usage.add(record));
+        let segments = held.segments.len() as u64;
+        index.append(IndexEntry::Dropped { file: file.name.clone(), segments, usage })?;
+        remove(&folder.join(&file.name));
         total = total.saturating_sub(file.bytes);
     }
     Ok(())
 }
 
-/// Whether it was written so lately that its process may be about to lock it.
-fn is_fresh(file: &Listed, limits: &Limits) -> bool {
+/// Whether the file was written so recently that its process may not have locked it yet.
+fn is_fresh(file: &FolderFile, limits: &Limits) -> bool {
     let age = |changed| SystemTime::now().duration_since(changed).unwrap_or_default();
     file.changed.is_some_and(|changed| age(changed) < limits.settle)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
-fn is_there(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok()
-}
-
-#[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
-fn remove(folder: &Path, name: &str) {
-    if let Err(error) = std::fs::remove_file(folder.join(name))
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        tracing::warn!("the audit's file {name} cannot be removed: {error}");
-    }
 }

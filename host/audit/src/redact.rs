@@ -1,11 +1,11 @@
-//! What is said in a record of what a plugin would do: bounded, on one line, and without secrets.
+//! Removes secrets from the subjects of records, and bounds their length.
 
 use std::borrow::Cow;
 
 /// Longest subject of a record, in bytes: a path may be as long.
 const MAX_SUBJECT: usize = 4096;
 
-/// Words before a value that is not to be seen.
+/// Words in a name by which its value is known to be a secret.
 const SECRET: &[&str] = &[
     "password",
     "passwd",
@@ -24,10 +24,10 @@ const SECRET: &[&str] = &[
     "cookie",
 ];
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 const HIDDEN: &str = "***";
 
-/// The text, cut where it is too long for a record.
+/// The text, shortened where it is too long for a record.
 pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_SUBJECT {
         return Cow::Borrowed(text);
@@ -36,15 +36,15 @@ pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}… ({} bytes)", &text[..cut], text.len()))
 }
 
-/// Whether what has this name is not to be seen, such as an argument `apiKey`.
+/// Whether the value with this name is a secret, such as an argument `apiKey`.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET.iter().any(|word| name.contains(word))
 }
 
-/// The text of a command or an address with secrets left out: what follows `password=`, `--token`,
-/// `Bearer` and the like, and the user of an address. It knows secrets by what stands before them, so
-/// that it cannot know all.
+/// The text of a command or an address without secrets: without the values after `password=`, `--token`,
+/// `Bearer` and the like, and without the user of an address. It recognises a secret by the word before it, and
+/// so cannot recognise every secret.
 pub fn without_secrets(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut hide_next = false;
@@ -61,7 +61,7 @@ pub fn without_secrets(text: &str) -> String {
             (hide_next, _) = (true, out.push_str(word));
         } else if let Some(at) = value {
             out.push_str(&word[..=at]);
-            // As in `Authorization: Bearer abc`, the value may be behind a space.
+            // As in `Authorization: Bearer abc`, the value may follow a space.
             hide_next = at + 1 == word.len();
             if !hide_next {
                 out.push_str(HIDDEN);

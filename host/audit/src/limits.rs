@@ -1,0 +1,36 @@
+//! Sizes and times of an audit's folder.
+
+use std::time::Duration;
+
+/// Bounds of the size of an audit's folder, and times to wait.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Size in bytes at which a process begins another segment.
+    pub segment: u64,
+    /// Size in bytes of all files together. Beyond it, the oldest files are deleted.
+    pub total: u64,
+    /// Segments that have ended and are smaller than this, in bytes, are moved into archives.
+    pub small: u64,
+    /// The number of such segments from which on they are archived.
+    pub many: usize,
+    /// Size in bytes at which the index is compacted.
+    pub index: u64,
+    /// How long a file is left alone after its last write where no process holds its lock.
+    pub settle: Duration,
+    /// How long a process waits for the index at its end.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            segment: 16 * 1024 * 1024,
+            total: 128 * 1024 * 1024,
+            small: 1024 * 1024,
+            many: 64,
+            index: 512 * 1024,
+            settle: Duration::from_secs(2),
+            patience: Duration::from_secs(2),
+        }
+    }
+}
