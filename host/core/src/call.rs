@@ -13,13 +13,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::bindings::types::Error as ProtocolError;
-use crate::bindings::{Completion, Dressing, Page, PromptResult, ReadResult, Subject, ToolResult};
 use crate::capabilities::Capability;
 use crate::capabilities::actions::{ActionAsk, PermittedTool};
 use crate::capabilities::client::{ClientAsk, PermittedQuestions};
 use crate::gate::{Ask as _, Denied, Gate};
 use crate::plugins::{Loaded, Tool};
-use crate::sandbox::{self, Context, Job, Work};
+use crate::sandbox::{self, Context, Job};
 use portcullis_audit::{Trail, Verdict};
 
 /// How long a guest has to tidy up once its caller has given up.
@@ -30,7 +29,7 @@ pub struct Call {
     /// Host-made correlation id.
     pub request: String,
     /// What it asks for.
-    pub what: What,
+    pub work: Work,
     /// The session's directories.
     pub roots: Roots,
     /// What the guest can learn of the call.
@@ -70,12 +69,12 @@ pub fn question(ask: &crate::bindings::types::Ask) -> String {
 /// Records what was decided where no further call of the plugin does.
 pub fn decided(
     loaded: &Loaded,
-    what: &What,
+    work: &Work,
     request: String,
     principal: Option<String>,
     decisions: &[Decision],
 ) {
-    let subject = portcullis_sanitize::line(&what.subject(), 300);
+    let subject = portcullis_sanitize::line(&subject_of(work), 300);
     if let Err(error) = record(&loaded.plugin.trail(request, subject, principal), decisions) {
         tracing::error!("the audit does not say what was decided: {error}");
     }
@@ -90,123 +89,68 @@ fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What can be asked of a plugin.
+/// A tool call as a client asks for it.
 #[derive(Debug, Clone)]
-pub enum What {
-    /// To call a tool.
-    Tool {
-        /// The plugin's own name for it.
-        name: String,
-        /// Its arguments: a JSON object. They are shared by the rounds of a call.
-        arguments: Arc<Value>,
-    },
-    /// A page of its resources.
-    Resources {
-        /// Where the page before ended.
-        cursor: Option<String>,
-    },
-    /// A resource, by its URI.
-    Resource(String),
-    /// The tag that changes with a resource.
-    Version(String),
-    /// A prompt.
-    Prompt {
-        /// The plugin's own name for it.
-        name: String,
-        /// Its arguments.
-        arguments: Vec<(String, String)>,
-    },
-    /// What an argument may be.
-    Completion {
-        /// Of what.
-        subject: Subject,
-        /// Which argument.
-        argument: String,
-        /// What has been typed of it.
-        value: String,
-        /// The arguments before it.
-        context: Vec<(String, String)>,
-    },
-    /// Which tools have which views.
-    Views,
-    /// What it put off.
-    Job(Vec<u8>),
+pub struct ToolCall {
+    /// The plugin's own name for the tool.
+    pub name: String,
+    /// Its arguments: a JSON object. They are shared by the rounds of a call.
+    pub arguments: Arc<Value>,
 }
 
-impl What {
-    /// Whether the protocol lets it end in questions to the client.
-    pub fn may_ask(&self) -> bool {
-        match self {
-            Self::Tool { .. } | Self::Resource(_) | Self::Prompt { .. } => true,
-            Self::Resources { .. }
-            | Self::Version(_)
-            | Self::Completion { .. }
-            | Self::Views
-            | Self::Job(_) => false,
-        }
-    }
+/// What can be asked of a plugin.
+pub type Work = sandbox::Work<ToolCall>;
 
-    /// The arguments of a tool as the plugin gets them, as JSON text; and the size of all input in bytes.
-    fn input(&self) -> (String, u64) {
-        let pairs = |pairs: &[(String, String)]| {
-            pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
-        };
-        let size = match self {
-            Self::Tool { arguments, .. } => {
-                let text = arguments.to_string();
-                let size = text.len() as u64;
-                return (text, size);
-            }
-            Self::Prompt { arguments, .. } => pairs(arguments),
-            Self::Completion { argument, value, context, .. } => {
-                argument.len() + value.len() + pairs(context)
-            }
-            Self::Resources { cursor } => cursor.as_ref().map_or(0, String::len),
-            Self::Resource(uri) | Self::Version(uri) => uri.len(),
-            Self::Job(job) => job.len(),
-            Self::Views => 0,
-        };
-        (String::new(), size as u64)
-    }
+/// What a plugin answers, with questions that it may ask.
+pub type Answer = sandbox::Answer<PermittedQuestions>;
 
-    /// For the audit: a tool by its name, everything else by what it is and its name.
-    fn subject(&self) -> String {
-        match self {
-            Self::Tool { name, .. } => name.clone(),
-            Self::Resources { .. } => "resources/list".into(),
-            Self::Resource(uri) => format!("resources/read {uri}"),
-            Self::Version(uri) => format!("resources/updated {uri}"),
-            Self::Prompt { name, .. } => format!("prompts/get {name}"),
-            Self::Completion { argument, .. } => format!("completion/complete {argument}"),
-            Self::Views => "views".into(),
-            Self::Job(_) => "job".into(),
-        }
+/// Whether the protocol lets this work end in questions to the client.
+pub fn may_ask(work: &Work) -> bool {
+    match work {
+        Work::Tool(_) | Work::Resource(_) | Work::Prompt { .. } => true,
+        Work::Resources(_)
+        | Work::Version(_)
+        | Work::Completion { .. }
+        | Work::Views
+        | Work::Job(_) => false,
     }
 }
 
-/// How it went well.
-#[derive(Debug)]
-pub enum Answer {
-    /// The tool ran; it may say that it failed.
-    Tool(ToolResult),
-    /// A page of resources.
-    Resources(Page),
-    /// A resource.
-    Resource(ReadResult),
-    /// The tag of a resource.
-    Version(Option<String>),
-    /// A prompt.
-    Prompt(PromptResult),
-    /// What an argument may be.
-    Completion(Completion),
-    /// Which tools have which views.
-    Views(Vec<Dressing>),
-    /// The job is done.
-    Job,
-    /// The plugin needs to know more, all of which it may ask.
-    NeedInput(PermittedQuestions),
-    /// What is left takes long, and is to be done with this state.
-    Background(Option<Vec<u8>>),
+/// The arguments of a tool as the plugin gets them, as JSON text; and the size of all input in bytes.
+fn input_of(work: &Work) -> (String, u64) {
+    let pairs = |pairs: &[(String, String)]| {
+        pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+    };
+    let size = match work {
+        Work::Tool(ToolCall { arguments, .. }) => {
+            let text = arguments.to_string();
+            let size = text.len() as u64;
+            return (text, size);
+        }
+        Work::Prompt { arguments, .. } => pairs(arguments),
+        Work::Completion { argument, value, context, .. } => {
+            argument.len() + value.len() + pairs(context)
+        }
+        Work::Resources(cursor) => cursor.as_ref().map_or(0, String::len),
+        Work::Resource(uri) | Work::Version(uri) => uri.len(),
+        Work::Job(job) => job.len(),
+        Work::Views => 0,
+    };
+    (String::new(), size as u64)
+}
+
+/// For the audit: a tool by its name, everything else by what it is and its name.
+fn subject_of(work: &Work) -> String {
+    match work {
+        Work::Tool(call) => call.name.clone(),
+        Work::Resources(_) => "resources/list".into(),
+        Work::Resource(uri) => format!("resources/read {uri}"),
+        Work::Version(uri) => format!("resources/updated {uri}"),
+        Work::Prompt { name, .. } => format!("prompts/get {name}"),
+        Work::Completion { argument, .. } => format!("completion/complete {argument}"),
+        Work::Views => "views".into(),
+        Work::Job(_) => "job".into(),
+    }
 }
 
 /// How it went wrong, and whose fault it was.
@@ -282,9 +226,9 @@ impl From<Denied> for Failure {
 /// [`Failure`]. Each call leaves its record, whichever way it ends.
 pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
     let plugin = &loaded.plugin;
-    let subject = portcullis_sanitize::line(&call.what.subject(), 300);
+    let subject = portcullis_sanitize::line(&subject_of(&call.work), 300);
     let trail = plugin.trail(call.request.clone(), subject, call.context.principal.clone());
-    let (text, size) = call.what.input();
+    let (text, size) = input_of(&call.work);
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
     let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
@@ -338,37 +282,27 @@ async fn serve(
     call: Call,
     (text, size): (String, u64),
 ) -> Result<Answer, Failure> {
-    let Call { what, roots, context, task, cancel, .. } = call;
+    let Call { work, roots, context, task, cancel, .. } = call;
     let most = loaded.plugin.terms.limits.argument_bytes.get();
     if size > most {
         return Err(Failure::TooLarge(format!(
             "the arguments have {size} bytes; `argument-bytes` allows {most}"
         )));
     }
-    let (work, described) = match what {
-        What::Tool { name, arguments } => {
-            let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
-            let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
-            check_input(tool, &arguments)?;
-            let needs = &tool.definition.needs;
-            let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
-            let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
-            let call = PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)?;
-            (Work::Tool(call), Some((tool, arguments)))
-        }
-        What::Prompt { name, arguments } => {
-            check_prompt(loaded, &name, &arguments)?;
-            (Work::Prompt { name, arguments }, None)
-        }
-        What::Resources { cursor } => (Work::Resources(cursor), None),
-        What::Resource(uri) => (Work::Resource(uri), None),
-        What::Version(uri) => (Work::Version(uri), None),
-        What::Completion { subject, argument, value, context } => {
-            (Work::Completion { subject, argument, value, context }, None)
-        }
-        What::Views => (Work::Views, None),
-        What::Job(job) => (Work::Job(job), None),
-    };
+    if let Work::Prompt { name, arguments } = &work {
+        check_prompt(loaded, name, arguments)?;
+    }
+    let mut described = None;
+    let work = work.try_map_tool(|ToolCall { name, arguments }| {
+        let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
+        let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
+        check_input(tool, &arguments)?;
+        let needs = &tool.definition.needs;
+        let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
+        let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
+        described = Some((tool, arguments));
+        PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)
+    })?;
     let preopens = match &described {
         Some((tool, arguments)) => designate::designate(loaded, tool, arguments, &roots, &gate)?,
         None => designate::granted(loaded, &roots)?,

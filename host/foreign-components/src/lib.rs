@@ -32,7 +32,7 @@ pub struct Tool {
 
 /// What a function answered.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum FunctionResult {
     /// It went well, and this is its result, if it has one.
     Done(Option<Value>),
     /// It answered with the error of its `result`.
@@ -131,7 +131,7 @@ pub async fn call<T: Send + 'static>(
     instance: &Instance,
     tool: &Tool,
     arguments: &Map<String, Value>,
-) -> Result<std::result::Result<Answer, String>> {
+) -> Result<std::result::Result<FunctionResult, String>> {
     let mut store = store.as_context_mut();
     let parent = match &tool.interface {
         Some(interface) => {
@@ -161,12 +161,12 @@ pub async fn call<T: Send + 'static>(
     };
     Ok(Ok(match (ty, value) {
         (Some(Type::Result(ty)), Some(Val::Result(Ok(value)))) => {
-            Answer::Done(held(ty.ok(), value))
+            FunctionResult::Done(held(ty.ok(), value))
         }
         (Some(Type::Result(ty)), Some(Val::Result(Err(error)))) => {
-            Answer::Failed(held(ty.err(), error))
+            FunctionResult::Failed(held(ty.err(), error))
         }
-        (Some(ty), Some(value)) => Answer::Done(Some(value::write(&ty, &value))),
-        (Some(_) | None, _) => Answer::Done(None),
+        (Some(ty), Some(value)) => FunctionResult::Done(Some(value::write(&ty, &value))),
+        (Some(_) | None, _) => FunctionResult::Done(None),
     }))
 }

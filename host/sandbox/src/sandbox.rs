@@ -23,7 +23,7 @@ pub use around::{Around, LaterJob, News};
 use fresh::{Fresh, Maker, Next};
 pub use known::{Import, Known, Missing, dispensable, imports_sockets, missing};
 use offer::Offer;
-pub use offer::{Feature, Outcome, Work};
+pub use offer::{Answer, Feature, Work};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
@@ -350,7 +350,7 @@ impl Plugin {
     /// # Errors
     ///
     /// See [`Failure`]. Nothing of a failed call outlives it.
-    pub async fn run(&self, gate: Gate, job: Job) -> Result<Outcome, Failure> {
+    pub async fn run(&self, gate: Gate, job: Job) -> Result<Answer, Failure> {
         let Job { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");

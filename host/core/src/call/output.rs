@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::{Answer, Failure};
+use crate::bindings::ToolResult;
 use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
-use crate::bindings::{PromptOutcome, ReadOutcome, ToolOutcome, ToolResult};
 use crate::capabilities::client::PermittedQuestions;
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
-use crate::sandbox::Outcome;
+use crate::sandbox;
 
 /// State that a plugin may leave for its next round, in bytes: the client carries it.
 const MAX_STATE: usize = 32 * 1024;
@@ -20,31 +20,16 @@ pub(super) fn check(
     loaded: &Loaded,
     tool: Option<&Tool>,
     gate: &Gate,
-    outcome: Outcome,
+    answer: sandbox::Answer,
 ) -> Result<Answer, Failure> {
-    let mut answer = match outcome {
-        Outcome::Tool(ToolOutcome::Done(result)) => Answer::Tool(result),
-        Outcome::Resource(ReadOutcome::Done(result)) => Answer::Resource(result),
-        Outcome::Prompt(PromptOutcome::Done(result)) => Answer::Prompt(result),
-        Outcome::Resources(page) => Answer::Resources(page),
-        Outcome::Version(version) => Answer::Version(version),
-        Outcome::Views(views) => Answer::Views(views),
-        Outcome::Job => Answer::Job,
-        Outcome::Completion(mut found) => {
-            found.has_more |= found.values.len() > MAX_VALUES;
-            found.values.truncate(MAX_VALUES);
-            Answer::Completion(found)
-        }
-        Outcome::Tool(ToolOutcome::NeedInput(need))
-        | Outcome::Resource(ReadOutcome::NeedInput(need))
-        | Outcome::Prompt(PromptOutcome::NeedInput(need)) => {
-            Answer::NeedInput(permitted_questions(need, gate)?)
-        }
-        Outcome::Tool(ToolOutcome::Background(state)) => {
-            check_state(state.as_deref())?;
-            Answer::Background(state)
-        }
-    };
+    let mut answer = answer.try_map_questions(|need| permitted_questions(need, gate))?;
+    if let Answer::Background(state) = &answer {
+        check_state(state.as_deref())?;
+    }
+    if let Answer::Completion(found) = &mut answer {
+        found.has_more |= found.values.len() > MAX_VALUES;
+        found.values.truncate(MAX_VALUES);
+    }
     let (size, most) = (size_of(&answer), loaded.plugin.terms.limits.answer_bytes.get());
     if size > most {
         let name = tool.map_or(&*loaded.plugin.name, |tool| &tool.definition.name);

@@ -15,7 +15,7 @@ use super::host::{Host, Tools};
 use portcullis_checked_files::digest;
 use portcullis_core::bindings::portcullis::plugin::catalog::Entry;
 use portcullis_core::bindings::{Dressing, ToolHints};
-use portcullis_core::call::{Answer, Call, What};
+use portcullis_core::call::{Answer, Call, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::{Context, Feature};
@@ -93,7 +93,7 @@ impl Host {
         let _stop = cancel.clone().drop_guard();
         let call = Call {
             request: portcullis_core::call::request_id(),
-            what: What::Views,
+            work: Work::Views,
             roots,
             context,
             task: false,

@@ -6,7 +6,7 @@ use portcullis_roots::Roots;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
-use portcullis_core::call::{Call, What};
+use portcullis_core::call::{Call, Work};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::{Context, Feature, LaterJob};
 
@@ -48,7 +48,7 @@ async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
     host.surround(&mut context, loaded, &roots);
     let call = Call {
         request,
-        what: What::Job(job),
+        work: Work::Job(job),
         roots,
         context,
         task: true,

@@ -18,7 +18,7 @@ use super::serve::{Asked, Refused, Served};
 use super::{Server, convert};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};
-use portcullis_core::call::{Answer, What};
+use portcullis_core::call::{Answer, Work};
 use portcullis_core::catalog::{Catalog, PromptOf};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Feature;
@@ -161,7 +161,7 @@ impl Server {
     ) -> Page {
         let asked = Asked {
             loaded,
-            what: What::Resources { cursor },
+            work: Work::Resources(cursor),
             name: "resources/list",
             arguments: no_arguments(),
             paths: false,

@@ -22,7 +22,7 @@ use super::input::Exchange;
 use super::session::{Caller, Session};
 use super::{Host, Server};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
-use portcullis_core::call::{Answer, Call, What};
+use portcullis_core::call::{Answer, Call, Work};
 use portcullis_core::sandbox::{Context, News};
 
 /// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
@@ -223,7 +223,7 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     for loaded in catalog.resource(uri) {
         let call = Call {
             request: portcullis_core::call::request_id(),
-            what: What::Version(uri.to_owned()),
+            work: Work::Version(uri.to_owned()),
             roots: roots.clone(),
             context: Context::default(),
             task: false,

@@ -22,7 +22,7 @@ use super::serve::{Asked, Refused, Served};
 use super::session::Caller;
 use super::{Server, convert};
 use portcullis_core::bindings::Subject;
-use portcullis_core::call::{Answer, Failure, What};
+use portcullis_core::call::{Answer, Failure, ToolCall, Work};
 use portcullis_core::catalog::{Catalog, PromptOf, Tool};
 use portcullis_core::plugins::{Loaded, Tool as OwnTool};
 use portcullis_core::sandbox::Feature;
@@ -107,10 +107,10 @@ impl Server {
         let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
         let asked = Asked {
             loaded,
-            what: What::Tool {
+            work: Work::Tool(ToolCall {
                 name: tool.definition.name.clone(),
                 arguments: arguments.clone(),
-            },
+            }),
             name: &params.name,
             arguments: arguments.as_object().unwrap_or_else(|| no_arguments()),
             paths: !tool.definition.paths.is_empty(),
@@ -173,7 +173,7 @@ impl Server {
         let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
         let asked = Asked {
             loaded,
-            what: What::Prompt { name: prompt.name.clone(), arguments },
+            work: Work::Prompt { name: prompt.name.clone(), arguments },
             name: &params.name,
             arguments: &given,
             paths: false,
@@ -287,7 +287,7 @@ impl Server {
         for loaded in catalog.resource(&params.uri) {
             let asked = Asked {
                 loaded,
-                what: What::Resource(params.uri.clone()),
+                work: Work::Resource(params.uri.clone()),
                 name: &params.uri,
                 arguments: no_arguments(),
                 paths: false,
@@ -365,7 +365,7 @@ impl Server {
         context.sort();
         let asked = Asked {
             loaded,
-            what: What::Completion {
+            work: Work::Completion {
                 subject,
                 argument: params.argument.name,
                 value: params.argument.value,

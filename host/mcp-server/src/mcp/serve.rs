@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::input::{Binding, Exchange};
 use super::session::{self, Caller};
 use super::{Server, tasks};
-use portcullis_core::call::{Answer, Call, Failure, What};
+use portcullis_core::call::{self, Answer, Call, Failure, Work};
 use portcullis_core::plugins::Loaded;
 
 /// A request, and whose it is.
@@ -22,7 +22,7 @@ pub struct Asked<'a> {
     /// The plugin it is for.
     pub loaded: &'a Arc<Loaded>,
     /// What is asked of it.
-    pub what: What,
+    pub work: Work,
     /// By the name that the client used.
     pub name: &'a str,
     /// With these arguments.
@@ -98,7 +98,7 @@ impl Server {
         let roots = match self.roots(wants_roots, &caller, cx, &exchange).await {
             Some(roots) => roots,
             // Neither lists nor completions can ask.
-            None if !asked.what.may_ask() => {
+            None if !call::may_ask(&asked.work) => {
                 self.session.roots_without_asking(&self.host.roots, true)
             }
             None => {
@@ -115,7 +115,7 @@ impl Server {
             context.background = at_once;
             let call = Call {
                 request: exchange.request.clone(),
-                what: asked.what.clone(),
+                work: asked.work.clone(),
                 roots: roots.clone(),
                 context,
                 task: false,
@@ -129,7 +129,7 @@ impl Server {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    ask_now(&mut exchange, asks, (loaded, &asked.what), &caller, cx).await?;
+                    ask_now(&mut exchange, asks, (loaded, &asked.work), &caller, cx).await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
@@ -138,8 +138,8 @@ impl Server {
                 Answer::Background(state) => {
                     exchange.keep(state);
                     if caller.supports(tasks::FEATURE) {
-                        let (loaded, what) = (loaded.clone(), asked.what);
-                        let task = tasks::Work { loaded, what, roots, caller, exchange };
+                        let (loaded, work) = (loaded.clone(), asked.work);
+                        let task = tasks::TaskWork { loaded, work, roots, caller, exchange };
                         return Ok(Served::Task(task.begin(self)?));
                     }
                     at_once = true;
@@ -154,14 +154,14 @@ impl Server {
 async fn ask_now(
     exchange: &mut Exchange,
     asks: InputRequests,
-    (loaded, what): (&Loaded, &What),
+    (loaded, work): (&Loaded, &Work),
     caller: &Caller,
     cx: &RequestContext<RoleServer>,
 ) -> Result<(), Failure> {
     let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
     if answered.is_err() {
         let (request, open) = (exchange.request.clone(), exchange.unanswered());
-        portcullis_core::call::decided(loaded, what, request, caller.principal.clone(), &open);
+        call::decided(loaded, work, request, caller.principal.clone(), &open);
     }
     answered
 }

@@ -16,7 +16,7 @@ use super::input::Exchange;
 use super::requests::protocol_error;
 use super::session::Caller;
 use super::{Server, convert};
-use portcullis_core::call::{Answer, Call, Failure, What};
+use portcullis_core::call::{Answer, Call, Failure, Work};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Notice;
 
@@ -72,11 +72,11 @@ impl Tasks {
 }
 
 /// What a task has to do.
-pub struct Work {
+pub struct TaskWork {
     /// The plugin.
     pub loaded: Arc<Loaded>,
     /// What is asked of it.
-    pub what: What,
+    pub work: Work,
     /// The session's directories.
     pub roots: Roots,
     /// For whom.
@@ -85,7 +85,7 @@ pub struct Work {
     pub exchange: Exchange,
 }
 
-impl Work {
+impl TaskWork {
     /// Begins it.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl Work {
         let cancel = CancellationToken::new();
         let call = Call {
             request: self.exchange.request.clone(),
-            what: self.what.clone(),
+            work: self.work.clone(),
             roots: self.roots.clone(),
             context,
             task: true,

@@ -16,7 +16,7 @@ use super::relative::make_absolute;
 use super::start::{Ready, patiently};
 use super::{End, print};
 use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
-use portcullis_core::call::{Answer, Call, Failure, What};
+use portcullis_core::call::{Answer, Call, Failure, ToolCall, Work};
 use portcullis_core::catalog::{Catalog, Tool};
 use portcullis_core::sandbox::{Context, Notice};
 
@@ -63,7 +63,10 @@ impl Args {
         let cancel = CancellationToken::new();
         let call = Call {
             request: portcullis_core::call::request_id(),
-            what: What::Tool { name: tool.definition.name.clone(), arguments: Arc::new(arguments.into()) },
+            work: Work::Tool(ToolCall {
+                name: tool.definition.name.clone(),
+                arguments: Arc::new(arguments.into()),
+            }),
             roots: ready.roots.clone(),
             context: Context {
                 protocol: "2026-07-28".into(),

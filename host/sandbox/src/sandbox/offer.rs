@@ -5,10 +5,11 @@ use wasmtime::{Result, Store, bail};
 
 use super::plain;
 use super::state::{Request, State};
-use crate::bindings::types::Error as ProtocolError;
+use crate::bindings::types::{Error as ProtocolError, Need};
 use crate::bindings::{
-    Completion, Dressing, Manifest, Page, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
-    completions, jobs, manifest, prompts, resources, tools, views,
+    Completion, Dressing, Manifest, Page, PromptOutcome, PromptResult, ReadOutcome, ReadResult,
+    Subject, ToolOutcome, ToolResult, completions, jobs, manifest, prompts, resources, tools,
+    views,
 };
 use crate::capabilities::actions::PermittedTool;
 
@@ -63,12 +64,12 @@ impl Feature {
     }
 }
 
-/// What is asked of a plugin.
+/// What is asked of a plugin. `T` is a tool call: what the client asks for, or a call whose actions are permitted.
 #[derive(Debug, Clone)]
-pub enum Work {
+pub enum Work<T = PermittedTool> {
     /// To call a tool.
-    Tool(PermittedTool),
-    /// A page of the resources that its manifest does not name.
+    Tool(T),
+    /// A page of the resources that its manifest does not name, after this cursor.
     Resources(Option<String>),
     /// A resource, by its URI.
     Resource(String),
@@ -98,25 +99,104 @@ pub enum Work {
     Job(Vec<u8>),
 }
 
-/// What it answered.
+impl<T> Work<T> {
+    /// The same work, with another description of a tool call.
+    ///
+    /// # Errors
+    ///
+    /// Those of `map`.
+    pub fn try_map_tool<U, E>(self, map: impl FnOnce(T) -> Result<U, E>) -> Result<Work<U>, E> {
+        Ok(match self {
+            Self::Tool(call) => Work::Tool(map(call)?),
+            Self::Resources(cursor) => Work::Resources(cursor),
+            Self::Resource(uri) => Work::Resource(uri),
+            Self::Version(uri) => Work::Version(uri),
+            Self::Prompt { name, arguments } => Work::Prompt { name, arguments },
+            Self::Completion { subject, argument, value, context } => {
+                Work::Completion { subject, argument, value, context }
+            }
+            Self::Views => Work::Views,
+            Self::Job(job) => Work::Job(job),
+        })
+    }
+}
+
+/// What a plugin answers. `Q` are questions to the client: those of the plugin, or permitted ones.
 #[derive(Debug)]
-pub enum Outcome {
-    /// To [`Work::Tool`].
-    Tool(ToolOutcome),
-    /// To [`Work::Resources`].
+pub enum Answer<Q = Need> {
+    /// The tool ran; its result may say that it failed.
+    Tool(ToolResult),
+    /// A page of resources.
     Resources(Page),
-    /// To [`Work::Resource`].
-    Resource(ReadOutcome),
-    /// To [`Work::Version`].
+    /// A resource.
+    Resource(ReadResult),
+    /// The tag of a resource.
     Version(Option<String>),
-    /// To [`Work::Prompt`].
-    Prompt(PromptOutcome),
-    /// To [`Work::Completion`].
+    /// A prompt.
+    Prompt(PromptResult),
+    /// Values that an argument may have.
     Completion(Completion),
-    /// To [`Work::Views`].
+    /// Which tools have which views.
     Views(Vec<Dressing>),
-    /// To [`Work::Job`].
+    /// The job is done.
     Job,
+    /// The plugin has questions to the client.
+    NeedInput(Q),
+    /// The rest takes long, and is to be done with this state.
+    Background(Option<Vec<u8>>),
+}
+
+impl<Q> Answer<Q> {
+    /// The same answer, with another description of the questions.
+    ///
+    /// # Errors
+    ///
+    /// Those of `map`.
+    pub fn try_map_questions<R, E>(
+        self,
+        map: impl FnOnce(Q) -> Result<R, E>,
+    ) -> Result<Answer<R>, E> {
+        Ok(match self {
+            Self::Tool(result) => Answer::Tool(result),
+            Self::Resources(page) => Answer::Resources(page),
+            Self::Resource(result) => Answer::Resource(result),
+            Self::Version(version) => Answer::Version(version),
+            Self::Prompt(result) => Answer::Prompt(result),
+            Self::Completion(found) => Answer::Completion(found),
+            Self::Views(views) => Answer::Views(views),
+            Self::Job => Answer::Job,
+            Self::NeedInput(questions) => Answer::NeedInput(map(questions)?),
+            Self::Background(state) => Answer::Background(state),
+        })
+    }
+}
+
+impl From<ToolOutcome> for Answer {
+    fn from(outcome: ToolOutcome) -> Self {
+        match outcome {
+            ToolOutcome::Done(result) => Self::Tool(result),
+            ToolOutcome::NeedInput(need) => Self::NeedInput(need),
+            ToolOutcome::Background(state) => Self::Background(state),
+        }
+    }
+}
+
+impl From<ReadOutcome> for Answer {
+    fn from(outcome: ReadOutcome) -> Self {
+        match outcome {
+            ReadOutcome::Done(result) => Self::Resource(result),
+            ReadOutcome::NeedInput(need) => Self::NeedInput(need),
+        }
+    }
+}
+
+impl From<PromptOutcome> for Answer {
+    fn from(outcome: PromptOutcome) -> Self {
+        match outcome {
+            PromptOutcome::Done(result) => Self::Prompt(result),
+            PromptOutcome::NeedInput(need) => Self::NeedInput(need),
+        }
+    }
 }
 
 /// A linked component, and where its exports are.
@@ -188,7 +268,7 @@ impl Offer {
         store: &mut Store<State>,
         one: &Instance,
         work: Work,
-    ) -> Result<Result<Outcome, ProtocolError>> {
+    ) -> Result<Result<Answer, ProtocolError>> {
         if self.manifest.is_none() {
             return plain::work(store, one, self.pre.component(), work).await;
         }
@@ -198,26 +278,26 @@ impl Offer {
                 let Some(tools) = &self.tools else { bail!("it exports no tools") };
                 let tools = tools.load(&mut *store, one)?;
                 let answer = tools.call_call(store, request, call.name(), call.arguments()).await?;
-                answer.map(Outcome::Tool)
+                answer.map(Answer::from)
             }
             Work::Resources(cursor) => {
                 let resources = self.resources(store, one)?;
                 let cursor = cursor.as_ref();
                 let page = resources.call_list_resources(store, request, cursor).await?;
-                page.map(Outcome::Resources)
+                page.map(Answer::Resources)
             }
             Work::Resource(uri) => {
                 let resources = self.resources(store, one)?;
-                resources.call_read(store, request, &uri).await?.map(Outcome::Resource)
+                resources.call_read(store, request, &uri).await?.map(Answer::from)
             }
             Work::Version(uri) => {
                 let resources = self.resources(store, one)?;
-                resources.call_version(store, request, &uri).await?.map(Outcome::Version)
+                resources.call_version(store, request, &uri).await?.map(Answer::Version)
             }
             Work::Prompt { name, arguments } => {
                 let Some(prompts) = &self.prompts else { bail!("it exports no prompts") };
                 let prompts = prompts.load(&mut *store, one)?;
-                prompts.call_get(store, request, &name, &arguments).await?.map(Outcome::Prompt)
+                prompts.call_get(store, request, &name, &arguments).await?.map(Answer::from)
             }
             Work::Completion { subject, argument, value, context } => {
                 let Some(found) = &self.completions else { bail!("it exports no completions") };
@@ -225,17 +305,17 @@ impl Offer {
                 found
                     .call_complete(store, request, &subject, &argument, &value, &context)
                     .await?
-                    .map(Outcome::Completion)
+                    .map(Answer::Completion)
             }
             Work::Views => {
                 let Some(views) = &self.views else { bail!("it exports no views") };
                 let views = views.load(&mut *store, one)?;
-                views.call_dress(store, request).await?.map(Outcome::Views)
+                views.call_dress(store, request).await?.map(Answer::Views)
             }
             Work::Job(job) => {
                 let Some(jobs) = &self.jobs else { bail!("it exports no jobs") };
                 let jobs = jobs.load(&mut *store, one)?;
-                jobs.call_run(store, request, &job).await?.map(|()| Outcome::Job)
+                jobs.call_run(store, request, &job).await?.map(|()| Answer::Job)
             }
         })
     }

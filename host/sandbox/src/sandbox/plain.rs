@@ -1,14 +1,14 @@
 //! Plain components: they export nothing of the contract but functions, and each of these is a tool.
 
-use portcullis_foreign_components::{Answer, Docs, Tool as Function};
+use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
 use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
 
-use super::offer::{Outcome, Work};
+use super::offer::{Answer, Work};
 use super::state::State;
 use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
-use crate::bindings::{Manifest, Tool, ToolHints, ToolOutcome, ToolResult};
+use crate::bindings::{Manifest, Tool, ToolHints, ToolResult};
 use portcullis_engine::Engine;
 
 /// What can be said of a plain component without running it.
@@ -61,7 +61,7 @@ pub async fn work(
     one: &Instance,
     component: &Component,
     work: Work,
-) -> Result<Result<Outcome, ProtocolError>> {
+) -> Result<Result<Answer, ProtocolError>> {
     let Work::Tool(call) = work else { bail!("it has tools alone") };
     let arguments: Map<String, Value> = serde_json::from_str(call.arguments())?;
     let engine = store.engine().clone();
@@ -70,15 +70,17 @@ pub async fn work(
         bail!("it has no function for {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
-    Ok(answer
-        .map(|answer| Outcome::Tool(ToolOutcome::Done(result(answer))))
-        .map_err(|message| ProtocolError { code: -32602, message, data: None }))
+    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|message| ProtocolError {
+        code: -32602,
+        message,
+        data: None,
+    }))
 }
 
-fn result(answer: Answer) -> ToolResult {
+fn result(answer: FunctionResult) -> ToolResult {
     let (value, is_error) = match answer {
-        Answer::Done(value) => (value, false),
-        Answer::Failed(value) => (Some(value.unwrap_or_else(|| "it failed".into())), true),
+        FunctionResult::Done(value) => (value, false),
+        FunctionResult::Failed(value) => (Some(value.unwrap_or_else(|| "it failed".into())), true),
     };
     let text = match &value {
         Some(Value::String(text)) => text.clone(),
