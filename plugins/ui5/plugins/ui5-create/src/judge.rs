@@ -8,7 +8,7 @@ use ui5_manifest::{pack::Pack, schema};
 
 /// Fails the test with everything that is wrong with the manifest.
 pub fn assert_valid(manifest: &Value) {
-    let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+    let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
     let mut manifest = manifest.clone();
     let version = manifest["_version"].as_str().expect("it has a version").to_owned();
     if version.starts_with("2.") {

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use ui5::{Cdn, Framework, versions};
 
 /// Made from the mapping that `@ui5/manifest` publishes; says so itself, with its date.
-const MANIFEST_VERSIONS: &str =
-    include_str!("../../../../../resources/ui5-templates/manifest-versions.json");
+const MANIFEST_VERSIONS: &str = include_str!("../../../resources/templates/manifest-versions.json");
 
 /// Older ones are not supported.
 const OLDEST: Version = Version::new(1, 96, 0);
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_mapping() {
-        let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+        let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
         let mapping = pack.document("mapping").expect("it is packed");
         assert_eq!(mapping["latest"], Value::String(manifest_of_card()));
         for minor in 96..136 {

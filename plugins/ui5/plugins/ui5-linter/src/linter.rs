@@ -8,7 +8,7 @@ use portcullis_plugin::{
 use serde_json::{Value, json};
 use ui5_lint_context::{FileFindings, read};
 
-/// The operator's name for the command that runs the worker, `resources/ui5/lint-worker.mjs`.
+/// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
 /// What the worker answers: one of these.

@@ -21,12 +21,7 @@ macro_rules! named {
     ($target:literal, $set:literal, $path:literal) => {
         Template {
             target: $target,
-            text: include_str!(concat!(
-                "../../../../../../resources/ui5-templates/",
-                $set,
-                "/",
-                $path
-            )),
+            text: include_str!(concat!("../../../../resources/templates/", $set, "/", $path)),
         }
     };
 }

@@ -13,7 +13,7 @@ macro_rules! card {
     ($path:literal) => {
         Template {
             target: $path,
-            text: include_str!(concat!("../../../../../../resources/ui5-templates/card/", $path)),
+            text: include_str!(concat!("../../../../resources/templates/card/", $path)),
         }
     };
 }
