@@ -3,7 +3,7 @@
 use super::{
     Pack, Unpack,
     collect::{Order, Packed, SCHEMAS, Version, pack},
-    contents::{Contents, Part},
+    contents::Part,
     unpack::unpack,
 };
 use flate2::{Compression, write::GzEncoder};
@@ -58,10 +58,12 @@ fn online(web: &Web) -> Rehearsal {
         format!("{CDN}/version.json"),
         format!("{BASE}/resources/sap-ui-version.json"),
         format!("{BASE}/test-resources/sap/ui/core/designtime/api.json"),
-        format!("{BASE}/test-resources/sap/without/designtime/api.json"),
         format!("{SCHEMAS}/main/mapping.json"),
         format!("{SCHEMAS}/v1.98.0/schema.json"),
     ];
+    // A library without an API, in whatever version.
+    let without = web.keys().map(|url| url.replace("/sap/m/", "/sap/without/"));
+    let missing: Vec<_> = missing.into_iter().chain(without).collect();
     let missing = missing.iter().filter(|url| !web.contains_key(*url));
     let rehearsal = missing.fold(Rehearsal::new(), |host, url| host.page(url, 404, ""));
     web.iter().fold(rehearsal, |host, (url, text)| host.page(url, 200, text.as_str()))
