@@ -1,4 +1,4 @@
-//! What you can type.
+//! The command line: its arguments, and which command they start.
 
 mod approve;
 mod audit;
@@ -38,79 +38,79 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  portcullis serve --root ~/projects           for an MCP client, over stdin and stdout
+  portcullis serve --root ~/projects           for one MCP client, over stdio
   portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
-  portcullis tools                             what can be called
+  portcullis tools                             list the tools
   portcullis call run_manifest_validation --root ~/projects/app --trail \\
       '{\"manifestPath\": \"webapp/manifest.json\"}'
-  portcullis audit                             what each plugin can reach";
+  portcullis audit                             what each plugin can access";
 
-/// What every command takes.
+/// Options of every command.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Read this configuration instead of the user's own
+    /// Use this configuration file instead of the user's own
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Let tools work in this directory; may be given several times
+    /// Allow tools to access this directory (repeatable)
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
-    /// Say more on stderr; twice: everything
+    /// Increase log verbosity (repeatable)
     #[arg(long, short, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
-    /// Write the log as lines of JSON, each with the request that it belongs to
+    /// Write the log as JSON lines, each with the id of its request
     #[arg(long, global = true)]
     log_json: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve an MCP client over stdin and stdout, or MCP clients over HTTP
+    /// Serve MCP over stdio or HTTP
     Serve(serve::Args),
-    /// Serve another MCP server's tools, with views made for them
+    /// Serve the tools of another MCP server, with generated views
     Wrap(wrap::Args),
-    /// Show the tools' views in the browser, as a client would
+    /// Show the views of tools in the browser
     Preview(preview::Args),
-    /// Call one tool and print its answer
+    /// Call one tool and print its result
     Call(call::Args),
     /// List the tools
     Tools {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Look after plugins
+    /// Manage plugins
     #[command(subcommand)]
     Plugin(Plugin),
-    /// Log in at other MCP servers
+    /// Manage logins at other MCP servers
     #[command(subcommand)]
     Upstream(login::Upstreams),
-    /// Show what each plugin can reach, and what it did last
+    /// Show what each plugin can access and what it did
     Audit(audit::Args),
-    /// Check configuration, plugins and grants against each other
+    /// Check the configuration, the plugins and their grants
     Check {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show the configuration, or where it is
+    /// Show the configuration or its path
     #[command(subcommand)]
     Config(config::Args),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Subcommand)]
 enum Plugin {
-    /// List the plugins: loaded, or refused and why
+    /// List the plugins, with the reason where one is refused
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Approve a plugin's file, or the tools of another MCP server, as they are now
+    /// Approve a plugin's component, or the tools of another MCP server, as they are now
     Approve {
         /// The plugin's name, or the server's in portcullis.toml
         name: String,
@@ -126,9 +126,9 @@ pub enum End {
     Failed,
 }
 
-/// Runs what was typed.
+/// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    // Started by the host itself, and for nobody to type.
+    // Started by the host itself; not meant for users.
     if std::env::args_os().nth(1).is_some_and(|first| first == child::SUBCOMMAND) {
         return finish(child::main().map(|()| End::Done));
     }

@@ -194,7 +194,7 @@ impl Failure {
     /// Why a component cannot be a plugin, in words for the operator.
     fn of_describing(self) -> String {
         match self {
-            Self::Unusable(why) => format!("it is no component that can be run here: {why}"),
+            Self::Unusable(why) => format!("not a runnable component: {why}"),
             Self::Crashed(why) => format!("it failed while it described itself: {why}"),
             Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
             Self::Limit(hit) => format!("while it described itself, {hit}"),

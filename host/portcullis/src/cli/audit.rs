@@ -15,7 +15,7 @@ use portcullis_wrap::Summary;
 pub struct Args {
     /// Only this plugin
     plugin: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -20,18 +20,18 @@ use portcullis_core::call::{Answer, Call, Failure, ToolCall, Work};
 use portcullis_core::catalog::{Catalog, Tool};
 use portcullis_core::sandbox::{Context, Notice};
 
-/// What `call` takes.
+/// Arguments of `call`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The tool's name, as `portcullis tools` lists it
     tool: String,
-    /// Its arguments, a JSON object; `-` reads them from stdin
+    /// The arguments as a JSON object; `-` reads them from stdin
     #[arg(default_value = "{}", value_name = "JSON")]
     arguments: String,
-    /// Print the whole answer as MCP has it
+    /// Print the complete MCP result as JSON
     #[arg(long)]
     json: bool,
-    /// Print the audit trail of the call after the answer
+    /// Print the audit records of the call after the result
     #[arg(long)]
     trail: bool,
 }
@@ -180,8 +180,7 @@ impl Args {
                 Ok(if failed { End::Failed } else { End::Done })
             }
             Outcome::NeedInput { .. } => {
-                Err("the tool asks its client, and a shell is none: call it from an MCP client"
-                    .into())
+                Err("the tool asks its client a question; call it from an MCP client".into())
             }
             Outcome::Error(error) => Err(portcullis_sanitize::visible_line(&error.message, 500)),
         }
@@ -207,11 +206,11 @@ impl Args {
                 let need = need.into_need();
                 let keys: Vec<_> = need.asks.iter().map(|(key, _)| key.as_str()).collect();
                 return Err(format!(
-                    "the tool asks its client ({}), and a shell is none: call it from an MCP client",
+                    "the tool asks its client a question ({}); call it from an MCP client",
                     keys.join(", ")
                 ));
             }
-            Ok(_) => return Err("the tool gave no tool's answer".into()),
+            Ok(_) => return Err("the plugin did not return a tool result".into()),
             Err(failure) => return Err(failure.to_string()),
         };
         if self.json {

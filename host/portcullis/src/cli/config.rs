@@ -10,9 +10,9 @@ use portcullis_core::config::{Config, DEFAULT, Folders};
 /// What `config` takes.
 #[derive(Subcommand)]
 pub enum Args {
-    /// Print the configuration that counts
+    /// Print the effective configuration
     Show,
-    /// Print where the configuration is, or would be
+    /// Print the path of the configuration file
     Path,
 }
 

@@ -13,14 +13,14 @@ pub enum Upstreams {
     Login {
         /// Its name in portcullis.toml
         upstream: String,
-        /// Where it is, if it is not in portcullis.toml, but served by `wrap`
+        /// Its URL, if it is not in portcullis.toml
         url: Option<String>,
     },
-    /// Forget the login at another MCP server
+    /// Delete the login at another MCP server
     Logout {
-        /// Its name in portcullis.toml, or the one it had for `login`
+        /// Its name in portcullis.toml, or the name given to `login`
         upstream: String,
-        /// Where it is, if it is not in portcullis.toml
+        /// Its URL, if it is not in portcullis.toml
         url: Option<String>,
     },
 }

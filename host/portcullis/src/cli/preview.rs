@@ -15,9 +15,9 @@ use portcullis_mcp_server::transport;
 /// What `preview` takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The tool to begin with
+    /// The tool to show first
     tool: Option<String>,
-    /// Listen at this port of 127.0.0.1, instead of any that is free
+    /// Port on 127.0.0.1; 0 selects a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]

@@ -19,16 +19,16 @@ const HTTP_END: Duration = Duration::from_secs(8);
 /// What `serve` takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Serve over HTTP, at 127.0.0.1:8719 unless another address is given
+    /// Serve over HTTP, by default at 127.0.0.1:8719
     #[arg(long, value_name = "ADDRESS")]
     http: Option<Option<SocketAddr>>,
-    /// Over HTTP: every request must carry the text of this file as its bearer token
+    /// Require the text of this file as the bearer token of every HTTP request
     #[arg(long, value_name = "FILE", requires = "http")]
     token_file: Option<PathBuf>,
-    /// Over HTTP, with TLS: the certificate, and those that lead to its root, as PEM
+    /// Serve HTTPS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "http", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Over HTTP, with TLS: the certificate's private key, as PEM
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     #[command(flatten)]

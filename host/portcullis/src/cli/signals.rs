@@ -100,7 +100,7 @@ pub fn survive_file_limits() -> Result<(), String> {
 pub fn leave_after(patience: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(patience);
-        tracing::error!("something did not end within {} s: leaving it", patience.as_secs_f32());
+        tracing::error!("shutdown timed out after {} s; exiting", patience.as_secs_f32());
         exit(LEFT);
     });
 }

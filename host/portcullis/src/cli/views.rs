@@ -8,13 +8,13 @@ use portcullis_core::families::VIEW_PLUGIN;
 /// Flags for that plugin. What they say counts over the configuration.
 #[derive(clap::Args)]
 pub struct Flags {
-    /// Use no view that a model made before, and keep none, nor what was asked to be changed
+    /// Do not read or write the cache of generated views
     #[arg(long)]
     no_cache: bool,
-    /// Leave the pages of views in this folder
+    /// Write the pages of views to this directory
     #[arg(long, value_name = "DIR")]
     export_dir: Option<PathBuf>,
-    /// Leave prompts, models' answers and pages in this folder, without secrets, to find faults
+    /// Write prompts, model answers and pages to this directory, without secrets
     #[arg(long, value_name = "DIR")]
     debug: Option<PathBuf>,
 }

@@ -12,17 +12,16 @@ use super::{End, serve};
 pub struct Args {
     #[command(flatten)]
     serve: serve::Args,
-    /// What the server is called here: in the audit, and before names that another tool has, too
+    /// Name of the server in the audit, and prefix of tool names that collide
     #[arg(long, default_value = "wrapped")]
     name: String,
-    /// Hand this variable of the environment on to the server; it gets no other. May be given several
-    /// times
+    /// Pass this environment variable to the server, which gets no other (repeatable)
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
-    /// Let the bundled tools be called, too
+    /// Also offer the bundled tools
     #[arg(long)]
     with_bundled: bool,
-    /// The server: a program and its arguments, behind `--`, or an address
+    /// The server: its URL, or after `--` a program with its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
 }
