@@ -191,7 +191,7 @@ impl WatchRoots {
 
     fn now(&self, operator: &Roots) -> Roots {
         match self.session.upgrade() {
-            Some(session) => session.roots_without_asking(operator, self.has_roots),
+            Some(session) => session.last_roots(operator, self.has_roots),
             None => operator.unknown(),
         }
     }

@@ -98,9 +98,7 @@ impl Server {
         let roots = match self.roots(wants_roots, &caller, cx, &exchange).await {
             Some(roots) => roots,
             // Neither lists nor completions can ask.
-            None if !call::may_ask(&asked.work) => {
-                self.session.roots_without_asking(&self.host.roots, true)
-            }
+            None if !call::may_ask(&asked.work) => self.session.last_roots(&self.host.roots, true),
             None => {
                 let asks = exchange.ask_roots();
                 let questions = seal.ask(&binding, &exchange, asks);

@@ -126,7 +126,7 @@ impl Session {
 
     /// The roots for a request that cannot ask the client, and for work without a request: as the client last
     /// named them. Until then, no path of a client that has roots can be opened.
-    pub fn roots_without_asking(&self, operator: &Roots, has_roots: bool) -> Roots {
+    pub fn last_roots(&self, operator: &Roots, has_roots: bool) -> Roots {
         match &self.roots.lock().last {
             _ if !has_roots => operator.clone(),
             Some(last) => last.clone(),
@@ -382,13 +382,13 @@ mod tests {
             roots.designate(path, Kind::File, Intent::Read, &[]).map(drop)
         };
         let session = Session::default();
-        assert_eq!(opened(&session.roots_without_asking(&operator, false)), Ok(()));
-        let unknown = session.roots_without_asking(&operator, true);
+        assert_eq!(opened(&session.last_roots(&operator, false)), Ok(()));
+        let unknown = session.last_roots(&operator, true);
         assert_eq!(opened(&unknown), Err(Refusal::Unknown));
         session.roots.lock().last = Some(operator.clone());
-        assert_eq!(opened(&session.roots_without_asking(&operator, true)), Ok(()));
+        assert_eq!(opened(&session.last_roots(&operator, true)), Ok(()));
         session.forget_roots();
-        let forgotten = session.roots_without_asking(&operator, true);
+        let forgotten = session.last_roots(&operator, true);
         assert_eq!(opened(&forgotten), Err(Refusal::Unknown));
     }
 }
