@@ -103,7 +103,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("toml", &["core", "wrap"]),
     ("tracing-subscriber", &["portcullis"]),
     ("ui5-data", &["pack"]),
-    ("url", &["egress", "http-server", "login", "mcp-client", "roots"]),
+    ("url", &["egress", "http-server", "login", "mcp-client", "mcp-server", "roots"]),
     ("wasmparser", &["foreign-components"]),
     ("wasmtime", &["engine", "files", "foreign-components", "sandbox"]),
     ("wasmtime-wasi", &["engine", "files", "sandbox"]),
@@ -122,6 +122,8 @@ const COMMON: &[&str] =
 /// What a crate does not depend on, also not by way of another crate of `host/`.
 const NOT_EVEN_INDIRECTLY: &[(&str, &str)] = &[
     ("sandbox", "rmcp"),
+    ("core", "tokio-rustls"),
+    ("core", "jsonwebtoken"),
     ("sandbox", "toml"),
     ("mcp-client", "rmcp"),
     ("files", "reqwest"),
