@@ -53,6 +53,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("cap-std", &["file-transaction", "files", "roots"]),
     ("clap", &["pack", "portcullis"]),
     ("clap_complete", &["portcullis"]),
+    ("data-encoding", &["audit", "checked-files", "http-server", "mcp-client"]),
     ("etcetera", &["user-dirs"]),
     ("flate2", &["pack"]),
     ("futures-util", &["egress", "http-server", "mcp-server", "wrap"]),
@@ -112,8 +113,12 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 /// What build scripts may depend on, and which may.
-const BUILD_OWNERS: &[(&str, &[&str])] =
-    &[("portcullis-bundle", &["core"]), ("sha2", &["core"]), ("wasmtime", &["core"])];
+const BUILD_OWNERS: &[(&str, &[&str])] = &[
+    ("data-encoding", &["core"]),
+    ("portcullis-bundle", &["core"]),
+    ("sha2", &["core"]),
+    ("wasmtime", &["core"]),
+];
 
 /// What every crate may depend on.
 const COMMON: &[&str] =
