@@ -199,6 +199,67 @@ fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
     drop(stdin);
 }
 
+/// Fills a pipe of which nobody reads the other end any more, so that every later write to it blocks.
+#[cfg(target_os = "linux")]
+fn fill(pipe: &std::io::PipeWriter) {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    // Opened again, as the flag is shared by all that have the pipe from one opening.
+    let flag = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+    let mut again =
+        std::fs::OpenOptions::new().write(true).custom_flags(flag).open(path).expect("it is open");
+    for size in [4096, 1] {
+        while again.write(&vec![b'.'; size]).is_ok() {}
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
+    let home = home(1_000_000);
+    let (stderr, pipe) = std::io::pipe().expect("a pipe");
+    let mut command = home.command(&["serve"]);
+    command.env("PORTCULLIS_LOG", "trace").stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(pipe.try_clone().expect("a pipe"));
+    let mut child = command.spawn().expect("the binary runs");
+    drop(command);
+    let stop_reading = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let reading = std::thread::spawn({
+        let stop_reading = stop_reading.clone();
+        move || {
+            let (mut reader, mut bytes) = (stderr, [0; 4096]);
+            while !stop_reading.load(std::sync::atomic::Ordering::Relaxed) {
+                let _read = std::io::Read::read(&mut reader, &mut bytes);
+            }
+            reader
+        }
+    });
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut send = |id: i64, method: &str, params: Value| {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        stdin.write_all(format!("{line}\n").as_bytes()).expect("it reads");
+    };
+    let client = json!({"name": "blackbox", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    send(0, "initialize", params);
+    send(1, "tools/call", json!({"name": "spin", "arguments": {"how": "sleep"}}));
+    send(2, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}}));
+    for _ in 0..2 {
+        stdout.read_line(&mut String::new()).expect("an answer");
+    }
+    kill(child.id(), Signal::TERM);
+    // The server has taken note of the signal. The end of the call is logged three seconds after it.
+    std::thread::sleep(Duration::from_millis(500));
+    stop_reading.store(true, std::sync::atomic::Ordering::Relaxed);
+    (&pipe).write_all(b".").expect("somebody reads");
+    let stderr = reading.join().expect("it reads");
+    fill(&pipe);
+    assert_eq!(ends(child), Some(3));
+    drop((stdin, stderr));
+}
+
 /// The lines of stderr, each of which is an object.
 fn objects(stderr: &str) -> Vec<Value> {
     let parse = |line: &str| {

@@ -28,8 +28,7 @@ fn main() {
             .precompile_component(plugin.component)
             .unwrap_or_else(|error| panic!("compiling {name}: {error:#}"));
         fs::write(out.join(format!("{name}.cwasm")), code).expect("OUT_DIR can be written");
-        let digest: String =
-            Sha256::digest(plugin.component).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(plugin.component));
         writeln!(
             source,
             "    Bundled {{ name: {name:?}, digest: {digest:?}, \

@@ -44,6 +44,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("cap-std", &["file-transaction", "files", "roots"]),
     ("clap", &["portcullis"]),
     ("clap_complete", &["portcullis"]),
+    ("data-encoding", &["audit", "checked-files", "http-server", "mcp-client"]),
     ("etcetera", &["user-dirs"]),
     ("futures-util", &["egress", "http-server", "mcp-server", "wrap"]),
     (
@@ -90,7 +91,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["http-server"]),
     ("toml", &["core", "wrap"]),
     ("tracing-subscriber", &["portcullis"]),
-    ("url", &["egress", "http-server", "login", "mcp-client", "roots"]),
+    ("url", &["egress", "http-server", "login", "mcp-client", "mcp-server", "roots"]),
     ("wasmparser", &["foreign-components"]),
     ("wasmtime", &["engine", "files", "foreign-components", "sandbox"]),
     ("wasmtime-wasi", &["engine", "files", "sandbox"]),
@@ -99,8 +100,12 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 /// What build scripts may depend on, and which may.
-const BUILD_OWNERS: &[(&str, &[&str])] =
-    &[("portcullis-bundle", &["core"]), ("sha2", &["core"]), ("wasmtime", &["core"])];
+const BUILD_OWNERS: &[(&str, &[&str])] = &[
+    ("data-encoding", &["core"]),
+    ("portcullis-bundle", &["core"]),
+    ("sha2", &["core"]),
+    ("wasmtime", &["core"]),
+];
 
 /// What every crate may depend on.
 const COMMON: &[&str] =
@@ -109,6 +114,8 @@ const COMMON: &[&str] =
 /// What a crate does not depend on, also not by way of another crate of `host/`.
 const NOT_EVEN_INDIRECTLY: &[(&str, &str)] = &[
     ("sandbox", "rmcp"),
+    ("core", "tokio-rustls"),
+    ("core", "jsonwebtoken"),
     ("sandbox", "toml"),
     ("mcp-client", "rmcp"),
     ("files", "reqwest"),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
@@ -28,26 +29,15 @@ impl Hash {
     }
 
     pub(crate) fn hexadecimal(self) -> [u8; 64] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
+        HEXLOWER.encode_mut(&self.0, &mut text);
         text
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
         let text: &[u8; 64] = text.as_bytes().try_into().ok()?;
         let mut hash = [0; 32];
-        for (byte, pair) in hash.iter_mut().zip(text.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
+        HEXLOWER.decode_mut(text, &mut hash).ok()?;
         Some(Self(hash))
     }
 }

@@ -119,11 +119,7 @@ pub fn digest_of(mut reader: impl Read) -> io::Result<String> {
 }
 
 fn hexadecimal(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold(String::with_capacity(digest.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes any text");
-        text
-    })
+    data_encoding::HEXLOWER.encode(digest)
 }
 
 impl Records {

@@ -66,9 +66,8 @@ impl SealKey {
 
 /// The bytes of a hexadecimal text.
 fn bytes(text: &str) -> Option<Vec<u8>> {
-    let pairs = text.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    (text.len() == 2 * KEY_BYTES).then(|| pairs.map(byte).collect())?
+    let is_seal = text.len() == 2 * KEY_BYTES;
+    is_seal.then(|| data_encoding::HEXLOWER.decode(text.as_bytes()).ok())?
 }
 
 fn read_or_make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {

@@ -1,5 +1,6 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
+mod http;
 mod secrets;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde::Deserialize;
 
 use crate::capabilities::Grants;
 use crate::families::SCRIPTS;
+pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user_dirs::Folders;
 pub use secrets::shown;
@@ -30,7 +32,7 @@ pub struct Config {
     pub host: HostConfig,
     /// The HTTP transport.
     #[serde(default)]
-    pub http: portcullis_http_server::Config,
+    pub http: HttpConfig,
     /// Limits of all plugins.
     #[serde(default)]
     pub limits: SomeLimits,

@@ -277,7 +277,7 @@ fn session_id(parts: &Parts) -> Option<&str> {
 fn random_id() -> Result<String, getrandom::Error> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(data_encoding::HEXLOWER.encode(&random))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! [`serve`] puts any rmcp [`ServerHandler`] behind a hardened server: streamable HTTP at `/mcp`, the
 //! transport of 2024-11-05 at `/sse` and `/messages`, TLS, a bearer token or OAuth access tokens, and
 //! bounds on everything that a client decides. It makes no outgoing connection, reads no file but
-//! those that a [`Config`] names, and knows nothing of the server behind it.
+//! those of [`Tls::load`], and knows nothing of the server behind it.
 //!
 //! What a handler learns of its caller is the [`Principal`] in the extensions of the request's
 //! [`http::request::Parts`]. It sees no credentials.
@@ -11,7 +11,6 @@
 mod accept;
 mod body;
 mod caller;
-mod config;
 mod connections;
 mod gate;
 mod jwt;
@@ -40,10 +39,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use caller::Principal;
-pub use config::{Config, OauthConfig};
 pub use oauth::{Fetch, Issuer, Oauth};
 pub use settings::{Page, Settings};
-pub use tls::Tls;
+pub use tls::{Tls, TlsError};
 
 use crate::accept::Ends;
 use crate::gate::Gate;

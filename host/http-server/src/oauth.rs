@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
@@ -31,8 +30,7 @@ pub struct Oauth {
 }
 
 /// An authorization server.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct Issuer {
     /// Its name, an https address, exactly as its tokens have it as `iss`.
     pub issuer: String,

@@ -1,7 +1,7 @@
-//! A certificate and its key, read and understood before anybody connects.
+//! TLS of the server: reads the certificate and its private key at the start.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::ServerConfig;
@@ -9,44 +9,113 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// A server's side of TLS 1.2 and 1.3, by ring.
+/// The server side of TLS 1.2 and 1.3, with the cryptography of `ring`.
 #[derive(Clone)]
 pub struct Tls(Arc<ServerConfig>);
 
+/// Why a certificate and its private key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// The file of the certificate cannot be read, or is not PEM.
+    #[error("the TLS certificate {}: {}", .file.display(), pem_text(.cause))]
+    ReadCertificate {
+        /// Its path.
+        file: PathBuf,
+        /// Why it cannot be read.
+        #[source]
+        cause: PemError,
+    },
+    /// The file of the certificate contains no certificate.
+    #[error(
+        "the TLS certificate {}: there is no certificate in it; the file must be PEM, which begins with \
+         -----BEGIN CERTIFICATE-----", .file.display()
+    )]
+    NoCertificate {
+        /// Its path.
+        file: PathBuf,
+    },
+    /// The file of the private key cannot be read, or is not PEM.
+    #[error("the TLS key {}: {}", .file.display(), pem_text(.cause))]
+    ReadKey {
+        /// Its path.
+        file: PathBuf,
+        /// Why it cannot be read.
+        #[source]
+        cause: PemError,
+    },
+    /// The file of the private key contains no private key.
+    #[error(
+        "the TLS key {}: there is no private key in it; the file must be PEM without a passphrase",
+        .file.display()
+    )]
+    NoKey {
+        /// Its path.
+        file: PathBuf,
+    },
+    /// The private key belongs to another certificate.
+    #[error(
+        "the TLS key {}: it is not the key of the TLS certificate {}",
+        .key.display(), .certificate.display()
+    )]
+    Mismatch {
+        /// The path of the certificate.
+        certificate: PathBuf,
+        /// The path of the private key.
+        key: PathBuf,
+    },
+    /// The PEM file of the certificate contains something else.
+    #[error("the TLS certificate {}: it is no certificate: {cause}", .file.display())]
+    InvalidCertificate {
+        /// Its path.
+        file: PathBuf,
+        /// What is wrong with it. rustls does not make an error of this type.
+        cause: rustls::CertificateError,
+    },
+    /// TLS cannot use the two.
+    #[error(
+        "the TLS key {}: it cannot be used with the TLS certificate {}: {cause}",
+        .key.display(), .certificate.display()
+    )]
+    Unusable {
+        /// The path of the certificate.
+        certificate: PathBuf,
+        /// The path of the private key.
+        key: PathBuf,
+        /// What is wrong with them.
+        #[source]
+        cause: rustls::Error,
+    },
+}
+
 impl Tls {
-    /// Reads a certificate, followed by those that lead to its root, and its private key: two files
-    /// of PEM.
+    /// Reads a certificate, followed by its intermediate certificates, and its private key: two PEM files.
     ///
     /// # Errors
     ///
-    /// In words for the operator: which file, and what is wrong with it.
-    pub fn load(certificate: &Path, key: &Path) -> Result<Self, String> {
-        let of = |what, path: &Path| format!("the TLS {what} {}", path.display());
-        let (certificate_file, key_file) = (of("certificate", certificate), of("key", key));
-        let certificates = CertificateDer::pem_file_iter(certificate)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| format!("{certificate_file}: {}", say(&error)))?;
-        if certificates.is_empty() {
-            return Err(format!(
-                "{certificate_file}: there is no certificate in it; PEM is wanted, which begins with \
-                 -----BEGIN CERTIFICATE-----"
-            ));
-        }
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| {
-            if matches!(error, PemError::NoItemsFound) {
-                let wanted = "PEM is wanted, without a passphrase";
-                format!("{key_file}: there is no private key in it; {wanted}")
-            } else {
-                format!("{key_file}: {}", say(&error))
+    /// Which file cannot be used, and why.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        let certificates = CertificateDer::pem_file_iter(&certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let certificates = match certificates {
+            Ok(found) if found.is_empty() => {
+                return Err(TlsError::NoCertificate { file: certificate });
             }
-        })?;
-        Self::new(certificates, key).map_err(|error| {
+            Ok(found) => found,
+            Err(cause) => return Err(TlsError::ReadCertificate { file: certificate, cause }),
+        };
+        let private = match PrivateKeyDer::from_pem_file(&key) {
+            Ok(private) => private,
+            Err(PemError::NoItemsFound) => return Err(TlsError::NoKey { file: key }),
+            Err(cause) => return Err(TlsError::ReadKey { file: key, cause }),
+        };
+        Self::new(certificates, private).map_err(|error| {
             if matches!(error, rustls::Error::InconsistentKeys(_)) {
-                format!("{key_file}: it is not the key of {certificate_file}")
-            } else if let rustls::Error::InvalidCertificate(error) = error {
-                format!("{certificate_file}: it is no certificate: {error}")
+                TlsError::Mismatch { certificate, key }
+            } else if let rustls::Error::InvalidCertificate(cause) = error {
+                TlsError::InvalidCertificate { file: certificate, cause }
             } else {
-                format!("{key_file}: it cannot be used with {certificate_file}: {error}")
+                TlsError::Unusable { certificate, key, cause: error }
             }
         })
     }
@@ -55,7 +124,7 @@ impl Tls {
         certificates: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, rustls::Error> {
-        // Named, and not the process's default: what others install changes nothing here.
+        // The process's default provider is not used: another crate could change it.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
@@ -76,9 +145,9 @@ impl fmt::Debug for Tls {
     }
 }
 
-fn say(error: &PemError) -> String {
-    if let PemError::Io(error) = error {
-        return error.to_string();
+fn pem_text(error: &PemError) -> String {
+    match error {
+        PemError::Io(error) => error.to_string(),
+        other => format!("it is not PEM: {other}"),
     }
-    format!("it is not PEM: {error}")
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use portcullis_http_server::Tls;
+use portcullis_http_server::{Tls, TlsError};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
@@ -32,7 +32,7 @@ impl Files {
         self.folder.path().join(name)
     }
 
-    fn load(&self, certificate: &str, key: &str) -> Result<Tls, String> {
+    fn load(&self, certificate: &str, key: &str) -> Result<Tls, TlsError> {
         Tls::load(&self.path(certificate), &self.path(key))
     }
 
@@ -102,7 +102,7 @@ fn files_that_are_of_no_use_are_told_apart() {
         ("certificate.pem", "certificate.pem", "certificate.pem", "no private key in it"),
         ("certificate.pem", "other-key.pem", "other-key.pem", "not the key of"),
     ] {
-        let error = files.load(certificate, key).unwrap_err();
+        let error = files.load(certificate, key).unwrap_err().to_string();
         let file = files.path(named);
         assert!(error.contains(&file.display().to_string()), "{error}");
         assert!(error.contains(why) || (cfg!(windows) && named == "missing"), "{error}");

@@ -40,11 +40,7 @@ impl Names {
 
 /// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes all");
-        text
-    })
+    data_encoding::HEXLOWER.encode(bytes)
 }
 
 #[cfg(test)]

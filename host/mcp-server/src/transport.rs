@@ -1,7 +1,10 @@
 //! How clients reach the host. The caller owns listener and shutdown.
 
 pub mod http;
+mod settings;
 pub mod stdio;
+
+pub use settings::SettingsError;
 
 use std::time::Duration;
 

@@ -1,36 +1,37 @@
-//! MCP over HTTP: the host behind its front.
+//! MCP over HTTP: serves the host through the HTTP server.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use portcullis_http_server::{Config, Fetch, Page, Settings};
+use portcullis_core::config::HttpConfig;
+use portcullis_http_server::{Fetch, Page, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 
-use super::DRAIN;
+use super::settings::{SettingsError, oauth_hosts};
+use super::{DRAIN, settings as make};
 use crate::mcp::{Host, Server};
 
 /// Where the protocol is served.
 pub use portcullis_http_server::PATH;
 
-/// What the operator wants of the front, with the numbers of this host as a page. The keys of issuers are
-/// fetched by the host.
+/// The settings of the HTTP server, with the host's metrics as a page. The host fetches the keys of issuers.
 ///
 /// # Errors
 ///
-/// In words for the operator: which key or file, and what is wrong with it.
-pub fn settings(config: &Config, host: &Arc<Host>) -> Result<Settings, String> {
-    let named = config.oauth_hosts();
+/// Which key or file of the configuration cannot be used, and why.
+pub fn settings(config: &HttpConfig, host: &Arc<Host>) -> Result<Settings, SettingsError> {
+    let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
     let fetch = Fetch::new(move |url| portcullis_egress::document(url, named.clone(), agent));
-    let mut settings = config.settings(host.raw.clone(), fetch)?;
-    settings.pages.insert("/metrics".to_owned(), numbers(host));
+    let mut settings = make::settings(config, host.raw.clone(), fetch)?;
+    settings.pages.insert("/metrics".to_owned(), metrics_page(host));
     Ok(settings)
 }
 
-fn numbers(host: &Arc<Host>) -> Page {
+fn metrics_page(host: &Arc<Host>) -> Page {
     let metrics = Arc::new(Metrics::default());
     let (counting, host_now) = (metrics.clone(), Arc::downgrade(host));
     host.upstreams.audit().watch(move |record| counting.count(record));

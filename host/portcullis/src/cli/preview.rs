@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use portcullis_http_server::{Config as Front, Page};
+use portcullis_core::config::HttpConfig;
+use portcullis_http_server::Page;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +67,8 @@ impl Args {
             .replace("{{tool}}", &tool);
         while !over.is_cancelled() {
             let host = ready.host()?;
-            let mut settings = transport::http::settings(&Front::default(), &host)?;
+            let mut settings = transport::http::settings(&HttpConfig::default(), &host)
+                .map_err(|error| error.to_string())?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)

@@ -63,7 +63,8 @@ impl Args {
         config.token_file = self.token_file.or(config.token_file);
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);
-        let mut settings = transport::http::settings(&config, &host)?;
+        let mut settings =
+            transport::http::settings(&config, &host).map_err(|error| error.to_string())?;
         settings.stop = stop;
         let listener = tokio::net::TcpListener::bind(config.listen)
             .await

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// The exit code of a server that had to be left while something in it did not end.
+/// The exit code of a server whose shutdown timed out.
 pub const LEFT: i32 = 3;
+
+/// How long a process that has to end waits until stderr takes the last line of the log.
+const LAST_LINE: Duration = Duration::from_millis(250);
 
 /// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP; at the second, ends the process with 128 and the
 /// number of the signal, as a shell has it. A SIGHUP that is ignored from the start, as `nohup` does it, stays
@@ -96,11 +99,18 @@ pub fn survive_file_limits() -> Result<(), String> {
     Ok(())
 }
 
-/// Ends the process after `patience`, whatever is still going on: the last resort against what does not end.
+/// Ends the process after `patience` with the exit code [`LEFT`], whatever still runs or blocks.
 pub fn leave_after(patience: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(patience);
-        tracing::error!("shutdown timed out after {} s; exiting", patience.as_secs_f32());
+        // Where nobody reads stderr, logging blocks too, and must not keep the process.
+        let (logged, done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            tracing::error!("shutdown timed out after {} s; exiting", patience.as_secs_f32());
+            // Too late is as good as not at all.
+            let _sent = logged.send(());
+        });
+        let _logged = done.recv_timeout(LAST_LINE);
         exit(LEFT);
     });
 }

@@ -1,0 +1,107 @@
+//! The `[http]` section of `portcullis.toml`: data alone, without a server and without rmcp.
+
+use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// The HTTP transport, under `[http]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct HttpConfig {
+    /// The address and port to listen on.
+    pub listen: SocketAddr,
+    /// A file that contains the bearer token of clients.
+    pub token_file: Option<PathBuf>,
+    /// A PEM file: the certificate, followed by its intermediate certificates. Without it there is no TLS.
+    pub tls_cert: Option<PathBuf>,
+    /// A PEM file: the private key of the certificate.
+    pub tls_key: Option<PathBuf>,
+    /// The OAuth resource server: whose access tokens are accepted.
+    pub oauth: Option<OauthConfig>,
+    /// Values of the `Host` header that are accepted in addition to those of loopback.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may send requests: `scheme://host[:port]`. No other page may.
+    pub allowed_origins: Vec<String>,
+    /// Whether the HTTP+SSE transport of 2024-11-05 is served too.
+    pub legacy_sse: bool,
+    /// Connections at the same time.
+    pub connections: NonZeroU32,
+    /// Sessions at the same time.
+    pub sessions: NonZeroU32,
+    /// Sessions of one caller at the same time. Default: half of `sessions`.
+    pub sessions_per_principal: Option<NonZeroU32>,
+    /// A session without a message for this long ends, in milliseconds.
+    pub session_idle_ms: NonZeroU64,
+    /// How much of a session's messages is kept for a client that lost its connection, in bytes.
+    pub replay_bytes: NonZeroU32,
+    /// Requests a second of one caller, and of one remote address before the caller is known.
+    pub requests_per_second: NonZeroU32,
+    /// Size of the body of one request, in bytes.
+    pub body_bytes: NonZeroU32,
+}
+
+/// An OAuth resource server, under `[http.oauth]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OauthConfig {
+    /// The address of `/mcp` as clients know it. Tokens must name it as their audience.
+    pub resource: String,
+    /// The authorization servers whose tokens are accepted.
+    pub issuers: Vec<IssuerConfig>,
+    /// Scopes that every token must have.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+}
+
+/// An authorization server, under `http.oauth.issuers`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct IssuerConfig {
+    /// Its https address, exactly as its tokens have it as `iss`.
+    pub issuer: String,
+    /// The https address of its keys. Default: what its metadata says (RFC 8414, or OpenID Connect
+    /// Discovery).
+    pub jwks_uri: Option<String>,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        let number = |number| NonZeroU32::new(number).expect("above 0");
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
+            token_file: None,
+            tls_cert: None,
+            tls_key: None,
+            oauth: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            legacy_sse: true,
+            connections: number(256),
+            sessions: number(128),
+            sessions_per_principal: None,
+            session_idle_ms: NonZeroU64::new(300_000).expect("above 0"),
+            replay_bytes: number(4 * 1024 * 1024),
+            requests_per_second: number(500),
+            body_bytes: number(4 * 1024 * 1024),
+        }
+    }
+}
+
+impl HttpConfig {
+    /// The files that this section names, each with its key.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let files = [
+            ("http.token-file", &self.token_file),
+            ("http.tls-cert", &self.tls_cert),
+            ("http.tls-key", &self.tls_key),
+        ];
+        files.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?)))
+    }
+
+    /// The URL scheme that clients use: `https`, or `http` without a certificate.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls_cert.is_some() { "https" } else { "http" }
+    }
+}

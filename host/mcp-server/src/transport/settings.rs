@@ -1,0 +1,190 @@
+//! Makes the settings of the HTTP server from the `[http]` section of the configuration.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use portcullis_core::config::{HttpConfig, IssuerConfig, OauthConfig};
+use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
+use portcullis_result_passthrough::Raw;
+
+/// Fewest characters of a bearer token. A shorter one can be guessed.
+const MIN_TOKEN_CHARS: usize = 16;
+
+/// Why the HTTP server cannot be started as it is configured.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// Other machines could reach the server, and no credentials would be needed.
+    #[error(
+        "{0} can be reached by other machines: give --token-file or [http.oauth], or listen on 127.0.0.1"
+    )]
+    NoCredentials(SocketAddr),
+    /// One of certificate and private key is missing.
+    #[error("`{given}` without `{missing}`: give both")]
+    HalfOfTls {
+        /// The key that is there.
+        given: &'static str,
+        /// The key that is not.
+        missing: &'static str,
+    },
+    /// Certificate or private key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The file of the bearer token cannot be read.
+    #[error("the token file {}: {cause}", .file.display())]
+    TokenFile {
+        /// Its path.
+        file: PathBuf,
+        /// Why it cannot be read.
+        #[source]
+        cause: io::Error,
+    },
+    /// The bearer token could be guessed.
+    #[error("the token in {} has under {MIN_TOKEN_CHARS} characters", .file.display())]
+    ShortToken {
+        /// The file that contains it.
+        file: PathBuf,
+    },
+}
+
+/// The settings of the server. Reads the files that the configuration names.
+///
+/// # Errors
+///
+/// A file cannot be used, TLS is half configured, or other machines could call without credentials.
+pub(super) fn settings(
+    config: &HttpConfig,
+    raw: Raw,
+    fetch: Fetch,
+) -> Result<Settings, SettingsError> {
+    if config.token_file.is_none() && config.oauth.is_none() && !config.listen.ip().is_loopback() {
+        return Err(SettingsError::NoCredentials(config.listen));
+    }
+    let (cert, key) = ("tls-cert", "tls-key");
+    let tls = match (&config.tls_cert, &config.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::load(certificate, key)?),
+        (None, None) => None,
+        (Some(_), None) => return Err(SettingsError::HalfOfTls { given: cert, missing: key }),
+        (None, Some(_)) => return Err(SettingsError::HalfOfTls { given: key, missing: cert }),
+    };
+    let issuer = |IssuerConfig { issuer, jwks_uri }: IssuerConfig| Issuer { issuer, jwks_uri };
+    let oauth = config.oauth.clone().map(|OauthConfig { resource, issuers, scopes }| Oauth {
+        resource,
+        issuers: issuers.into_iter().map(issuer).collect(),
+        scopes,
+        fetch,
+    });
+    Ok(Settings {
+        allowed_hosts: config.allowed_hosts.clone(),
+        allowed_origins: config.allowed_origins.clone(),
+        token: config.token_file.as_deref().map(token).transpose()?,
+        oauth,
+        tls,
+        legacy_sse: config.legacy_sse,
+        connections: config.connections,
+        sessions: config.sessions,
+        sessions_per_principal: config.sessions_per_principal,
+        session_idle: Duration::from_millis(config.session_idle_ms.get()),
+        replay_bytes: config.replay_bytes,
+        requests_per_second: config.requests_per_second,
+        body_bytes: config.body_bytes,
+        ..Settings::new(raw)
+    })
+}
+
+/// The hosts that the operator named for OAuth. They may be in a private network.
+pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
+    let issuers = config.oauth.iter().flat_map(|oauth| &oauth.issuers);
+    let named = issuers.flat_map(|one| [Some(&one.issuer), one.jwks_uri.as_ref()]).flatten();
+    let host = |address: &String| url::Url::parse(address).ok()?.host_str().map(str::to_owned);
+    named.filter_map(host).collect()
+}
+
+/// The bearer token. It is in a file, so that no list of processes shows it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the operator names the file, at the start of the server"
+)]
+fn token(file: &Path) -> Result<String, SettingsError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|cause| SettingsError::TokenFile { file: file.to_owned(), cause })?;
+    let token = text.trim();
+    if token.len() < MIN_TOKEN_CHARS {
+        return Err(SettingsError::ShortToken { file: file.to_owned() });
+    }
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings_of(config: &HttpConfig) -> Result<Settings, SettingsError> {
+        let fetch = Fetch::new(|_| async { Err("nothing is fetched".into()) });
+        settings(config, Raw::new().unwrap(), fetch)
+    }
+
+    #[test]
+    fn the_defaults_of_the_configuration_are_those_of_the_server() {
+        let configured = settings_of(&HttpConfig::default()).unwrap();
+        let server = Settings::new(Raw::new().unwrap());
+        let numbers = |settings: &Settings| {
+            (
+                settings.legacy_sse,
+                settings.connections,
+                settings.sessions,
+                settings.sessions_per_principal,
+                settings.requests_per_second,
+                settings.body_bytes,
+                settings.session_idle,
+                settings.replay_bytes,
+            )
+        };
+        assert_eq!(numbers(&configured), numbers(&server));
+    }
+
+    #[test]
+    fn other_machines_need_a_token_or_oauth() {
+        let open =
+            HttpConfig { listen: SocketAddr::from(([0, 0, 0, 0], 0)), ..HttpConfig::default() };
+        let error = settings_of(&open).unwrap_err().to_string();
+        assert!(error.contains("--token-file") && error.contains("http.oauth"), "{error}");
+        let issuer = IssuerConfig {
+            issuer: "https://id.example/a".into(),
+            jwks_uri: Some("https://keys.example/set".into()),
+        };
+        let oauth = OauthConfig {
+            resource: "https://mcp.example/mcp".into(),
+            issuers: vec![issuer],
+            scopes: Vec::new(),
+        };
+        let guarded = HttpConfig { oauth: Some(oauth), ..open };
+        assert!(settings_of(&guarded).unwrap().oauth.is_some());
+        assert_eq!(oauth_hosts(&guarded), ["id.example", "keys.example"]);
+    }
+
+    #[test]
+    fn a_certificate_without_a_key_is_refused_and_a_key_without_a_certificate() {
+        for (cert, key) in [(Some("/c"), None), (None, Some("/k"))] {
+            let config = HttpConfig {
+                tls_cert: cert.map(Into::into),
+                tls_key: key.map(Into::into),
+                ..HttpConfig::default()
+            };
+            assert!(settings_of(&config).unwrap_err().to_string().contains("give both"));
+        }
+    }
+
+    #[test]
+    fn a_short_token_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        let config = HttpConfig { token_file: Some(file.clone()), ..HttpConfig::default() };
+        assert!(matches!(settings_of(&config), Err(SettingsError::TokenFile { .. })));
+        std::fs::write(&file, format!(" {} \n", "a".repeat(MIN_TOKEN_CHARS - 1))).unwrap();
+        assert!(matches!(settings_of(&config), Err(SettingsError::ShortToken { .. })));
+        std::fs::write(&file, "a".repeat(MIN_TOKEN_CHARS)).unwrap();
+        assert!(settings_of(&config).unwrap().token.is_some());
+    }
+}
