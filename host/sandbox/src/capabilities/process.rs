@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_audit::Verdict;
-use portcullis_confine::{Command, Ended, Fault, Output as Ran, Place};
+use portcullis_confine::{Command, CommandError, Ended, Output as Ran, WorkingDirectory};
 use portcullis_files::Access;
 use serde::Deserialize;
 use tokio_util::task::AbortOnDropHandle;
@@ -106,7 +106,7 @@ impl Watched {
     }
 
     /// In a word, as a command came to its end.
-    fn ran(self, ran: &Result<Ran, Fault>) {
+    fn ran(self, ran: &Result<Ran, CommandError>) {
         match ran {
             Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
             Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
@@ -125,12 +125,12 @@ impl Drop for Watched {
     }
 }
 
-fn word(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::NotFound(_) => "not-found",
-        Fault::TimedOut => "timed-out",
-        Fault::TooLarge => "too-large",
-        Fault::Failed(_) => "failed",
+fn word(error: &CommandError) -> &'static str {
+    match error {
+        CommandError::NotFound(_) => "not-found",
+        CommandError::TimedOut => "timed-out",
+        CommandError::TooLarge => "too-large",
+        CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => "failed",
     }
 }
 
@@ -147,7 +147,7 @@ impl State {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Option<Place>, Watched), ProcessError> {
+    ) -> Result<(Arc<Command>, Option<WorkingDirectory>, Watched), ProcessError> {
         let path = directory.map(PathBuf::from);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
@@ -163,21 +163,24 @@ impl State {
         let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
         let ask = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?.into_ask();
         let watched = Watched::new(&self.gate, ask);
-        let place = path.zip(opened).map(|(path, (handle, access))| {
-            let write = access == Access::Write;
-            Place { path, handle, write }
+        let place = path.zip(opened).map(|(path, (handle, access))| WorkingDirectory {
+            path,
+            handle,
+            writable: access == Access::Write,
         });
         Ok((known.ok_or(ProcessError::Denied)?, place, watched))
     }
 }
 
-impl From<Fault> for ProcessError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::NotFound(program) => Self::NotFound(program),
-            Fault::TimedOut => Self::TimedOut,
-            Fault::TooLarge => Self::TooLarge,
-            Fault::Failed(why) => Self::Failed(portcullis_sanitize::line(&why, 1000)),
+impl From<CommandError> for ProcessError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::NotFound(program) => Self::NotFound(program),
+            CommandError::TimedOut => Self::TimedOut,
+            CommandError::TooLarge => Self::TooLarge,
+            CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => {
+                Self::Failed(portcullis_sanitize::line(&error.to_string(), 1000))
+            }
         }
     }
 }
