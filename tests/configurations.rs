@@ -51,7 +51,9 @@ fn target(bytes: &[u8]) {
                 assert!(portcullis_core::config::is_name(name), "{name:?}");
                 let http = plugin.grants.http.iter();
                 assert!(
-                    http.clone().all(|grant| !grant.hosts.is_empty() && !grant.methods.is_empty())
+                    http.clone()
+                        .flat_map(|grant| &grant.rules)
+                        .all(|rule| { !rule.hosts.is_empty() && !rule.methods.is_empty() })
                 );
                 let roots = plugin.grants.files.iter().flat_map(|grant| &grant.directories);
                 assert!(roots.clone().all(|path| path.is_absolute()), "{text}");

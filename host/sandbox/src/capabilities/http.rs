@@ -1,40 +1,54 @@
 //! The capability `http`: requests to hosts that the operator names.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use ipnet::IpNet;
-use portcullis_audit::Verdict;
-use portcullis_egress::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
+use portcullis_egress::{
+    Caps, Client, Connection, ConnectionPermit, Fault, Origin, Policy, Request, RequestPermit,
+    Secrets,
+};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use crate::capabilities::{Capability, Grants, listed};
-use crate::gate::{Ask, Gate};
+use crate::capabilities::{Capability, Grants};
+use crate::gate::{Ask, Gate, Permit};
 use portcullis_engine::{Limits, size};
 
 /// Which requests a plugin may make.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// To where. Never empty.
-    pub hosts: Vec<Origin>,
-    /// With which methods. Never empty.
-    pub methods: Vec<String>,
+    /// To where, with which methods. Never empty.
+    pub rules: Vec<HttpRule>,
     /// Addresses that are not public and may be reached all the same.
     pub addresses: Vec<IpNet>,
     /// Headers that the host adds to requests to one of the origins, and no plugin sees.
     pub headers: Secrets,
 }
 
+/// Hosts, and the methods of requests to them. One rule permits nothing at the hosts of another one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpRule {
+    /// Never empty.
+    pub hosts: Vec<Origin>,
+    /// In capitals. Never empty.
+    #[serde(default = "get")]
+    pub methods: Vec<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
-    hosts: Vec<Origin>,
-    #[serde(default = "get")]
-    methods: Vec<String>,
+    #[serde(default)]
+    hosts: Option<Vec<Origin>>,
+    #[serde(default)]
+    methods: Option<Vec<String>>,
+    #[serde(default)]
+    rules: Vec<HttpRule>,
     #[serde(default)]
     addresses: Vec<IpNet>,
     #[serde(default)]
@@ -45,24 +59,45 @@ fn get() -> Vec<String> {
     vec!["GET".into()]
 }
 
+impl HttpRule {
+    fn check(&self) -> Result<(), String> {
+        if self.hosts.is_empty() {
+            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
+        }
+        if self.methods.is_empty() {
+            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
+        }
+        match self.methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
+            Some(method) => Err(format!("the method `{method}` is not written in capitals")),
+            None => Ok(()),
+        }
+    }
+
+    fn has(&self, request: &Request) -> bool {
+        self.hosts.contains(&request.origin) && self.methods.contains(&request.method)
+    }
+}
+
 impl TryFrom<Unchecked> for HttpGrant {
     type Error = String;
 
     fn try_from(unchecked: Unchecked) -> Result<Self, String> {
-        let Unchecked { hosts, methods, addresses, headers } = unchecked;
-        if hosts.is_empty() {
-            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
-        }
-        if methods.is_empty() {
-            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
-        }
-        for method in &methods {
-            if !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                return Err(format!("the method `{method}` is not written in capitals"));
+        let Unchecked { hosts, methods, mut rules, addresses, headers } = unchecked;
+        match (hosts, methods) {
+            (Some(hosts), methods) => {
+                rules.insert(0, HttpRule { hosts, methods: methods.unwrap_or_else(get) });
             }
+            (None, Some(_)) => return Err("`methods` has no `hosts` beside it: name them".into()),
+            (None, None) if rules.is_empty() => {
+                return Err(
+                    "`hosts` is missing: name at least one, or leave out grants.http".into()
+                );
+            }
+            (None, None) => {}
         }
+        rules.iter().try_for_each(HttpRule::check)?;
         for (origin, headers) in &headers {
-            if !hosts.contains(origin) {
+            if !rules.iter().any(|rule| rule.hosts.contains(origin)) {
                 return Err(format!(
                     "`headers` names {origin}, which `hosts` does not grant: a header for it would \
                      never be sent"
@@ -73,14 +108,21 @@ impl TryFrom<Unchecked> for HttpGrant {
                     .map_err(|_| format!("`{name}` is not the name of a header"))?;
             }
         }
-        Ok(Self { hosts, methods, addresses, headers })
+        Ok(Self { rules, addresses, headers })
+    }
+}
+
+impl fmt::Display for HttpRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        write!(f, "{} {}", self.methods.join(","), hosts.join(", "))
     }
 }
 
 impl fmt::Display for HttpGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
-        write!(f, "{} {}", self.methods.join(","), hosts.join(", "))?;
+        let rules: Vec<_> = self.rules.iter().map(ToString::to_string).collect();
+        f.write_str(&rules.join("; "))?;
         for net in &self.addresses {
             write!(f, ", also at {net}")?;
         }
@@ -92,6 +134,60 @@ impl fmt::Display for HttpGrant {
     }
 }
 
+/// Methods that change nothing at a server (RFC 9110, section 9.2.1).
+const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+impl HttpGrant {
+    /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
+    pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
+        let pairs =
+            self.rules.iter().flat_map(|rule| wants.rules.iter().map(move |one| (rule, one)));
+        pairs.into_iter().any(|(granted, wanted)| {
+            let is_unsafe = |method: &&String| !SAFE_METHODS.contains(&method.as_str());
+            let mut methods = granted.methods.iter().filter(is_unsafe);
+            methods.any(|method| wanted.methods.contains(method))
+                && granted.hosts.iter().any(|host| wanted.hosts.contains(host))
+        })
+    }
+
+    /// Adds a host with methods. Hosts that have the same methods share a rule.
+    fn add(&mut self, origin: Origin, methods: Vec<String>) {
+        let same = self.rules.iter_mut().find(|rule| rule.methods == methods);
+        match same {
+            Some(rule) if rule.hosts.contains(&origin) => {}
+            Some(rule) => rule.hosts.push(origin),
+            None => self.rules.push(HttpRule { hosts: vec![origin], methods }),
+        }
+    }
+
+    /// This grant as keys of `portcullis.toml`, with one more address. Headers are shown by their names alone:
+    /// where their values are kept is for the operator.
+    fn keys(&self, more: Option<IpAddr>) -> String {
+        let one = |rule: &HttpRule, between: &str| {
+            let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
+            format!("hosts = {hosts:?}{between}methods = {:?}", rule.methods)
+        };
+        let mut lines = match self.rules.as_slice() {
+            [rule] => vec![one(rule, "\n")],
+            rules => {
+                let rules: Vec<_> =
+                    rules.iter().map(|rule| format!("{{ {} }}", one(rule, ", "))).collect();
+                vec![format!("rules = [{}]", rules.join(", "))]
+            }
+        };
+        let more = more.map(|more| IpNet::from(more).to_string());
+        let mut addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        addresses.extend(more.filter(|more| !addresses.contains(more)));
+        if !addresses.is_empty() {
+            lines.push(format!("addresses = {addresses:?}"));
+        }
+        for origin in self.headers.keys() {
+            lines.push(format!("# and the headers for {origin}, as they are there now"));
+        }
+        lines.join("\n")
+    }
+}
+
 /// Adds a want to what is wanted so far.
 pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> Result<(), String> {
     // A setting may hold a directory or an address; the former is no matter of requests.
@@ -99,14 +195,8 @@ pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> R
         return Ok(());
     }
     let origin = target.parse()?;
-    let grant = sum.get_or_insert_with(|| HttpGrant {
-        hosts: Vec::new(),
-        methods: Vec::new(),
-        addresses: Vec::new(),
-        headers: BTreeMap::new(),
-    });
-    grant.hosts.push(origin);
-    grant.methods.extend(access.split(',').map(|method| method.trim().to_owned()));
+    let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
+    sum.get_or_insert_default().add(origin, methods);
     Ok(())
 }
 
@@ -119,7 +209,7 @@ impl Ask for Request {
     }
 
     fn is_within(&self, grant: &HttpGrant) -> bool {
-        grant.hosts.contains(&self.origin) && grant.methods.contains(&self.method)
+        grant.rules.iter().any(|rule| rule.has(self))
     }
 
     fn subject(&self) -> String {
@@ -128,14 +218,14 @@ impl Ask for Request {
     }
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
-        let hosts = granted.into_iter().flat_map(|granted| &granted.hosts);
-        let methods = granted.into_iter().flat_map(|granted| &granted.methods);
-        format!(
-            "hosts = {}\nmethods = {}{}",
-            listed(hosts, &self.origin.to_string()),
-            listed(methods, &self.method),
-            rest(granted, None),
-        )
+        let mut grant = granted.cloned().unwrap_or_default();
+        // The rule of the host alone gets one more method; a rule of several hosts would let in more.
+        let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
+        match own {
+            Some(rule) => rule.methods.push(self.method.clone()),
+            None => grant.add(self.origin.clone(), vec![self.method.clone()]),
+        }
+        grant.keys(None)
     }
 }
 
@@ -153,7 +243,10 @@ impl Ask for Connection {
             let name_is_address = self.host.trim_matches(['[', ']']).parse() == Ok(self.address);
             let name_is_loopback = self.host == "localhost" && address.is_loopback();
             (name_is_address || name_is_loopback)
-                && grant.hosts.iter().any(|origin| origin.host() == self.host)
+                && grant
+                    .rules
+                    .iter()
+                    .any(|rule| rule.hosts.iter().any(|origin| origin.host() == self.host))
         };
         portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
@@ -170,32 +263,11 @@ impl Ask for Connection {
     }
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
-        let Some(granted) = granted else { return rest(None, Some(self.address)) };
-        let all = |list: Vec<String>| format!("{list:?}");
-        format!(
-            "hosts = {}\nmethods = {}{}",
-            all(granted.hosts.iter().map(ToString::to_string).collect()),
-            all(granted.methods.clone()),
-            rest(Some(granted), Some(self.address)),
-        )
-    }
-}
-
-/// What a grant says beside hosts and methods, with one more address. Headers are shown by their names alone:
-/// where their values are kept is for the operator.
-fn rest(granted: Option<&HttpGrant>, more: Option<std::net::IpAddr>) -> String {
-    let there = granted.into_iter().flat_map(|granted| &granted.addresses);
-    let mut text = match more {
-        Some(more) => format!("\naddresses = {}", listed(there, &IpNet::from(more).to_string())),
-        None => {
-            let there: Vec<_> = there.map(ToString::to_string).collect();
-            if there.is_empty() { String::new() } else { format!("\naddresses = {there:?}") }
+        match granted {
+            Some(granted) => granted.keys(Some(self.address)),
+            None => format!("addresses = [\"{}\"]", IpNet::from(self.address)),
         }
-    };
-    for origin in granted.iter().flat_map(|granted| granted.headers.keys()) {
-        text += &format!("\n# and the headers for {origin}, as they are there now");
     }
-    text
 }
 
 /// The requests of one call. One client for each: no connection is shared between calls.
@@ -214,24 +286,42 @@ impl Http {
 }
 
 impl Policy for Gate {
-    fn allows(&self, request: Request) -> bool {
-        self.pass(request).is_ok()
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        Some(Box::new(self.pass(request).ok()?))
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
-        self.pass(connection).is_ok()
-    }
-
-    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
-        let outcome = match answer {
-            Ok(status) => format!("status {status}"),
-            Err(fault) => word(fault).to_owned(),
-        };
-        self.came_of(request, Verdict::Allowed, &outcome);
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
+        Some(Box::new(self.pass(connection).ok()?))
     }
 
     fn secrets(&self) -> Option<&Secrets> {
         Some(&self.grants().http.as_ref()?.headers)
+    }
+}
+
+impl RequestPermit for Permit<Request> {
+    fn request(&self) -> &Request {
+        self.ask()
+    }
+
+    fn record(self: Box<Self>, answer: Result<u16, Fault>) {
+        let outcome = match answer {
+            Ok(status) => format!("status {status}"),
+            Err(fault) => word(fault).to_owned(),
+        };
+        let recorded = Self::record(*self, &outcome);
+        debug_assert!(recorded.is_ok(), "a request is on record before it is sent");
+    }
+}
+
+impl ConnectionPermit for Permit<Connection> {
+    fn connection(&self) -> &Connection {
+        self.ask()
+    }
+
+    fn record(self: Box<Self>) {
+        let recorded = self.record_done("connected");
+        debug_assert!(recorded.is_ok(), "a connection is on record before it is made");
     }
 }
 
@@ -327,6 +417,49 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_permits_nothing_at_the_hosts_of_another_rule() {
+        let granted = grant(
+            "rules = [{ hosts = [\"a.example\"] }, { hosts = [\"b.example\"], methods = [\"POST\"] }]",
+        );
+        let mut wanted = None;
+        want(&mut wanted, "a.example", "GET").unwrap();
+        want(&mut wanted, "b.example", "POST").unwrap();
+        let wanted = wanted.unwrap();
+        for (origin, method, expected) in [
+            ("https://a.example", "GET", true),
+            ("https://a.example", "POST", false),
+            ("https://b.example", "POST", true),
+            ("https://b.example", "GET", false),
+        ] {
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            assert_eq!(ask.is_within(&granted), expected, "{method} {origin}");
+            assert_eq!(ask.is_wanted(&wanted), expected, "{method} {origin}");
+        }
+        assert_eq!(granted.to_string(), "GET a.example; POST b.example");
+    }
+
+    #[test]
+    fn a_remedy_permits_what_was_asked_and_nothing_else() {
+        let ask = |origin: &str, method: &str| Request {
+            origin: origin.parse().unwrap(),
+            method: method.into(),
+            path: "/".into(),
+        };
+        let before = grant("hosts = [\"a.example\", \"b.example\"]");
+        let post = ask("https://a.example", "POST");
+        let after: HttpGrant = toml::from_str(&post.remedy(Some(&before))).unwrap();
+        assert!(post.is_within(&after));
+        assert!(ask("https://b.example", "GET").is_within(&after));
+        assert!(!ask("https://b.example", "POST").is_within(&after));
+        let new: HttpGrant = toml::from_str(&post.remedy(None)).unwrap();
+        assert_eq!(new, grant("hosts = [\"a.example\"]\nmethods = [\"POST\"]"));
+    }
+
+    #[test]
     fn addresses_are_public_or_named() {
         let public = grant("hosts = [\"a.example\"]");
         let named = grant("hosts = [\"http://127.0.0.1:8080\", \"http://localhost:8080\"]");
@@ -352,6 +485,10 @@ mod tests {
     fn what_could_not_be_enforced_is_refused_at_load() {
         for (text, expected) in [
             ("hosts = []", "name at least one"),
+            ("", "name at least one"),
+            ("methods = [\"GET\"]", "no `hosts`"),
+            ("rules = [{ hosts = [] }]", "name at least one"),
+            ("rules = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
             ("hosts = [\"a\"]\nmethods = []", "name at least one"),
             ("hosts = [\"a\"]\nmethods = [\"get\"]", "capitals"),
             ("hosts = [\"*\"]", "`*`"),
