@@ -74,7 +74,7 @@ pub enum ConfineError {
 #[derive(Debug, thiserror::Error)]
 pub enum BecomeError {
     /// The arguments are not those of [`Child::start`](crate::Child::start).
-    #[error("{} is not meant for users: the host starts it", crate::SUBCOMMAND)]
+    #[error("this command is not meant for users: the host starts it")]
     NotByHost,
     /// The system does not end the child with the host.
     #[error("cannot have the child end with the host")]
