@@ -135,12 +135,14 @@ impl Root {
 pub struct Roots {
     roots: Vec<Arc<Root>>,
     own: OwnFiles,
+    /// Whether the client has roots and has not said which.
+    unknown: bool,
 }
 
 impl Roots {
     /// Roots of the operator's choice, and what stays closed in those of a client too.
     pub fn new(roots: Vec<Root>, own: OwnFiles) -> Self {
-        Self { roots: roots.into_iter().map(Arc::new).collect(), own }
+        Self { roots: roots.into_iter().map(Arc::new).collect(), own, unknown: false }
     }
 
     /// Each root.
@@ -155,7 +157,12 @@ impl Roots {
 
     /// No roots, where the same stays closed.
     pub fn none(&self) -> Self {
-        Self { roots: Vec::new(), own: self.own.clone() }
+        Self { roots: Vec::new(), own: self.own.clone(), unknown: false }
+    }
+
+    /// No roots, as the client has some and has not said which. The same stays closed.
+    pub fn unknown(&self) -> Self {
+        Self { unknown: true, ..self.none() }
     }
 
     /// What stays closed, whatever the roots are.
@@ -209,7 +216,7 @@ impl Roots {
                 );
             }
         }
-        Self { roots: narrowed, own }
+        Self { roots: narrowed, own, unknown: false }
     }
 
     /// Opens what a path argument names, for one call.
@@ -224,15 +231,54 @@ impl Roots {
         intent: Intent,
         nearest: &[String],
     ) -> Result<Designated, Refusal> {
+        self.locate(argument)?.open(kind, intent, nearest)
+    }
+
+    /// Finds the root that a path argument lies beneath, by its text alone: no file is looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], in words for whoever made the call.
+    pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
+        if self.unknown {
+            return Err(Refusal::Unknown);
+        }
         if self.is_empty() {
             return Err(Refusal::NoRoots);
         }
         let path = designate::parse(argument)?;
         let found = self.roots.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
         // The innermost root, which leaves the shortest rest.
-        let (root, rest) = found
-            .min_by_key(|(_, rest)| rest.components().count())
-            .ok_or_else(|| Refusal::Outside(self.to_string()))?;
+        let innermost = found.min_by_key(|(_, rest)| rest.components().count());
+        match innermost.map(|(root, rest)| (root, rest.to_owned())) {
+            Some((root, rest)) => Ok(Located { root, path, rest }),
+            None => Err(Refusal::Outside(self.to_string())),
+        }
+    }
+}
+
+/// A path argument that lies beneath a root by its text. It is not open yet.
+#[derive(Debug)]
+pub struct Located<'a> {
+    root: &'a Root,
+    path: PathBuf,
+    /// The path from the root.
+    rest: PathBuf,
+}
+
+impl Located<'_> {
+    /// Opens what the path names, for one call. `nearest`: see [`Roots::designate`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], in words for whoever made the call.
+    pub fn open(
+        &self,
+        kind: Kind,
+        intent: Intent,
+        nearest: &[String],
+    ) -> Result<Designated, Refusal> {
+        let Self { root, path, rest } = self;
         if !root.is_in_place() {
             return Err(Refusal::Moved(root.path().display().to_string()));
         }
@@ -242,7 +288,7 @@ impl Roots {
                 let rest = rest.ancestors().nth(above).expect("it is at or beneath the root");
                 designate::designate(root, path, rest, kind, intent)
             }
-            None => designate::designate(root, &path, rest, kind, intent),
+            None => designate::designate(root, path, rest, kind, intent),
         }
     }
 }
