@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use portcullis_confine::{Child, Confinement, Ended, Output, ResourceLimits, restrict};
 
-use crate::component_file::MAX_COMPONENT_BYTES;
 use crate::error::{CodeError, CompilerError};
+use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
 use crate::{TARGET, compile};
 
 /// The first argument of this program when it is started as the compiler: its `main` must then call [`main`].
@@ -26,9 +26,6 @@ const MIB: u64 = 1024 * 1024;
 fn share((base, each, most): (u64, u64, u64), bytes: usize) -> u64 {
     (base + each * (bytes as u64).div_ceil(MIB)).min(most)
 }
-
-/// The largest compiled code in bytes.
-pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
 
 /// How long compiling may take. On a busy machine, large components take minutes; a compiler that never ends is
 /// stopped by its limit of CPU time.

@@ -6,9 +6,7 @@ use std::path::Path;
 use parking_lot::Mutex;
 
 use crate::error::ComponentFileError;
-
-/// The largest component file in bytes.
-pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+use crate::limits::MAX_COMPONENT_BYTES;
 
 /// The file of a foreign component. It is kept open: another file that takes its name is not used.
 pub struct ComponentFile {

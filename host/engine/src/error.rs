@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use portcullis_confine::{ConfineError, Ended};
 
-use crate::compiler::MAX_CODE_BYTES;
-use crate::component_file::MAX_COMPONENT_BYTES;
+use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
 
 /// Why a component cannot be run.
 #[derive(Debug, thiserror::Error)]

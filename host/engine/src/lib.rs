@@ -18,11 +18,11 @@ use std::sync::Arc;
 use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 pub use clock::{Clock, Running};
-pub use component_file::{ComponentFile, MAX_COMPONENT_BYTES};
+pub use component_file::ComponentFile;
 pub use error::{CodeError, CompilerError, ComponentFileError};
 pub use guests::Guests;
 pub use limiter::{LimitHit, Limiter};
-pub use limits::{Limits, SomeLimits, size};
+pub use limits::{Limits, MAX_COMPONENT_BYTES, SomeLimits, size};
 pub use output::Output;
 
 /// The target of compiled code: that of this binary.

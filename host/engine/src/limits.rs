@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+/// The largest file of a component in bytes.
+pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The largest compiled code of a component in bytes.
+pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
+
 macro_rules! limits {
     ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $unit:literal, )+) => {
         /// The limits of one plugin's calls. Each has a name, a unit, a default and a reason.
