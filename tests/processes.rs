@@ -151,7 +151,7 @@ fn compiled_code_that_others_could_have_written_is_not_run() {
     fs::set_permissions(&compiled, fs::Permissions::from_mode(0o777)).expect("it is ours");
     let ran = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("others can write to this folder"), "{ran:?}");
+    assert!(ran.stderr.contains("other users can write to it"), "{ran:?}");
     assert!(!ran.stdout.contains("hello"), "{ran:?}");
 }
 

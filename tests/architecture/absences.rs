@@ -94,7 +94,7 @@ fn no_capability_knows_whether_a_plugin_is_bundled() {
 const STDOUT: &[(&str, &str)] = &[
     ("host/portcullis/src/cli/print.rs", "the answers of commands"),
     ("host/mcp-server/src/transport/stdio.rs", "MCP"),
-    ("host/engine/src/child.rs", "the child that compiles hands the code to the host"),
+    ("host/engine/src/compiler.rs", "the child that compiles hands the code to the host"),
 ];
 
 #[test]

@@ -3,12 +3,12 @@
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
-use portcullis_confine::{Command, Commands, Place, SUBCOMMAND};
+use portcullis_confine::{Command, Commands, SUBCOMMAND, WorkingDirectory};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == SUBCOMMAND) {
-        eprintln!("{}", portcullis_confine::main());
+        eprintln!("{}", portcullis_sanitize::error_chain(&portcullis_confine::main()));
         return ExitCode::from(127);
     }
     match ask().await {
@@ -36,11 +36,13 @@ async fn ask() -> Result<String, String> {
     let scripts: Vec<(&str, &str)> =
         scripts.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let definition = toml::from_str(&read(definition)?).map_err(|error| error.to_string())?;
-    let commands = Commands::new([Command::new("example", definition, &scripts)?]);
+    let commands = Commands::new([
+        Command::new("example", definition, &scripts).map_err(|error| error.to_string())?
+    ]);
     let command = commands.get("example").expect("it is the one");
     let path = PathBuf::from(directory);
     let handle = fs::File::open(&path).map_err(|error| format!("{directory}: {error}"))?;
-    let place = Place { path, handle, write: access == "write" };
-    let answer = commands.request(&command, Some(&place), message).await;
-    answer.map_err(|fault| format!("{fault:?}"))
+    let working = WorkingDirectory { path, handle, writable: access == "write" };
+    let answer = commands.request(&command, Some(&working), message).await;
+    answer.map_err(|error| error.to_string())
 }

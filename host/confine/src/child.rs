@@ -1,4 +1,4 @@
-//! Starting a confined child, talking with it, and ending it with all that it started.
+//! Starts a confined child, exchanges data with it, and ends it with all processes that it started.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,45 +10,47 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-use crate::restrict::{Bounds, Reach, restrict};
+use crate::error::BecomeError;
+use crate::restrict::{Confinement, ResourceLimits, restrict};
 
-/// The first argument by which this program knows that it is to become a confined child: see
+/// The first argument of this program when it is started as a confined child: its `main` must then call
 /// [`main`].
 pub const SUBCOMMAND: &str = "become-confined";
 
-/// Of what a child writes to stderr, so many bytes are kept and the rest is dropped.
-const SAID_BYTES: u64 = 64 * 1024;
+/// Bytes of a child's stderr that are kept. The rest is dropped.
+const STDERR_BYTES: u64 = 64 * 1024;
 
-/// What a child is, and what it may reach.
+/// The program of a child, and what it may reach.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The program, by an absolute path.
+    /// The absolute path of the program.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// All of its environment. `HOME` and `TMPDIR` are an empty folder of its own unless they are
-    /// here.
+    /// Its whole environment. `HOME` and `TMPDIR` are an empty folder of its own unless they are set here.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its working directory, of which nothing is in reach because of that; or its own empty folder.
+    /// Its working directory; its own empty folder where there is none. The working directory alone does not make
+    /// anything reachable.
     pub directory: Option<PathBuf>,
-    /// What else it may reach than its own empty folder.
-    pub reach: Reach,
-    /// How much of everything.
-    pub bounds: Bounds,
+    /// What it may reach beside its own empty folder.
+    pub confinement: Confinement,
+    /// Its resource limits.
+    pub limits: ResourceLimits,
 }
 
+/// What the host tells the child about its confinement.
 #[derive(Serialize, Deserialize)]
 struct Terms {
-    reach: Reach,
-    bounds: Bounds,
+    confinement: Confinement,
+    limits: ResourceLimits,
 }
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this code.
+    /// By itself, with this exit code.
     Exited(i32),
-    /// By a signal: by its number.
+    /// By a signal with this number.
     Signalled(i32),
 }
 
@@ -62,51 +64,51 @@ impl From<std::process::ExitStatus> for Ended {
     }
 }
 
-/// What a child that was run to its end left.
+/// The output of a child that has ended.
 #[derive(Debug)]
 pub struct Output {
     /// How it ended.
     pub ended: Ended,
-    /// What it wrote to stdout.
+    /// Its stdout.
     pub stdout: Vec<u8>,
-    /// What it wrote to stderr.
+    /// Its stderr, up to a limit.
     pub stderr: Vec<u8>,
 }
 
-/// What a child answers.
+/// A child's reply to one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
-    /// One line, without its end.
+pub enum Reply {
+    /// One line, without its line end.
     Text(String),
-    /// One line that is not UTF-8. Nothing more should be asked.
-    NoText,
-    /// More than it may. Nothing more can be had from it.
+    /// One line that is not UTF-8. The child should not be asked again.
+    NotUtf8,
+    /// More bytes than the limit. The child cannot be asked again.
     TooLong,
-    /// Nothing: it has ended.
+    /// None: the child has ended.
     Ended,
 }
 
-/// A running child. Dropped, it is killed, with all of its process group.
+/// A running child. When this value is dropped, the child and its process group are killed.
 pub struct Child {
     group: Group,
     process: tokio::process::Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
-    said: JoinHandle<Vec<u8>>,
+    stderr: JoinHandle<Vec<u8>>,
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Child {
-    /// Starts a child that is confined before it becomes the program.
+    /// Starts a child, which confines itself before it becomes the program.
     ///
     /// # Errors
     ///
-    /// Where the system starts no process. That the program itself cannot be started only shows in
-    /// its end: status 127, and why on stderr.
+    /// Where the system cannot start a process. A program that cannot be started is no error here: the child then
+    /// ends with status 127 and a message on stderr.
     pub fn start(mut spec: Spec) -> std::io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("confined-").tempdir()?;
-        spec.reach.write.push(folder.path().to_owned());
-        let terms = Terms { reach: spec.reach, bounds: spec.bounds };
+        spec.confinement.write.push(folder.path().to_owned());
+        let terms = Terms { confinement: spec.confinement, limits: spec.limits };
         let mut command = Command::new(std::env::current_exe()?);
         command
             .env_clear()
@@ -120,12 +122,12 @@ impl Child {
         Ok(Self { _folder: Some(folder), ..Self::of(command)? })
     }
 
-    /// Starts this program once more with these arguments, for a part of its work that restricts
-    /// itself. It has no environment.
+    /// Starts this program once more with these arguments, for a part of its work that confines itself. Its
+    /// environment is empty.
     ///
     /// # Errors
     ///
-    /// Where the system starts no process.
+    /// Where the system cannot start a process.
     pub fn of_this_program(arguments: &[&str]) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.env_clear().args(arguments).current_dir(std::path::MAIN_SEPARATOR_STR);
@@ -142,55 +144,55 @@ impl Child {
         command.process_group(0);
         let mut process = command.spawn()?;
         let mut stderr = process.stderr.take().expect("piped above");
-        // Always read, so that no child waits for somebody to read it.
-        let said = tokio::spawn(async move {
-            let mut said = Vec::new();
-            let _read = (&mut stderr).take(SAID_BYTES).read_to_end(&mut said).await;
+        // Read to its end: a child must not block on a full pipe.
+        let stderr_kept = tokio::spawn(async move {
+            let mut kept = Vec::new();
+            let _read = (&mut stderr).take(STDERR_BYTES).read_to_end(&mut kept).await;
             let _rest = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
-            said
+            kept
         });
         Ok(Self {
             group: Group(process.id()),
             stdin: process.stdin.take(),
             stdout: BufReader::new(process.stdout.take().expect("piped above")),
-            said,
+            stderr: stderr_kept,
             process,
             _folder: None,
         })
     }
 
-    /// Gives the child its input and waits for its end. `None`: it wrote more than `most` bytes to
-    /// stdout, and was ended.
+    /// Writes the child's input and waits for its end. `None`: it wrote more than `most` bytes to stdout, and was
+    /// killed.
     ///
     /// # Errors
     ///
-    /// Where the system fails.
+    /// Where a pipe fails.
     pub async fn finish(mut self, input: &[u8], most: usize) -> std::io::Result<Option<Output>> {
         let stdin = self.stdin.take();
-        let talk = talk(stdin, input, &mut self.stdout, most);
-        tokio::pin!(talk);
+        let exchange = exchange(stdin, input, &mut self.stdout, most);
+        tokio::pin!(exchange);
         let stdout = tokio::select! {
-            stdout = &mut talk => stdout?,
-            // Whom it started and left behind may hold the pipes open: its own end is what counts.
+            stdout = &mut exchange => stdout?,
+            // Processes that it started may hold the pipes open after its end.
             _ = self.process.wait() => {
                 self.group.kill();
-                talk.await?
+                exchange.await?
             }
         };
         let Some(stdout) = stdout else { return Ok(None) };
         let ended = self.process.wait().await?.into();
         self.group.kill();
-        let stderr = (&mut self.said).await.unwrap_or_default();
+        let stderr = (&mut self.stderr).await.unwrap_or_default();
         Ok(Some(Output { ended, stdout, stderr }))
     }
 
-    /// Sends one line and waits for one line of at most so many bytes.
+    /// Sends one line and waits for one line of at most `most` bytes.
     ///
     /// # Errors
     ///
-    /// Where the system fails.
-    pub async fn ask(&mut self, line: &str, most: usize) -> std::io::Result<Line> {
-        let Some(stdin) = &mut self.stdin else { return Ok(Line::Ended) };
+    /// Where a pipe fails.
+    pub async fn ask(&mut self, line: &str, most: usize) -> std::io::Result<Reply> {
+        let Some(stdin) = &mut self.stdin else { return Ok(Reply::Ended) };
         let sent = stdin.write_all(format!("{line}\n").as_bytes()).await;
         let mut answer = Vec::new();
         let read = match sent {
@@ -201,26 +203,26 @@ impl Child {
             Err(error) => Err(error),
         };
         match read {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Line::Ended),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reply::Ended),
             Err(error) => Err(error),
             Ok(_) if answer.last() == Some(&b'\n') => {
                 answer.pop();
-                Ok(String::from_utf8(answer).map_or(Line::NoText, Line::Text))
+                Ok(String::from_utf8(answer).map_or(Reply::NotUtf8, Reply::Text))
             }
-            Ok(_) if answer.len() > most => Ok(Line::TooLong),
-            Ok(_) => Ok(Line::Ended),
+            Ok(_) if answer.len() > most => Ok(Reply::TooLong),
+            Ok(_) => Ok(Reply::Ended),
         }
     }
 
-    /// Ends the child, and says what it wrote to stderr.
+    /// Kills the child and returns its stderr.
     pub async fn end(mut self) -> String {
         self.group.kill();
-        let said = tokio::time::timeout(Duration::from_secs(1), &mut self.said).await;
-        let said = said.ok().and_then(Result::ok).unwrap_or_default();
-        String::from_utf8_lossy(&said).into_owned()
+        let stderr = tokio::time::timeout(Duration::from_secs(1), &mut self.stderr).await;
+        let stderr = stderr.ok().and_then(Result::ok).unwrap_or_default();
+        String::from_utf8_lossy(&stderr).into_owned()
     }
 
-    /// Bytes of memory that the child itself uses; `None` where the system does not say.
+    /// Resident memory of the child's own process in bytes. `None` where the system does not tell.
     pub fn memory(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         {
@@ -238,32 +240,32 @@ impl Child {
     }
 }
 
-/// Writes a child's input and reads its output. `None`: that is more than `most` bytes.
-async fn talk(
+/// Writes a child's input and reads its output. `None`: the output is larger than `most` bytes.
+async fn exchange(
     stdin: Option<ChildStdin>,
     input: &[u8],
     stdout: &mut BufReader<ChildStdout>,
     most: usize,
 ) -> std::io::Result<Option<Vec<u8>>> {
-    let feed = async {
-        // A child that ends early does not read all: its end counts, not the broken pipe.
+    let write = async {
+        // A broken pipe is no error: the child may end before it has read its input.
         if let Some(mut stdin) = stdin {
-            let _fed = stdin.write_all(input).await;
+            let _written = stdin.write_all(input).await;
         }
         std::future::pending::<std::convert::Infallible>().await
     };
-    let listen = async {
+    let read = async {
         let mut output = Vec::new();
         stdout.take(most as u64 + 1).read_to_end(&mut output).await?;
         Ok((output.len() <= most).then_some(output))
     };
     tokio::select! {
-        never = feed => match never {},
-        output = listen => output,
+        never = write => match never {},
+        output = read => output,
     }
 }
 
-/// A process group, which ends with this value.
+/// A process group, which is killed when this value is dropped.
 struct Group(Option<u32>);
 
 impl Group {
@@ -272,7 +274,7 @@ impl Group {
         if let Some(group) = self.0.take()
             && let Some(group) = rustix::process::Pid::from_raw(group.cast_signed())
         {
-            // There may be nobody left in it.
+            // All of its processes may have ended.
             let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
@@ -284,32 +286,34 @@ impl Drop for Group {
     }
 }
 
-/// The child's side: restricts this process and becomes the program. Comes back only where that
-/// fails, with why.
-pub fn main() -> String {
+/// The child's side: confines this process and becomes the program. Returns only where that fails, with the
+/// reason.
+pub fn main() -> BecomeError {
+    match become_program() {
+        Ok(never) => match never {},
+        Err(error) => error,
+    }
+}
+
+fn become_program() -> Result<std::convert::Infallible, BecomeError> {
     let mut arguments = std::env::args_os().skip(2);
     let terms = arguments.next().unwrap_or_default();
     let terms: Result<Terms, _> = serde_json::from_slice(terms.as_encoded_bytes());
     let (Ok(terms), Some(program)) = (terms, arguments.next()) else {
-        return format!("{SUBCOMMAND} is for {} itself", env!("CARGO_PKG_NAME"));
+        return Err(BecomeError::NotByHost);
     };
     #[cfg(target_os = "linux")]
-    if let Err(error) =
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
-    {
-        return format!("asking to end with the host: {error}");
-    }
-    if let Err(error) = restrict(&terms.reach, &terms.bounds) {
-        return error;
-    }
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| BecomeError::EndWithHost(error.into()))?;
+    restrict(&terms.confinement, &terms.limits)?;
     let mut command = std::process::Command::new(&program);
     command.args(arguments);
     #[cfg(unix)]
-    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    let cause = std::os::unix::process::CommandExt::exec(&mut command);
     #[cfg(not(unix))]
-    let error = match command.status() {
+    let cause = match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,
     };
-    format!("{}: {error}", PathBuf::from(program).display())
+    Err(BecomeError::Start { program: program.into(), cause })
 }

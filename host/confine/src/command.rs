@@ -1,4 +1,4 @@
-//! A command as the operator defines it: a program, its arguments, and all that it may reach.
+//! A command as the operator defines it: a program, its arguments, and what it may reach.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use crate::child::{Child, Output, Spec};
-use crate::fault::Fault;
+use crate::error::{CommandError, DefinitionError};
 use crate::home::at_home;
 use crate::own_limits::OwnLimits;
 use crate::package::{SYSTEM_PATH, package_of};
-use crate::place::Place;
-use crate::restrict::{Bounds, Reach};
+use crate::restrict::{Confinement, ResourceLimits};
+use crate::working_directory::WorkingDirectory;
 
-/// What the operator writes about a command.
+/// A command as it is written in `portcullis.toml`, in `[commands.NAME]`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Definition {
@@ -27,41 +27,41 @@ pub struct Definition {
     /// Its first arguments. `@NAME` stands for the text of a script that comes with the binary.
     #[serde(default)]
     pub args: Vec<String>,
-    /// What further arguments must look like, each of them as a whole: a regular expression. None
-    /// are taken without it.
+    /// A regular expression that each further argument must match as a whole. Without it, no further arguments
+    /// are allowed.
     pub more_args: Option<String>,
-    /// Variables of the host's environment that it has too. It has no others.
+    /// Variables of the host's environment that are passed on. The command has no others.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Programs that it has to know the place of: the variable that says where, and the name that is
-    /// looked for in `PATH`. They, and the packages they are part of, can be read.
+    /// Programs whose path the command needs to know: the name of a variable that is set to the path, and the name
+    /// that is looked for in `PATH`. These programs and their packages can be read.
     #[serde(default)]
     pub find: BTreeMap<String, String>,
-    /// Files and directories that it may read beside the directory it works in, itself, and what
-    /// every program needs of the system.
+    /// Files and directories that it may read beside its working directory, its own package, and the files of the
+    /// system that every program needs.
     #[serde(default)]
     pub reads: Vec<PathBuf>,
-    /// Directories that it may write to, made where they are missing.
+    /// Directories that it may write to. They are created where they are missing.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
-    /// How it is told what it may reach, where it can limit itself.
+    /// The options of a program that can limit itself.
     pub own_limits: Option<OwnLimits>,
-    /// Whether it may speak with other machines and other processes.
+    /// Whether it may connect to other machines and to other processes.
     #[serde(default)]
     pub network: bool,
-    /// How long it may run, or take to answer one request.
+    /// How long it may run or take to answer one request, in milliseconds.
     #[serde(default = "minute")]
     pub wall_ms: NonZeroU64,
-    /// Memory of each of its processes.
+    /// Memory of each of its processes in bytes.
     #[serde(default = "two_gibibytes")]
     pub memory_bytes: NonZeroU64,
-    /// Size of what it answers.
+    /// Size of its output in bytes.
     #[serde(default = "sixteen_mebibytes")]
     pub output_bytes: NonZeroU64,
-    /// As a worker: how many there are at most.
+    /// The most workers of this command at the same time.
     #[serde(default = "two")]
     pub workers: NonZeroU32,
-    /// As a worker: how long one is kept that nobody asks anything.
+    /// How long an idle worker is kept, in milliseconds.
     #[serde(default = "five_minutes")]
     pub idle_ms: NonZeroU64,
 }
@@ -90,10 +90,10 @@ fn two() -> NonZeroU32 {
     NonZeroU32::new(2).expect("above 0")
 }
 
-/// How long a program may take to say what options it has, and how much it may say.
+/// The time that `--help` of a program may take, and the size of its output in bytes.
 const HELP: (Duration, usize) = (Duration::from_secs(10), 1024 * 1024);
 
-/// What programs need of the system to start at all.
+/// Files of the system that every program needs to start.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/lib",
@@ -123,33 +123,33 @@ const SYSTEM: &[&str] = &[
 /// A command that can be started.
 #[derive(Debug)]
 pub struct Command {
-    /// What plugins know it by.
+    /// The name by which plugins ask for it.
     pub name: String,
     definition: Definition,
-    /// What further arguments must look like, read when it is first asked for.
-    more: OnceLock<Result<Option<regex::Regex>, String>>,
-    /// What options the program says it has, once it has been asked.
+    /// `more-args` as a regular expression, compiled when it is first needed.
+    more: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
+    /// The output of the program with `--help`, once it was run.
     help: OnceCell<String>,
 }
 
 impl Command {
-    /// A command, as far as it can be checked without starting it; and the scripts that come with
-    /// this program, by name.
+    /// A command with this definition. `scripts` are the scripts that come with this program, by name. Nothing is
+    /// started.
     ///
     /// # Errors
     ///
-    /// In words for the operator.
+    /// Where the definition names an unknown script or a relative path, or where [`OwnLimits`] are not right.
     pub fn new(
         name: &str,
         mut definition: Definition,
         scripts: &[(&str, &str)],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DefinitionError> {
         for argument in &mut definition.args {
             if let Some(script) = argument.strip_prefix('@') {
                 let (_, text) = scripts
                     .iter()
                     .find(|(known, _)| *known == script)
-                    .ok_or_else(|| format!("no script {script} comes with this program"))?;
+                    .ok_or_else(|| DefinitionError::UnknownScript(script.to_owned()))?;
                 *argument = (*text).to_owned();
             }
         }
@@ -161,117 +161,124 @@ impl Command {
         let by_name = program.components().count() == 1;
         for path in reads.iter().chain(writes.iter()).chain((!by_name).then_some(&*program)) {
             if !path.is_absolute() {
-                return Err(format!("{} is not an absolute path", path.display()));
+                return Err(DefinitionError::RelativePath(path.clone()));
             }
         }
         let (more, help) = (OnceLock::new(), OnceCell::new());
         Ok(Self { name: name.to_owned(), definition, more, help })
     }
 
-    /// Checks what is otherwise read when it is first needed.
+    /// Checks `more-args`, which is otherwise compiled when it is first needed.
     ///
     /// # Errors
     ///
-    /// In words for the operator.
-    pub fn check(&self) -> Result<(), String> {
-        self.more().map(drop).map_err(ToOwned::to_owned)
+    /// [`DefinitionError::MoreArgs`].
+    pub fn check(&self) -> Result<(), DefinitionError> {
+        self.more().map(drop).map_err(|error| DefinitionError::MoreArgs(error.clone()))
     }
 
-    fn more(&self) -> Result<Option<&regex::Regex>, &str> {
-        let read = || {
+    fn more(&self) -> Result<Option<&regex::Regex>, &regex::Error> {
+        let compile = || {
             let more = self.definition.more_args.as_ref();
             let more = more.map(|more| regex::Regex::new(&format!("^(?:{more})$")));
-            more.transpose().map_err(|error| format!("`more-args`: {error}"))
+            more.transpose()
         };
-        self.more.get_or_init(read).as_ref().map(Option::as_ref).map_err(String::as_str)
+        self.more.get_or_init(compile).as_ref().map(Option::as_ref)
     }
 
-    /// Where its program is. `None`: nowhere.
+    /// The path of its program. `None`: the program was not found.
     pub fn program(&self) -> Option<PathBuf> {
         find(&self.definition.program)
     }
 
-    /// Whether these further arguments may be given to it: none, where they were not said right.
+    /// Whether these further arguments are allowed. None are where `more-args` is wrong.
     pub fn takes(&self, arguments: &[String]) -> bool {
         let more = self.more().ok().flatten();
         let fits = |argument: &String| more.is_some_and(|more| more.is_match(argument));
         arguments.iter().all(fits)
     }
 
-    /// How long it may take.
+    /// How long it may run or take to answer.
     pub fn time(&self) -> Duration {
         Duration::from_millis(self.definition.wall_ms.get())
     }
 
-    /// How long a worker is kept that nobody asks anything.
+    /// How long an idle worker is kept.
     pub fn idle(&self) -> Duration {
         Duration::from_millis(self.definition.idle_ms.get())
     }
 
-    /// How many workers there are at most.
+    /// The most workers at the same time.
     pub fn workers(&self) -> usize {
         self.definition.workers.get() as usize
     }
 
-    /// Most bytes that it may answer.
+    /// The size limit of its output.
     pub fn output_bytes(&self) -> usize {
         usize::try_from(self.definition.output_bytes.get()).unwrap_or(usize::MAX)
     }
 
-    /// Most memory that it may use.
+    /// The limit of its memory.
     pub fn memory_bytes(&self) -> u64 {
         self.definition.memory_bytes.get()
     }
 
-    /// Starts it, in that place or in an empty directory of its own.
+    /// Starts it in this directory, or in an empty directory of its own.
     ///
     /// # Errors
     ///
-    /// Where its program is not there, or the system starts no process.
-    pub async fn start(&self, place: Option<&Place>, more: &[String]) -> Result<Child, Fault> {
-        let failed = |error: std::io::Error| Fault::Failed(error.to_string());
+    /// Where its program was not found, or the system cannot start a process.
+    pub async fn start(
+        &self,
+        directory: Option<&WorkingDirectory>,
+        more: &[String],
+    ) -> Result<Child, CommandError> {
         let definition = &self.definition;
         let Some(program) = self.program() else {
-            return Err(Fault::NotFound(definition.program.display().to_string()));
+            return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is the one thing that is not reached by its path.
-        let here = place.map(|place| (PathBuf::from("."), place.write));
+        // The working directory is not reached by its path, which may lead elsewhere by now.
+        let here = directory.map(|directory| (PathBuf::from("."), directory.writable));
         let mut environment = environment(&program, &definition.env);
-        let mut told_read: Vec<PathBuf> = here.iter().map(|(path, _)| path.clone()).collect();
-        told_read.extend(definition.reads.iter().cloned());
+        let mut allowed: Vec<PathBuf> = here.iter().map(|(path, _)| path.clone()).collect();
+        allowed.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
             let Some(found) = find(Path::new(name)) else { continue };
-            told_read.extend(package_of(&found));
+            allowed.extend(package_of(&found));
             let real = without_links(&found);
             environment.push((variable.into(), real.into()));
         }
         let mut write: Vec<PathBuf> =
             here.into_iter().filter_map(|(path, write)| write.then_some(path)).collect();
-        for directory in &definition.writes {
-            std::fs::create_dir_all(directory).map_err(failed)?;
-            write.push(directory.clone());
+        for folder in &definition.writes {
+            std::fs::create_dir_all(folder)?;
+            write.push(folder.clone());
         }
         let mut arguments = Vec::new();
         if let Some(limits) = &definition.own_limits {
-            arguments = limits.options(self.help(&program).await, &told_read, &write);
+            arguments = limits.options(self.help(&program).await, &allowed, &write);
         }
         arguments.extend(definition.args.iter().chain(more).map(OsString::from));
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         read.extend(package_of(&program));
-        read.extend(told_read);
+        read.extend(allowed);
         write.push("/dev/null".into());
-        Child::start(Spec {
+        let child = Child::start(Spec {
             program,
             arguments,
             environment,
-            directory: place.map(Place::way),
-            reach: Reach { read, write, network: definition.network },
-            bounds: Bounds { memory: Some(self.memory_bytes()), ..Bounds::default() },
-        })
-        .map_err(failed)
+            directory: directory.map(WorkingDirectory::stable_path),
+            confinement: Confinement { read, write, network: definition.network },
+            limits: self.resource_limits(),
+        });
+        Ok(child?)
     }
 
-    /// What options the program says it has: nothing, where it does not say.
+    fn resource_limits(&self) -> ResourceLimits {
+        ResourceLimits { memory: Some(self.memory_bytes()), ..ResourceLimits::default() }
+    }
+
+    /// The output of the program with `--help`. Empty where that fails.
     async fn help(&self, program: &Path) -> &str {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -281,8 +288,8 @@ impl Command {
                 arguments: vec!["--help".into()],
                 environment: environment(program, &[]),
                 directory: None,
-                reach: Reach { read, write: vec!["/dev/null".into()], network: false },
-                bounds: Bounds { memory: Some(self.memory_bytes()), ..Bounds::default() },
+                confinement: Confinement { read, write: vec!["/dev/null".into()], network: false },
+                limits: self.resource_limits(),
             });
             let (time, most) = HELP;
             let work = child.ok()?.finish(&[], most);
@@ -292,20 +299,21 @@ impl Command {
         self.help.get_or_init(async || ask().await.unwrap_or_default()).await
     }
 
-    /// Waits for a child that was started to end, within the command's bounds.
+    /// Waits for the end of a child of this command, within the command's limits. If this future is dropped, the child
+    /// is killed with all processes that it started.
     ///
     /// # Errors
     ///
-    /// See [`Fault`]. Dropped, it is ended with all that it started.
-    pub async fn finish(&self, child: Child, input: &[u8]) -> Result<Output, Fault> {
+    /// See [`CommandError`].
+    pub async fn finish(&self, child: Child, input: &[u8]) -> Result<Output, CommandError> {
         let work = child.finish(input, self.output_bytes());
         match tokio::time::timeout(self.time(), work).await {
-            Ok(output) => output?.ok_or(Fault::TooLarge),
-            Err(_) => Err(Fault::TimedOut),
+            Ok(output) => output?.ok_or(CommandError::TooLarge),
+            Err(_) => Err(CommandError::TimedOut),
         }
     }
 
-    /// Which folders it may read because its programs need them, beside those of the system.
+    /// Folders that it may read because its programs need them, without those of the system.
     fn needs(&self) -> Vec<PathBuf> {
         let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));
         let programs = self.program().into_iter().chain(found);
@@ -316,7 +324,7 @@ impl Command {
         needs
     }
 
-    /// What it may reach, in words for `audit`.
+    /// What it may reach, as text for the command `audit`.
     pub fn reach(&self) -> String {
         let definition = &self.definition;
         let list = |paths: &[PathBuf]| {
@@ -350,7 +358,7 @@ fn find(program: &Path) -> Option<PathBuf> {
         .find(|found| found.is_file())
 }
 
-/// A path without links.
+/// A path without symbolic links.
 fn without_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -371,12 +379,12 @@ mod tests {
 
     fn command(text: &str) -> Result<Command, String> {
         let definition = toml::from_str(text).map_err(|error| error.to_string())?;
-        let command = Command::new("test", definition, &[])?;
-        command.check().map(|()| command)
+        let command = Command::new("test", definition, &[]).map_err(|error| error.to_string())?;
+        command.check().map(|()| command).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn further_arguments_must_fit_as_a_whole() {
+    fn further_arguments_must_match_as_a_whole() {
         let takes = |command: &Command, argument: &str| command.takes(&[argument.to_owned()]);
         let none = command("program = \"git\"").unwrap();
         assert!(none.takes(&[]) && !takes(&none, "--exec=x") && !takes(&none, ""));
@@ -386,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_enforced_is_refused_at_load() {
+    fn definitions_that_cannot_be_enforced_are_refused() {
         for (text, expected) in [
             ("program = \"./tool\"", "not an absolute path"),
             ("program = \"x\"\nreads = [\"y\"]", "not an absolute path"),

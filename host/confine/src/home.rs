@@ -1,8 +1,8 @@
-//! `~` in the paths that an operator writes.
+//! Expands `~` in paths that an operator writes.
 
 use std::path::{Path, PathBuf};
 
-/// A path in which a leading `~` is the user's home. As it is, where there is none.
+/// Replaces a leading `~` by the user's home directory. The path is unchanged where there is no `~` or no home.
 pub fn at_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),

@@ -1,26 +1,26 @@
-//! Child processes that reach only what they are told, and end when they are told.
+//! Confined child processes: a child reaches only what it is allowed to, and ends with its call.
 //!
-//! A child is started by way of this program itself: it restricts itself ([`restrict()`]) and then
-//! becomes the program that is wanted, so that not one instruction of that program runs
-//! unrestricted. What the system cannot enforce is said by [`strength`], not hidden.
+//! A child is this program, started once more. It confines itself ([`restrict()`]) and then becomes the program
+//! that is wanted. So not one instruction of that program runs unconfined. [`strength`] says what this system
+//! cannot enforce.
 
-#[cfg(target_os = "linux")]
-mod calls;
 mod child;
 mod command;
-mod fault;
+mod error;
 mod home;
 mod own_limits;
 mod package;
-mod place;
 mod restrict;
+#[cfg(target_os = "linux")]
+mod seccomp;
 mod workers;
+mod working_directory;
 
-pub use child::{Child, Ended, Line, Output, SUBCOMMAND, Spec, main};
+pub use child::{Child, Ended, Output, Reply, SUBCOMMAND, Spec, main};
 pub use command::{Command, Definition};
-pub use fault::Fault;
+pub use error::{BecomeError, CommandError, ConfineError, DefinitionError};
 pub use home::at_home;
 pub use own_limits::OwnLimits;
-pub use place::Place;
-pub use restrict::{Bounds, Reach, restrict, strength};
+pub use restrict::{Confinement, ResourceLimits, restrict, strength};
 pub use workers::Commands;
+pub use working_directory::WorkingDirectory;

@@ -1,15 +1,17 @@
-//! Programs that can limit themselves: how one is told what it may reach, on top of what the system holds
-//! it to.
+//! Programs that can limit themselves: the options that tell such a program what it may reach, in addition to the
+//! confinement by the system.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// What stands for a path.
+use crate::error::DefinitionError;
+
+/// The placeholder for a path.
 const PLACE: &str = "{}";
 
-/// How a program is told what it may reach, in its own words.
+/// The options of a program by which it limits itself.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OwnLimits {
@@ -24,22 +26,24 @@ pub struct OwnLimits {
 }
 
 impl OwnLimits {
-    /// Whether this can be told. Fails with what cannot, in words for the operator.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    /// Checks the options.
+    ///
+    /// # Errors
+    ///
+    /// Where an option has no place for a path, or no switch is named.
+    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
         for (key, option) in [("read", &self.read), ("write", &self.write)] {
             if option.matches(PLACE).count() != 1 {
-                return Err(format!(
-                    "`own-limits.{key}` must have {PLACE} once: the path goes there"
-                ));
+                return Err(DefinitionError::OwnLimitsPath(key));
             }
         }
         match self.switch.iter().all(|switch| switch.starts_with('-')) {
             true if !self.switch.is_empty() => Ok(()),
-            true | false => Err("`own-limits.switch` must name options".to_owned()),
+            true | false => Err(DefinitionError::OwnLimitsSwitch),
         }
     }
 
-    /// The options for a program whose `--help` says this. What may be written may be read, too.
+    /// The options for a program with this `--help` text. Paths that may be written may also be read.
     pub(crate) fn options(&self, help: &str, read: &[PathBuf], write: &[PathBuf]) -> Vec<OsString> {
         let words = || help.split(|c: char| c.is_whitespace() || c == ',' || c == '=');
         let known = |switch: &&String| words().any(|word| word == **switch);
@@ -47,11 +51,11 @@ impl OwnLimits {
         let mut options = vec![OsString::from(switch)];
         let both: Vec<PathBuf> = read.iter().chain(write).cloned().collect();
         for (option, paths) in [(&self.read, outermost(&both)), (&self.write, outermost(write))] {
-            let (before, behind) = option.split_once(PLACE).expect("checked when it was loaded");
+            let (before, after) = option.split_once(PLACE).expect("checked when it was loaded");
             options.extend(paths.into_iter().map(|path| {
                 let mut option = OsString::from(before);
                 option.push(path);
-                option.push(behind);
+                option.push(after);
                 option
             }));
         }
@@ -59,7 +63,7 @@ impl OwnLimits {
     }
 }
 
-/// Each path once, and none beneath another: told one twice, Node.js 20 ends with a failed assertion.
+/// Each path once, and none inside another. Node.js 20 crashes where an option names a path twice.
 fn outermost(paths: &[PathBuf]) -> Vec<&PathBuf> {
     let beneath_another =
         |path: &PathBuf| paths.iter().any(|other| path != other && path.starts_with(other));
@@ -85,24 +89,24 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_in_its_own_words() {
+    fn options_follow_the_help_text_and_name_each_path_once() {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let told = |help: &str, read: &[&str], write: &[&str]| {
+        let options = |help: &str, read: &[&str], write: &[&str]| {
             limits().options(help, &paths(read), &paths(write))
         };
         let none = <[OsString; 0]>::default();
-        assert_eq!(told("  --limited  only\n  --no-limit", &["."], &["."]), none);
-        assert_eq!(told("", &["."], &[]), none);
-        assert_eq!(told("--limit, -l", &["."], &[]), ["--limit", "--may-read=."]);
-        assert_eq!(told("--try-limit=x", &["."], &[]), ["--try-limit", "--may-read=."]);
+        assert_eq!(options("  --limited  only\n  --no-limit", &["."], &["."]), none);
+        assert_eq!(options("", &["."], &[]), none);
+        assert_eq!(options("--limit, -l", &["."], &[]), ["--limit", "--may-read=."]);
+        assert_eq!(options("--try-limit=x", &["."], &[]), ["--try-limit", "--may-read=."]);
         assert_eq!(
-            told("--try-limit\n--limit", &["/a b/c", "/a b", "/a b"], &["."]),
+            options("--try-limit\n--limit", &["/a b/c", "/a b", "/a b"], &["."]),
             ["--limit", "--may-read=/a b", "--may-read=.", "--may-write=."]
         );
     }
 
     #[test]
-    fn what_cannot_be_told_is_refused() {
+    fn options_without_a_place_for_a_path_are_refused() {
         assert_eq!(limits().check(), Ok(()));
         for (wrong, expected) in [
             (OwnLimits { read: "--may-read".to_owned(), ..limits() }, "own-limits.read"),
@@ -110,7 +114,7 @@ mod tests {
             (OwnLimits { switch: vec![], ..limits() }, "own-limits.switch"),
             (OwnLimits { switch: vec!["limit".to_owned()], ..limits() }, "own-limits.switch"),
         ] {
-            let failure = wrong.check().unwrap_err();
+            let failure = wrong.check().unwrap_err().to_string();
             assert!(failure.contains(expected), "{failure}");
         }
     }

@@ -1,16 +1,16 @@
-//! What a program that was found needs to read to run: its own files, never a home or a folder of logins.
+//! The files that a program needs to read to run: its package, and never a home directory or a folder of logins.
 //!
-//! That a program lies in `~/bin` says nothing about what else is in `~`. So a folder is only opened where
-//! something marks it as a package or as an installation: see [`package_of`]. What else a program needs
-//! is named by the operator.
+//! A program in `~/bin` does not make the rest of `~` a part of its package. So a folder is only readable where
+//! a file in it marks it as a package or as an installation: see [`package_of`]. The operator names what else a
+//! program needs.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Folders beneath a home in which logins and other secrets are kept. No folder that holds one of them is
-/// opened, whatever marks it.
+/// Folders of a home directory with logins and other secrets. No folder that contains one of them is readable,
+/// even if it is marked as a package.
 const PRIVATE: &[&str] = &[
     ".aws",
     ".azure",
@@ -26,7 +26,7 @@ const PRIVATE: &[&str] = &[
     ".ssh",
 ];
 
-/// What version managers keep beside the folder with their programs, and need to run one of them.
+/// Folders that version managers need to run a program, beside the folder of the program.
 const MANAGED: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
     ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
@@ -34,7 +34,7 @@ const MANAGED: &[(&str, &[&str])] = &[
     ("tools/image", &["bin", "tools"]),
 ];
 
-/// How much of a script is read for the name of its interpreter, in bytes.
+/// Bytes of a script that are read to find its interpreter.
 const FIRST_LINE: u64 = 512;
 
 /// The files and folders that a program at this path needs beside those of the system:
@@ -43,7 +43,7 @@ const FIRST_LINE: u64 = 512;
 /// - the outermost `node_modules` that it lies in, or else, for a script of Node.js, the folder of the nearest
 ///   `package.json`; and `lib/node_modules` of the prefix that it is installed in;
 /// - a virtual environment of Python or Conda, or a package in `/opt`, that it is in;
-/// - what a version manager needs that it is started by;
+/// - what a version manager that starts it needs;
 /// - the same of its interpreter, where it is a script that names one.
 pub(crate) fn package_of(program: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
@@ -77,7 +77,7 @@ fn collect(program: &Path, home: Option<&Path>, needs: &mut Vec<PathBuf>) {
     needs.extend(folders.into_iter().filter(|folder| !is_private(folder, home)));
 }
 
-/// What may be needed of the folder above the one that a program is in.
+/// Folders that may be needed of the folder above the program's.
 fn installation(prefix: &Path) -> Vec<PathBuf> {
     let mut folders = vec![prefix.join("lib/node_modules")];
     if ["pyvenv.cfg", "conda-meta"].iter().any(|marker| prefix.join(marker).exists()) {
@@ -91,7 +91,7 @@ fn installation(prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a folder is a home, holds one, or holds a folder of secrets of this one.
+/// Whether a folder is the home directory, contains it, or contains one of its folders of secrets.
 fn is_private(folder: &Path, home: Option<&Path>) -> bool {
     if folder.parent().is_none() {
         return true;
@@ -123,10 +123,10 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|found| found.is_file())
 }
 
-/// Where a child looks for programs, behind the folder of its own.
+/// Where a child looks for programs, after the folder of its own program.
 pub(crate) const SYSTEM_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-/// Whether a file or directory of this name is in a path's last place.
+/// Whether the last part of a path has this name.
 fn ends_with(path: &Path, name: &str) -> bool {
     path.file_name().is_some_and(|last| last == name)
 }

@@ -1,82 +1,85 @@
-//! What a process may reach from here on: files by Landlock, system calls by seccomp, amounts by
-//! resource limits.
+//! Confines this process: files with Landlock, system calls with seccomp, amounts with resource limits.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a process may reach.
+use crate::error::ConfineError;
+
+/// What a confined process may reach.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Reach {
-    /// Files and directories, with all that is in them, to read and to run. What is not there is
-    /// passed over.
+pub struct Confinement {
+    /// Files and directories that it may read and run, with all that is in them. Paths that do not exist are
+    /// skipped.
     pub read: Vec<PathBuf>,
-    /// Directories to change as well.
+    /// Directories in which it may also write.
     pub write: Vec<PathBuf>,
-    /// Whether other machines, and other processes of this one.
+    /// Whether it may connect to other machines, and to other processes of this machine.
     pub network: bool,
 }
 
-/// How much of everything.
+/// Resource limits of a confined process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Bounds {
-    /// Bytes of address space, for programs that do not reserve what they never use.
+pub struct ResourceLimits {
+    /// Bytes of address space. Only for programs that do not reserve memory without using it.
     pub address_space: Option<u64>,
-    /// Bytes of memory that is written to: of each process of the child, on Linux alone.
+    /// Bytes of writable memory of each process of the child. Enforced on Linux alone.
     pub memory: Option<u64>,
-    /// Seconds of computing, of each process of the child.
+    /// Seconds of CPU time of each process of the child.
     pub cpu_seconds: Option<u64>,
-    /// Bytes of one file.
+    /// Size in bytes of one file.
     pub file_bytes: Option<u64>,
 }
 
-/// Restricts this process and all it starts, for good. The working directory stays as it is, and
-/// nothing in it can be opened unless `reach` says so.
+/// Confines this process and all its descendants. This cannot be undone. The working directory stays as it is,
+/// and nothing in it can be opened unless `confinement` allows it.
 ///
 /// # Errors
 ///
-/// Where the system has the means and refuses. Where it does not have them, nothing is said here:
-/// see [`strength`].
-pub fn restrict(reach: &Reach, bounds: &Bounds) -> Result<(), String> {
-    bound(bounds)?;
+/// Where the system has the means and refuses. A system without the means is no error: see [`strength`].
+pub fn restrict(confinement: &Confinement, limits: &ResourceLimits) -> Result<(), ConfineError> {
+    limit(limits)?;
     #[cfg(target_os = "linux")]
     {
-        linux::files(reach)?;
-        crate::calls::confine(reach.network)?;
+        linux::files(confinement)?;
+        crate::seccomp::restrict(confinement.network)?;
     }
     #[cfg(not(target_os = "linux"))]
-    let _only_linux_can = reach;
+    let _only_linux_can = confinement;
     Ok(())
 }
 
 #[cfg(unix)]
-fn bound(bounds: &Bounds) -> Result<(), String> {
+fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     for (resource, limit) in [
-        (Resource::As, bounds.address_space),
-        (Resource::Data, bounds.memory),
-        (Resource::Cpu, bounds.cpu_seconds),
-        (Resource::Fsize, bounds.file_bytes),
-        // Nothing of what it works on is left behind when it crashes.
+        (Resource::As, limits.address_space),
+        (Resource::Data, limits.memory),
+        (Resource::Cpu, limits.cpu_seconds),
+        (Resource::Fsize, limits.file_bytes),
+        // A crash must leave no copy of its memory.
         (Resource::Core, Some(0)),
     ] {
         let Some(limit) = limit else { continue };
         let limit = Rlimit { current: Some(limit), maximum: Some(limit) };
-        setrlimit(resource, limit).map_err(|error| format!("limiting {resource:?}: {error}"))?;
+        setrlimit(resource, limit).map_err(|error| ConfineError::Limit {
+            resource: format!("{resource:?}"),
+            cause: error.into(),
+        })?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn bound(_: &Bounds) -> Result<(), String> {
+fn limit(_: &ResourceLimits) -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// What confines children on this system, in words for the operator.
+/// What confines children on this system, as text for the operator.
 pub fn strength() -> &'static str {
     #[cfg(target_os = "linux")]
     {
-        match (linux::has_landlock(), crate::calls::can_be_confined()) {
+        match (linux::has_landlock(), crate::seccomp::is_available()) {
             (true, true) => "files by Landlock, system calls by seccomp, limits of memory and time",
             (true, false) => {
                 "files by Landlock, limits of memory and time; system calls are not confined: no \
@@ -109,9 +112,9 @@ mod linux {
         RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
     };
 
-    use super::Reach;
+    use super::{ConfineError, Confinement};
 
-    /// The newest rules that are known here. An older kernel enforces those that it has.
+    /// The newest rules of Landlock that are used here. An older kernel enforces those that it has.
     const KNOWN: ABI = ABI::V6;
 
     pub fn has_landlock() -> bool {
@@ -122,23 +125,24 @@ mod linux {
             .is_ok()
     }
 
-    pub fn files(reach: &Reach) -> Result<(), String> {
-        let failed = |error: RulesetError| format!("confining to files: {error}");
+    pub fn files(confinement: &Confinement) -> Result<(), ConfineError> {
+        let failed = |error: RulesetError| ConfineError::Files(error.into());
         let mut rules = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(KNOWN))
             .and_then(|rules| rules.scope(Scope::from_all(KNOWN)))
             .map_err(failed)?;
-        if !reach.network {
+        if !confinement.network {
             rules = rules.handle_access(AccessNet::from_all(KNOWN)).map_err(failed)?;
         }
         let mut rules = rules.create().map_err(failed)?;
-        let read = reach.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
-        // Everything but devices, which are doors to what no rule about files holds.
+        let read = confinement.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
+        // All but devices: what a device does is restricted by no rule about files.
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
-        let write = reach.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));
+        let write =
+            confinement.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));
         for (path, access) in read.chain(write) {
-            // What is not there cannot be reached either.
+            // A path that does not exist cannot be reached either.
             let Ok(place) = PathFd::new(path) else { continue };
             rules = rules.add_rule(PathBeneath::new(place, access)).map_err(failed)?;
         }

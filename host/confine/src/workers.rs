@@ -1,5 +1,5 @@
-//! Workers that are kept warm: one request at a time each, started again after a crash, ended when
-//! nobody needs them.
+//! Workers: processes that are kept for further requests. Each serves one request at a time, is started again after
+//! a crash, and ends when it was idle for long enough.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
-use crate::child::{Child, Line};
+use crate::child::{Child, Reply};
 use crate::command::Command;
-use crate::fault::Fault;
-use crate::place::{Identity, Place};
+use crate::error::CommandError;
+use crate::working_directory::{Identity, WorkingDirectory};
 
-/// Every command of this host, and the workers that wait for their next request.
+/// All commands of this host, and the idle workers.
 #[derive(Default)]
 pub struct Commands {
     all: BTreeMap<String, (Arc<Command>, Arc<Semaphore>)>,
@@ -22,13 +22,13 @@ pub struct Commands {
 /// A worker, which serves one command in one directory.
 struct Worker {
     command: String,
-    place: Option<Identity>,
+    directory: Option<Identity>,
     child: Child,
-    since: Instant,
+    idle_since: Instant,
 }
 
 impl Commands {
-    /// These commands.
+    /// The commands, without any workers yet.
     pub fn new(commands: impl IntoIterator<Item = Command>) -> Self {
         let all = commands.into_iter().map(|command| {
             let slots = Arc::new(Semaphore::new(command.workers()));
@@ -37,70 +37,72 @@ impl Commands {
         Self { all: all.collect(), idle: Arc::default() }
     }
 
-    /// The command of that name.
+    /// The command with this name.
     pub fn get(&self, name: &str) -> Option<Arc<Command>> {
         self.all.get(name).map(|(command, _)| command.clone())
     }
 
-    /// Has a worker answer a request: one that is warm, or a new one.
+    /// Has a worker answer a request: an idle one, or a new one.
     ///
     /// # Errors
     ///
-    /// See [`Fault`]. A worker that failed is ended, and no other request notices.
+    /// See [`CommandError`]. A worker that failed is ended; other requests are not affected.
     pub async fn request(
         &self,
         command: &Arc<Command>,
-        place: Option<&Place>,
+        directory: Option<&WorkingDirectory>,
         message: &str,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, CommandError> {
         let work = async {
             let slots = self.all.get(&command.name).map(|(_, slots)| slots);
             let _slot = match slots {
                 Some(slots) => Some(slots.acquire().await.expect("never closed")),
                 None => None,
             };
-            self.ask(command, place, message).await
+            self.ask(command, directory, message).await
         };
-        tokio::time::timeout(command.time(), work).await.unwrap_or(Err(Fault::TimedOut))
+        tokio::time::timeout(command.time(), work).await.unwrap_or(Err(CommandError::TimedOut))
     }
 
     async fn ask(
         &self,
         command: &Arc<Command>,
-        place: Option<&Place>,
+        directory: Option<&WorkingDirectory>,
         message: &str,
-    ) -> Result<String, Fault> {
-        let identity = place.map(Place::identity).transpose()?;
+    ) -> Result<String, CommandError> {
+        let identity = directory.map(WorkingDirectory::identity).transpose()?;
         let most = command.output_bytes();
-        // One that ended while it waited has said nothing wrong of this request.
+        // A worker that ended while it was idle did not fail because of this request.
         while let Some(mut worker) = self.take(command, &identity) {
             match worker.child.ask(message, most).await? {
-                Line::Text(answer) => {
+                Reply::Text(answer) => {
                     self.put_back(command, worker);
                     return Ok(answer);
                 }
-                Line::TooLong => return Err(Fault::TooLarge),
-                Line::NoText => return Err(no_text()),
-                Line::Ended => {}
+                Reply::TooLong => return Err(CommandError::TooLarge),
+                Reply::NotUtf8 => return Err(CommandError::NotUtf8),
+                Reply::Ended => {}
             }
         }
-        let child = command.start(place, &[]).await?;
+        let child = command.start(directory, &[]).await?;
         let name = command.name.clone();
-        let mut worker = Worker { command: name, place: identity, child, since: Instant::now() };
+        let mut worker =
+            Worker { command: name, directory: identity, child, idle_since: Instant::now() };
         match worker.child.ask(message, most).await? {
-            Line::Text(answer) => {
+            Reply::Text(answer) => {
                 self.put_back(command, worker);
                 Ok(answer)
             }
-            Line::TooLong => Err(Fault::TooLarge),
-            Line::NoText => Err(no_text()),
-            Line::Ended => Err(Fault::Failed(worker.child.end().await)),
+            Reply::TooLong => Err(CommandError::TooLarge),
+            Reply::NotUtf8 => Err(CommandError::NotUtf8),
+            Reply::Ended => Err(CommandError::Ended(worker.child.end().await)),
         }
     }
 
-    fn take(&self, command: &Command, place: &Option<Identity>) -> Option<Worker> {
+    fn take(&self, command: &Command, directory: &Option<Identity>) -> Option<Worker> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |worker: &Worker| worker.command == command.name && worker.place == *place;
+        let fits =
+            |worker: &Worker| worker.command == command.name && worker.directory == *directory;
         idle.iter().position(fits).map(|index| idle.swap_remove(index))
     }
 
@@ -108,32 +110,28 @@ impl Commands {
         if worker.child.memory().is_some_and(|bytes| bytes > command.memory_bytes()) {
             return;
         }
-        worker.since = Instant::now();
+        worker.idle_since = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let of_command = |worker: &Worker| worker.command == command.name;
-        // Those that wait are never more than may work at once: the one longest unused makes room.
+        // At most as many are idle as may work at once: the one that was idle for longest ends.
         if idle.iter().filter(|worker| of_command(worker)).count() >= command.workers() {
             let oldest = (0..idle.len())
                 .filter(|index| of_command(&idle[*index]))
-                .min_by_key(|index| idle[*index].since);
+                .min_by_key(|index| idle[*index].idle_since);
             oldest.map(|index| idle.swap_remove(index));
         }
         idle.push(worker);
         drop(idle);
-        // Whoever is last to be put back sees to it that those before it end in time, too.
+        // The worker that became idle last also ends those before it when their time is over.
         let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
         tokio::spawn(async move {
             tokio::time::sleep(command.idle()).await;
             let Some(idle) = idle.upgrade() else { return };
             let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
             let expired = |worker: &Worker| {
-                worker.command == command.name && worker.since.elapsed() >= command.idle()
+                worker.command == command.name && worker.idle_since.elapsed() >= command.idle()
             };
             idle.retain(|worker| !expired(worker));
         });
     }
-}
-
-fn no_text() -> Fault {
-    Fault::Failed("its answer is not UTF-8".to_owned())
 }

@@ -21,13 +21,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use portcullis_confine::{Bounds, Child, Ended, Line, Output, Reach, SUBCOMMAND, Spec};
+use portcullis_confine::{
+    Child, Confinement, Ended, Output, Reply, ResourceLimits, SUBCOMMAND, Spec,
+};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some(SUBCOMMAND) => {
-            eprintln!("{}", portcullis_confine::main());
+            eprintln!("{}", portcullis_sanitize::error_chain(&portcullis_confine::main()));
             ExitCode::from(127)
         }
         Some("attempt") => {
@@ -160,8 +162,12 @@ impl Stage {
             arguments: ["attempt"].iter().chain(arguments).map(OsString::from).collect(),
             environment: vec![("GIVEN".into(), "yes".into())],
             directory: Some(self.path("read")),
-            reach: Reach { read, write: vec![self.path("write")], network },
-            bounds: Bounds { memory: Some(256 << 20), cpu_seconds: Some(2), ..Bounds::default() },
+            confinement: Confinement { read, write: vec![self.path("write")], network },
+            limits: ResourceLimits {
+                memory: Some(256 << 20),
+                cpu_seconds: Some(2),
+                ..ResourceLimits::default()
+            },
         }
     }
 
@@ -351,13 +357,13 @@ fn conversation(stage: &Stage) {
         let mut child = Child::start(stage.spec(&["echo"], false)).expect("a child");
         for line in ["{}", "{\"a\": 1}", ""] {
             let answer = child.ask(line, 100).await.expect("the system works");
-            assert_eq!(answer, Line::Text(line.to_owned()));
+            assert_eq!(answer, Reply::Text(line.to_owned()));
         }
         assert!(child.is_running());
         assert!(child.memory().expect("Linux says") > 0);
         let answer = child.ask(&"x".repeat(200), 100).await.expect("the system works");
-        assert_eq!(answer, Line::TooLong);
+        assert_eq!(answer, Reply::TooLong);
         let mut child = Child::start(stage.spec(&["nothing"], false)).expect("a child");
-        assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), Line::Ended);
+        assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), Reply::Ended);
     });
 }

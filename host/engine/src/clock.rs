@@ -1,4 +1,4 @@
-//! The epoch clock: a thread that ticks while guests run and sleeps while none does.
+//! The epoch clock: a thread that ticks while guests run, and sleeps while no guest runs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// Length of a tick. A guest that computes for longer gives way to others.
+/// Length of a tick. A guest that computes for longer yields to others.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// Ticks without a guest after which the thread sleeps: calls in a row do not wake it each time.
+/// Ticks without a guest after which the thread sleeps. So consecutive calls need not wake it each time.
 const IDLE_TICKS: u32 = 50;
 
-/// Ticks the epoch of one engine.
+/// Advances the epoch of one engine.
 pub struct Clock {
     engine: EngineWeak,
     running: AtomicU32,
@@ -62,7 +62,7 @@ impl Clock {
     }
 }
 
-/// A guest runs as long as this lives.
+/// The clock ticks until this value is dropped.
 pub struct Running(Arc<Clock>);
 
 impl Drop for Running {

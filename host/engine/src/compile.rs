@@ -1,5 +1,5 @@
-//! How components are compiled: the settings that the code in the binary, the code in the cache
-//! and the engine that runs it share.
+//! The settings of wasmtime with which components are compiled. The code in the binary, the code in the cache and
+//! the engine that runs it share them.
 //!
 //! The build script includes this file too, to compile the bundled plugins ahead of time.
 

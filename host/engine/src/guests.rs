@@ -1,9 +1,8 @@
-//! The threads that guests run on, apart from those that speak with clients.
+//! The threads that guests run on, apart from the thread that serves clients.
 //!
-//! A call begins where it is asked for: most end within microseconds, and a change of threads
-//! would cost more than they do. A guest that computes for longer than a tick, or waits, is moved
-//! to threads of its own, so that no number of busy guests delays a client's `ping`. What reads and
-//! writes files waits before it begins, and then does so on those threads.
+//! A call begins on the thread that serves clients: most calls end within microseconds, and a change of threads would
+//! take longer. A guest that computes for longer than a tick, or waits, is moved to the threads of guests, so that
+//! busy guests do not delay a client's `ping`. A guest that uses files is moved before it begins.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,20 +12,20 @@ use std::task::Poll;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-/// There are so many threads for guests at least.
-const LEAST: usize = 4;
+/// The least number of threads for guests.
+const MIN_THREADS: usize = 4;
 
-/// Threads for guests, started with the first that needs one.
+/// The threads for guests. They are started for the first guest that needs one.
 #[derive(Default)]
 pub struct Guests(OnceLock<Option<Runtime>>);
 
 impl Guests {
-    /// Runs a guest to its end. Dropped, it ends the guest at its next tick. It is boxed where it is made:
-    /// it is large, and each hand it goes through would copy it.
+    /// Runs a guest to its end. If this future is dropped, the guest ends at its next tick. `work` is boxed by the
+    /// caller, as it is large and each move would copy it.
     ///
     /// # Errors
     ///
-    /// The guest's own, or that the host's thread failed.
+    /// The error of the guest, or a panic on its thread.
     pub async fn run<T: Send + 'static>(
         &self,
         mut work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,
@@ -36,20 +35,21 @@ impl Guests {
         }
         match self.runtime() {
             Some(runtime) => AbortOnDropHandle::new(runtime.spawn(work)).await?,
-            // No thread to be had: better slow than not at all.
+            // The system has no threads left: the guest runs on this thread.
             None => work.await,
         }
     }
 
     fn runtime(&self) -> Option<&Runtime> {
         let start = || {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from).max(LEAST);
+            let threads =
+                std::thread::available_parallelism().map_or(1, usize::from).max(MIN_THREADS);
             Builder::new_multi_thread()
                 .thread_name("guest")
-                // Some may be waiting for a disk.
+                // Some of them may wait for a disk.
                 .worker_threads(threads)
                 .enable_all()
-                // A guest that computes gives way every tick: look for others each time.
+                // A guest that computes yields every tick: check for other work each time.
                 .event_interval(1)
                 .global_queue_interval(1)
                 .build()
@@ -60,7 +60,7 @@ impl Guests {
     }
 }
 
-/// Polls once.
+/// Polls the work once.
 async fn first_slice<F: Future>(work: &mut Pin<Box<F>>) -> Poll<F::Output> {
     std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await
 }
@@ -68,7 +68,7 @@ async fn first_slice<F: Future>(work: &mut Pin<Box<F>>) -> Poll<F::Output> {
 impl Drop for Guests {
     fn drop(&mut self) {
         if let Some(Some(runtime)) = self.0.take() {
-            // Not waited for: a guest in the middle of a host call must not hold up the end.
+            // Without waiting: a guest inside a host call must not delay the end of the process.
             runtime.shutdown_background();
         }
     }

@@ -1,36 +1,40 @@
-//! wasmtime: settings, limits, the epoch clock, threads for guests, compiled code on disk.
+//! wasmtime: its settings, limits, epoch clock, threads for guests, and compiled code on disk.
 
-pub mod child;
 mod clock;
 pub mod code;
-pub mod compile;
+mod compile;
+pub mod compiler;
+mod component_file;
+mod error;
 mod guests;
+#[cfg(target_os = "linux")]
+mod in_place;
 mod limiter;
 mod limits;
 mod output;
-#[cfg(target_os = "linux")]
-mod publish;
 
 use std::sync::Arc;
 
 use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 pub use clock::{Clock, Running};
+pub use component_file::ComponentFile;
+pub use error::{CodeError, CompilerError, ComponentFileError};
 pub use guests::Guests;
 pub use limiter::{LimitHit, Limiter};
-pub use limits::{Limits, SomeLimits, size};
+pub use limits::{Limits, MAX_COMPONENT_BYTES, SomeLimits, size};
 pub use output::Output;
 
-/// The target that compiled code is for: this binary's own.
+/// The target of compiled code: that of this binary.
 pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 
-/// Calls in flight in all; more wait their turn. Each holds a slot of the pool.
+/// Calls that run at the same time; further calls wait. Each holds a slot of the pool.
 pub const CALLS: u32 = 64;
 
-/// Instances that wait for a call; each holds a slot of the pool, too.
+/// Instances that are ready for a call. Each holds a slot of the pool.
 pub const SPARES: u32 = 16;
 
-/// What runs components.
+/// Runs components. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     wasmtime: wasmtime::Engine,
@@ -58,21 +62,21 @@ impl Engine {
             .max_tables_per_component(8)
             .max_memory_size(usize::try_from(memory_bytes).unwrap_or(usize::MAX))
             .table_elements(100_000)
-            // Resetting a used slot in place is cheaper than giving its pages back and taking
-            // them again; how much, is in docs/PERFORMANCE.md.
+            // Resetting a used slot in place is cheaper than returning its pages to the system and
+            // getting new ones: see docs/PERFORMANCE.md.
             .linear_memory_keep_resident(1024 * 1024)
             .table_keep_resident(64 * 1024)
             .async_stack_keep_resident(64 * 1024)
             .pagemap_scan(Enabled::Auto);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
         #[cfg(target_os = "linux")]
-        config.with_custom_code_memory(Some(Arc::new(publish::InPlace)));
+        config.with_custom_code_memory(Some(Arc::new(in_place::InPlace)));
         let wasmtime = wasmtime::Engine::new(&config)?;
         let clock = Arc::new(Clock::new(wasmtime.weak()));
         Ok(Self { wasmtime, clock })
     }
 
-    /// wasmtime's own engine.
+    /// The engine of wasmtime.
     pub fn wasmtime(&self) -> &wasmtime::Engine {
         &self.wasmtime
     }

@@ -1,4 +1,4 @@
-//! The memory, tables and instances that one call may have.
+//! Limits the memory, tables and instances of one call.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use wasmtime::{ResourceLimiter, Result};
 
 use crate::{Limits, size};
 
-/// Counts what the instances of one store hold, all of them together.
+/// Counts the memory and tables of all instances of one store together.
 pub struct Limiter {
     memory_left: usize,
     table_left: usize,
@@ -14,7 +14,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A whole allowance.
+    /// A limiter of which nothing is used yet.
     pub fn new(limits: &Limits) -> Self {
         Self {
             memory_left: size(limits.memory_bytes),
@@ -24,7 +24,7 @@ impl Limiter {
     }
 }
 
-/// A guest hit a limit. The name is the one in `portcullis.toml`.
+/// The guest reached a limit: its name in `portcullis.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitHit(pub &'static str);
 
@@ -58,7 +58,7 @@ impl ResourceLimiter for Limiter {
     }
 }
 
-/// An error and not `false`: a guest that is told "no" mostly ends in a trap that explains nothing.
+/// Returns an error and not `false`: most guests that are refused memory end in a trap that explains nothing.
 fn take(left: &mut usize, current: usize, to: usize, name: &'static str) -> Result<bool> {
     match left.checked_sub(to.saturating_sub(current)) {
         Some(rest) => {

@@ -1,9 +1,15 @@
-//! What one call may use up. "No limit" cannot be said.
+//! The limits of one call. No limit can be switched off.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use serde::Deserialize;
+
+/// The largest file of a component in bytes.
+pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The largest compiled code of a component in bytes.
+pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
 
 macro_rules! limits {
     ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $unit:literal, )+) => {
@@ -19,7 +25,7 @@ macro_rules! limits {
             }
         }
 
-        /// Limits as they are written: those left out keep what they were.
+        /// Limits as they are written in `portcullis.toml`. Limits that are left out keep their values.
         #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         pub struct SomeLimits {
@@ -27,14 +33,14 @@ macro_rules! limits {
         }
 
         impl SomeLimits {
-            /// These limits where they say something, `base` where they do not.
+            /// These limits where they are given, and those of `base` where they are not.
             pub fn over(&self, base: &Limits) -> Limits {
                 Limits { $( $name: self.$name.unwrap_or(base.$name), )+ }
             }
         }
 
         impl Limits {
-            /// Each limit: its name in `portcullis.toml`, its value, its unit and what it is for.
+            /// Each limit: its name in `portcullis.toml`, its value, its unit and its purpose.
             pub fn lines(&self) -> Vec<(String, u64, &'static str, String)> {
                 vec![ $( (
                     stringify!($name).replace('_', "-"),

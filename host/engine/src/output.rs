@@ -1,4 +1,4 @@
-//! What a guest prints: kept up to a limit, then dropped and counted, never a reason to trap.
+//! The output of a guest: kept up to a limit. What exceeds the limit is dropped and counted; it is not an error.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Output {
         Self(Arc::new(Mutex::new(Kept { bytes: Vec::new(), limit, dropped: 0 })))
     }
 
-    /// Everything kept, made fit for a terminal, and how many bytes were dropped.
+    /// The output, sanitised for a terminal, and the number of bytes that were dropped.
     pub fn take(&self) -> (String, u64) {
         let mut kept = self.0.lock();
         let bytes = std::mem::take(&mut kept.bytes);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_the_limit_is_counted_and_never_an_error() {
+    fn output_over_the_limit_is_counted_and_no_error() {
         let mut output = Output::new(4);
         for _ in 0..3 {
             output.write(Bytes::from_static(b"abc")).unwrap();

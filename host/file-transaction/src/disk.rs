@@ -1,4 +1,4 @@
-//! Single steps on the disk: identities of files, renaming without replacing, exchanging, syncing.
+//! Single operations on the disk: identities of files, renaming without replacing, exchanging names, flushing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,19 +7,19 @@ use std::path::Path;
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-/// What tells one file from another, and from itself after it was written to.
+/// The identity of a file. It changes when the file is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
-    /// Its number in its file system. The file system itself has no number that survives a restart.
+    /// The inode. File systems have no number that survives a restart, so that the inode alone counts.
     pub inode: u64,
     size: u64,
-    /// When it was written to, in nanoseconds since 1970.
+    /// The time of the last write, in nanoseconds since 1970.
     modified: i128,
 }
 
 #[cfg(unix)]
 impl Id {
-    /// Of an open file.
+    /// The identity of an open file.
     pub fn of(file: &File) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let found = file.metadata()?;
@@ -27,7 +27,7 @@ impl Id {
         Ok(Self { inode: found.ino(), size: found.size(), modified })
     }
 
-    /// Of what has this name; `None`: nothing has. A link is not followed.
+    /// The identity of the file with this name. `None`: there is no such file. Links are not followed.
     pub fn at(dir: &Dir, name: impl AsRef<Path>) -> io::Result<Option<Self>> {
         use cap_std::fs::MetadataExt;
         let Some(found) = absent(dir.symlink_metadata(name))? else { return Ok(None) };
@@ -45,20 +45,20 @@ impl Id {
         Ok(Self { inode: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), size, modified })
     }
 
-    /// Of an open file.
+    /// The identity of an open file.
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         Self::new(found.len(), found.modified())
     }
 
-    /// Of what has this name; `None`: nothing has. A link is not followed.
+    /// The identity of the file with this name. `None`: there is no such file. Links are not followed.
     pub fn at(dir: &Dir, name: impl AsRef<Path>) -> io::Result<Option<Self>> {
         let Some(found) = absent(dir.symlink_metadata(name))? else { return Ok(None) };
         Self::new(found.len(), found.modified().map(cap_std::time::SystemTime::into_std)).map(Some)
     }
 }
 
-/// `None` where nothing was found.
+/// Turns the error "not found" into `None`.
 pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -67,14 +67,14 @@ pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a new file to the disk itself, with the owner, mode and attributes of the one it is to replace.
+/// Writes a new file and flushes it to the disk. It gets the owner, mode and attributes of the file that it replaces.
 pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(test)]
     crate::fault::step()?;
     let mut file = dir.open_with(name, &options)?.into_std();
-    // A process that is killed here leaves a file without all of its contents.
+    // A process that is killed here leaves an incomplete file.
     #[cfg(test)]
     crate::fault::step()?;
     file.write_all(bytes)?;
@@ -112,8 +112,7 @@ fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
     file.set_permissions(like.metadata()?.permissions())
 }
 
-/// Extended attributes, which access control lists are among. Those that only the system may set are its
-/// own to give.
+/// Copies extended attributes, among them access control lists. Attributes that only the system may set are skipped.
 #[cfg(target_os = "linux")]
 fn keep_attributes(like: &File, file: &File) -> io::Result<()> {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
@@ -143,7 +142,7 @@ fn keep_attributes(_: &File, _: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames within a directory. Fails where the new name is taken, and replaces nothing.
+/// Renames within a directory. Fails where the new name exists: nothing is replaced.
 pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     #[cfg(test)]
     crate::fault::step()?;
@@ -151,8 +150,8 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if let Some(done) = with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
         return done;
     }
-    // The file system knows no such renaming. Linking does not replace either; and a directory that is
-    // renamed takes the place of an empty one at most.
+    // The file system cannot do that. A hard link replaces nothing either, and a directory that is renamed replaces
+    // an empty directory at most.
     if !dir.symlink_metadata(from)?.is_dir() {
         dir.hard_link(from, dir, to)?;
         #[cfg(test)]
@@ -166,17 +165,17 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     }
 }
 
-/// Has two files of a directory exchange their names. Where the file system cannot, the second file gets the
-/// name `kept`, and the first takes its place.
-pub fn exchange(dir: &Dir, new: &str, old: &str, kept: &str) -> io::Result<()> {
+/// Exchanges the names of two files of a directory. Where the file system cannot do that, the file `old` gets the name
+/// `backup`, and the file `new` gets the name of `old`.
+pub fn exchange(dir: &Dir, new: &str, old: &str, backup: &str) -> io::Result<()> {
     #[cfg(test)]
     crate::fault::step()?;
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     if let Some(done) = with_flags(dir, new, old, rustix::fs::RenameFlags::EXCHANGE) {
         return done;
     }
-    match dir.hard_link(old, dir, kept) {
-        // By an attempt that was interrupted.
+    match dir.hard_link(old, dir, backup) {
+        // An interrupted attempt made it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         linked => linked?,
     }
@@ -185,7 +184,7 @@ pub fn exchange(dir: &Dir, new: &str, old: &str, kept: &str) -> io::Result<()> {
     dir.rename(new, dir, old)
 }
 
-/// `None`: the file system does not know these flags.
+/// Renames with flags. `None`: the file system does not support them.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn with_flags(
     dir: &Dir,
@@ -204,7 +203,7 @@ fn with_flags(
     }
 }
 
-/// Has a directory's names written to the disk itself, as far as its file system can do that.
+/// Flushes a directory to the disk, where its file system supports that.
 pub fn sync(dir: &Dir) -> io::Result<()> {
     match dir.open(".")?.sync_all() {
         Err(error)

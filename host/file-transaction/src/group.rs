@@ -1,5 +1,5 @@
-//! A staged group: forward to the names that belong to its files, or back to what was there before. Both can
-//! begin anew after any step, by what is found on the disk.
+//! A staged group of changes. It is completed by giving each file its name, or undone by restoring the files before.
+//! Both can be started again after any step, from what is on the disk.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,103 +7,99 @@ use std::path::PathBuf;
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::disk::{Id, absent, exchange, rename_new, sync};
 use crate::plan::Folder;
+use crate::{Obstacle, TransactionError};
 
-/// Everything that is to take effect together.
+/// All changes of a transaction.
 pub struct Group {
-    /// The directories that get new names. `None`: the directory is no longer there.
+    /// The directories with changed names. `None`: the directory no longer exists.
     pub folders: Vec<Option<Folder>>,
-    /// The hidden names that may be there, each with the number of its directory.
+    /// The hidden names that may exist, each with the index of its directory.
     pub hidden: Vec<(usize, String)>,
-    /// What stands under them, once everything does.
+    /// The files and directories under hidden names, once all are written.
     pub records: Vec<Record>,
 }
 
-/// One new name.
+/// One file or directory of the group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The number of its directory.
+    /// The index of its directory.
     pub folder: usize,
-    /// The name it is to have there.
+    /// The name that it gets.
     pub name: String,
-    /// The name it has until then.
+    /// The hidden name that it has until then.
     pub hidden: String,
-    /// What was written.
+    /// The identity of what was written.
     pub staged: Id,
-    /// The file that it replaces.
+    /// The identity of the file that it replaces.
     pub old: Option<Id>,
-    /// What is in it, if it is a directory; a directory before what is in it.
+    /// The contents of a new directory; each directory stands before its contents.
     pub made: Vec<Made>,
 }
 
-/// Something in a new directory.
+/// A file or directory inside a new directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Made {
-    /// Its path there.
+    /// Its path in the new directory.
     pub path: String,
     /// `None`: a directory.
     pub file: Option<Id>,
 }
 
 impl Record {
-    /// The name of the file that was replaced, where the file system cannot exchange names.
-    fn kept(&self) -> String {
-        kept(&self.hidden)
+    /// The name of the replaced file, where the file system cannot exchange names.
+    fn backup(&self) -> String {
+        backup_of(&self.hidden)
     }
 }
 
-fn kept(hidden: &str) -> String {
+fn backup_of(hidden: &str) -> String {
     format!("{hidden}-old")
 }
 
 impl Group {
-    /// Gives everything its name, as far as it does not have it.
+    /// Gives each file and directory its name, where it does not have it yet.
     ///
     /// # Errors
     ///
-    /// Where a name cannot be given. Others may have been.
-    pub fn forward(&self) -> Result<(), Error> {
+    /// Where a name cannot be given. Other names may have been given.
+    pub fn complete(&self) -> Result<(), TransactionError> {
         self.records.iter().try_for_each(|record| self.place(record))
     }
 
-    fn place(&self, record: &Record) -> Result<(), Error> {
+    fn place(&self, record: &Record) -> Result<(), TransactionError> {
         let Some(folder) = &self.folders[record.folder] else {
-            return Err(Error::Other(format!("the directory of `{}` is gone", record.name)));
+            return Err(TransactionError::DirectoryGone(record.name.clone().into()));
         };
         let whole = folder.path.join(&record.name);
-        let failed =
-            |error: io::Error| Error::Other(format!("cannot write `{}`: {error}", whole.display()));
-        let there = Id::at(&folder.dir, &record.name).map_err(failed)?;
+        let failed = TransactionError::disk("write", &whole);
+        let there = Id::at(&folder.dir, &record.name).map_err(&failed)?;
         if there.is_some_and(|there| there.inode == record.staged.inode) {
             return Ok(());
         }
         let Some(old) = record.old else {
             return match rename_new(&folder.dir, &record.hidden, &record.name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Err(Error::Exists(whole))
+                    Err(TransactionError::Exists(whole))
                 }
                 done => done.map_err(failed),
             };
         };
-        let changed = || {
-            let why = "was changed by somebody else in the meantime".to_owned();
-            Err(Error::Unexpected(whole.clone(), why))
-        };
+        let changed = || Err(TransactionError::Unexpected(whole.clone(), Obstacle::Changed));
         if there != Some(old) {
             return changed();
         }
-        exchange(&folder.dir, &record.hidden, &record.name, &record.kept()).map_err(failed)?;
-        // Nobody else's file was taken away between the look and the exchange.
-        let taken = self.replaced(record).map_err(failed)?.map(|(_, id)| id);
+        exchange(&folder.dir, &record.hidden, &record.name, &record.backup()).map_err(&failed)?;
+        // Check that no other file took the name before the exchange.
+        let taken = self.replaced(record).map_err(&failed)?.map(|(_, id)| id);
         if taken == Some(old) { Ok(()) } else { changed() }
     }
 
     /// The name and identity of the file that was replaced.
     fn replaced(&self, record: &Record) -> io::Result<Option<(String, Id)>> {
         let Some(folder) = &self.folders[record.folder] else { return Ok(None) };
-        for name in [record.kept(), record.hidden.clone()] {
+        for name in [record.backup(), record.hidden.clone()] {
             if let Some(id) = Id::at(&folder.dir, &name)?
                 && id.inode != record.staged.inode
             {
@@ -113,20 +109,20 @@ impl Group {
         Ok(None)
     }
 
-    /// Takes back every name that was given. What somebody else has changed since then stays. Answers what
-    /// could not be taken back.
-    pub fn back(&self) -> Vec<PathBuf> {
+    /// Restores every name. Files that another program has changed since then stay. Returns the paths that could not
+    /// be restored.
+    pub fn undo(&self) -> Vec<PathBuf> {
         let mut left = Vec::new();
         for record in self.records.iter().rev() {
             let Some(folder) = &self.folders[record.folder] else { continue };
-            if self.take_back(&folder.dir, record).is_err() {
+            if self.undo_one(&folder.dir, record).is_err() {
                 left.push(folder.path.join(&record.name));
             }
         }
         left
     }
 
-    fn take_back(&self, dir: &Dir, record: &Record) -> io::Result<()> {
+    fn undo_one(&self, dir: &Dir, record: &Record) -> io::Result<()> {
         let Some(there) = Id::at(dir, &record.name)? else { return Ok(()) };
         if there.inode != record.staged.inode {
             return Ok(());
@@ -136,7 +132,7 @@ impl Group {
         if record.old.is_some() {
             let Some((name, _)) = self.replaced(record)? else { return Ok(()) };
             return match there == record.staged {
-                // Both are whole files: from one name to the other in one step.
+                // Both are complete files: one rename replaces one by the other.
                 true => dir.rename(name, dir, &record.name),
                 false => Err(io::ErrorKind::ResourceBusy.into()),
             };
@@ -150,20 +146,20 @@ impl Group {
         remove_made(dir, record)
     }
 
-    /// Has the new names written to the disk itself.
+    /// Flushes the directories to the disk.
     pub fn sync(&self) {
         for folder in self.folders.iter().flatten() {
-            // They are there, and the system writes them in its own time.
+            // If this fails, the names exist, and the system writes them later.
             let _unsynced = sync(&folder.dir);
         }
     }
 
-    /// Removes what stands under hidden names. Answers whether none is left.
+    /// Removes everything with a hidden name. Returns whether nothing is left.
     pub fn clean(&self) -> bool {
         let mut is_clean = true;
         for (folder, name) in &self.hidden {
             let Some(Folder { dir, .. }) = &self.folders[*folder] else { continue };
-            for name in [name.clone(), kept(name)] {
+            for name in [name.clone(), backup_of(name)] {
                 is_clean &= remove(dir, &name).is_ok();
             }
         }
@@ -171,8 +167,8 @@ impl Group {
     }
 }
 
-/// Removes from a new directory what was put into it, and then the directory, unless somebody else has put
-/// something there.
+/// Removes the contents of a new directory that this crate made, and then the directory, unless it holds something
+/// else.
 fn remove_made(dir: &Dir, record: &Record) -> io::Result<()> {
     let top = dir.open_dir(&record.name)?;
     for made in record.made.iter().rev() {
@@ -190,7 +186,7 @@ fn remove_made(dir: &Dir, record: &Record) -> io::Result<()> {
     dir.remove_dir(&record.name)
 }
 
-/// Removes a file, or a directory with all that is in it. Absent is fine.
+/// Removes a file, or a directory with its contents, if it exists.
 fn remove(dir: &Dir, name: &str) -> io::Result<()> {
     let Some(found) = absent(dir.symlink_metadata(name))? else { return Ok(()) };
     #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The journal of a group: what a process that was killed had begun, and how it is ended.
+//! The journal of a transaction: from it, a later process completes or undoes what a killed process had begun.
 //!
-//! One file a group, locked by the process that works on it, a line of JSON for each step. The last line
-//! that is whole counts. It lies in a folder of the host: what a repository brings cannot pass for one.
+//! A journal is one file, locked by the process that works on it, with a line of JSON for each step. The last complete
+//! line counts. Journals are in a folder of the host, so that a file of a repository cannot pass for one.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,8 +16,8 @@ use crate::disk::Id;
 use crate::group::{Group, Record};
 use crate::plan::Folder;
 
-/// How the names of journals end.
-const ENDING: &str = "journal";
+/// The extension of journals.
+const EXTENSION: &str = "journal";
 
 /// A journal that this process holds.
 pub struct Journal {
@@ -25,46 +25,46 @@ pub struct Journal {
     file: File,
 }
 
-/// One step of a group.
+/// One step of a transaction.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Line {
-    /// From here on there may be files under these hidden names.
+    /// Files with these hidden names may exist from here on.
     Begin {
         /// The directories that they are in.
-        folders: Vec<Place>,
-        /// The number of the directory, and the name.
+        folders: Vec<Directory>,
+        /// The index of the directory, and the name.
         hidden: Vec<(usize, String)>,
     },
-    /// Everything is written; the names are being given.
+    /// All files are written; they get their names.
     Commit(Vec<Record>),
-    /// They are being taken back.
+    /// The names are restored.
     Undo,
-    /// They are given. What was replaced can go.
+    /// All files have their names. Replaced files can be removed.
     Done,
 }
 
-/// A directory, and the number it had.
+/// A directory and its inode.
 #[derive(Serialize, Deserialize)]
-pub struct Place {
+pub struct Directory {
     path: PathBuf,
     inode: u64,
 }
 
 impl Line {
-    /// The step at which everything is written.
+    /// The step after which all files are written.
     pub fn commit(group: &Group) -> Self {
         Self::Commit(group.records.clone())
     }
 }
 
 impl Journal {
-    /// Begins the journal of a group. Its number must be random.
+    /// Begins the journal of a transaction. `number` must be random.
     pub fn begin(folder: &Path, number: u64, group: &Group) -> io::Result<Self> {
         create_private_folder(folder)?;
-        let path = folder.join(format!("{number:016x}.{ENDING}"));
+        let path = folder.join(format!("{number:016x}.{EXTENSION}"));
         let file = {
-            // Nobody takes it for that of a dead process between its making and its locking.
+            // No other process must take the new file for that of a dead process before it is locked.
             let _folder = lock(&folder.join(".lock"))?;
             let file = File::options().append(true).create_new(true).open(&path)?;
             file.lock()?;
@@ -73,7 +73,7 @@ impl Journal {
         let mut journal = Self { path, file };
         let folders = group.folders.iter().flatten();
         let folders =
-            folders.map(|folder| Place { path: folder.path.clone(), inode: folder.inode });
+            folders.map(|folder| Directory { path: folder.path.clone(), inode: folder.inode });
         let line = Line::Begin { folders: folders.collect(), hidden: group.hidden.clone() };
         let begun = journal.add(&line).and_then(|()| sync_folder(folder));
         if let Err(error) = begun {
@@ -83,7 +83,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Writes a step to the disk itself.
+    /// Appends a step and flushes it to the disk.
     pub fn add(&mut self, line: &Line) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
@@ -95,10 +95,15 @@ impl Journal {
         self.file.sync_data()
     }
 
-    /// Forgets it: there is nothing to be finished or undone.
+    /// The path of the journal.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the journal: there is nothing to complete or undo.
     #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
     pub fn end(self) {
-        // If it stays, the next start finds nothing to do.
+        // If it cannot be removed, the next start finds nothing to do.
         let _left = std::fs::remove_file(&self.path);
     }
 }
@@ -113,8 +118,8 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Finishes or undoes what processes that are gone had begun, by the journals in this folder. Answers what
-/// the operator may want to know, a line each. Journals that a process works on are left to it.
+/// Completes or undoes what killed processes had begun, from the journals in this folder. Returns a message for the
+/// operator for each. Journals of running processes are skipped.
 pub fn recover(folder: &Path) -> Vec<String> {
     match journals(folder) {
         Ok(journals) if journals.is_empty() => Vec::new(),
@@ -133,12 +138,13 @@ fn journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
         entries => entries?,
     };
     let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+    let is_journal = |path: &PathBuf| path.extension().is_some_and(|ending| ending == EXTENSION);
     Ok(paths.into_iter().filter(is_journal).collect())
 }
 
 fn recover_one(path: &Path) -> Option<String> {
-    let unread = |why: String| Some(format!("the journal `{}` is left: {why}", path.display()));
+    let unread =
+        |why: String| Some(format!("the journal `{}` cannot be used: {why}", path.display()));
     let mut file = match File::options().read(true).append(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -157,7 +163,7 @@ fn recover_one(path: &Path) -> Option<String> {
     for line in whole {
         match serde_json::from_str(line) {
             Ok(line) => lines.push(line),
-            Err(error) => return unread(format!("it is of another version: {error}")),
+            Err(error) => return unread(format!("it was written by another version: {error}")),
         }
     }
     let mut lines = lines.into_iter();
@@ -165,7 +171,8 @@ fn recover_one(path: &Path) -> Option<String> {
         journal.end();
         return None;
     };
-    let folders: Vec<_> = folders.iter().map(|place| (place.path.clone(), open(place))).collect();
+    let folders: Vec<_> =
+        folders.iter().map(|directory| (directory.path.clone(), open(directory))).collect();
     let names: Vec<_> = folders.iter().map(|(path, _)| path.display().to_string()).collect();
     let folders = folders.into_iter().map(|(_, folder)| folder).collect();
     let mut group = Group { folders, hidden, records: Vec::new() };
@@ -186,14 +193,14 @@ fn recover_one(path: &Path) -> Option<String> {
     Some(format!("changes to files in {} that were interrupted {outcome}", names.join(", ")))
 }
 
-/// Ends what was begun. Answers what came of it.
+/// Completes or undoes the changes. Returns the outcome, as the end of a sentence for the operator.
 fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
     let error = match last {
-        Line::Commit(_) => match group.forward() {
+        Line::Commit(_) => match group.complete() {
             Ok(()) => {
                 group.sync();
                 let _unwritten = journal.add(&Line::Done);
-                return "have been finished".to_owned();
+                return "have been completed".to_owned();
             }
             Err(error) => Some(error),
         },
@@ -203,8 +210,10 @@ fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
         Line::Done => return "are complete".to_owned(),
     };
     let _unwritten = journal.add(&Line::Undo);
-    let left = group.back();
-    let why = error.map(|error| format!(", as {error}")).unwrap_or_default();
+    let left = group.undo();
+    let why = error
+        .map(|error| format!(", as {}", portcullis_sanitize::error_chain(&error)))
+        .unwrap_or_default();
     if left.is_empty() {
         return format!("have been undone{why}");
     }
@@ -212,9 +221,9 @@ fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
     format!("have been undone{why}, except these, which were changed since: {}", left.join(", "))
 }
 
-/// A directory that is still the same one.
-fn open(place: &Place) -> Option<Folder> {
-    let dir = Dir::open_ambient_dir(&place.path, ambient_authority()).ok()?;
+/// Opens a directory, if it is still the same one.
+fn open(directory: &Directory) -> Option<Folder> {
+    let dir = Dir::open_ambient_dir(&directory.path, ambient_authority()).ok()?;
     let inode = Id::at(&dir, ".").ok()??.inode;
-    (inode == place.inode).then(|| Folder { path: place.path.clone(), dir, inode })
+    (inode == directory.inode).then(|| Folder { path: directory.path.clone(), dir, inode })
 }

@@ -1,4 +1,4 @@
-//! What is there before anything is written: which files are new, which replace another, and which
+//! Plans a transaction before anything is written: which files are new, which replace another file, and which
 //! directories are missing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,57 +10,52 @@ use cap_std::fs::Dir;
 use portcullis_roots::{Guard, OpenHow, Opened};
 
 use crate::disk::{Id, absent};
-use crate::{Change, Error, Expected};
+use crate::{Change, Expected, Obstacle, TransactionError};
 
-/// A group of changes that could be made, as far as can be seen.
+/// A group of changes that were checked against the files on the disk.
 pub struct Plan {
     pub(crate) folders: Vec<Folder>,
     pub(crate) entries: Vec<Entry>,
-    /// The directories that are there, by their paths.
+    /// The existing directories, by their paths.
     pub(crate) known: HashMap<PathBuf, usize>,
 }
 
-/// A directory that is there and gets new names.
+/// An existing directory whose names change.
 pub(crate) struct Folder {
     pub path: PathBuf,
     pub dir: Dir,
     pub inode: u64,
 }
 
-/// One new name in a directory that is there.
+/// One new name in an existing directory.
 pub(crate) struct Entry {
-    /// Which of the plan's.
+    /// The index of the directory in the plan.
     pub folder: usize,
     pub name: String,
     pub what: What,
 }
 
 pub(crate) enum What {
-    /// A file where none is.
+    /// A new file.
     File(Vec<u8>),
-    /// A file in the place of another one, which is open.
+    /// A file that replaces another one, which is open.
     Instead(Vec<u8>, File, Id),
     /// A directory with these files, by their paths in it, with `/`.
     Tree(BTreeMap<String, Vec<u8>>),
 }
 
 impl Plan {
-    /// Looks at what is there. Nothing is written yet.
+    /// Checks the changes against the files on the disk. Nothing is written yet.
     ///
     /// # Errors
     ///
-    /// Where something else is there than expected, where one path lies beneath another, or where it
-    /// cannot be looked at.
-    pub fn new(mut changes: Vec<Change>) -> Result<Self, Error> {
+    /// Where a file is not as expected, where one path is inside another, or where the disk fails.
+    pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
         changes.sort_by_cached_key(Change::whole);
         for pair in changes.windows(2) {
             let (first, second) = (pair[0].whole(), pair[1].whole());
             if second.starts_with(&first) {
-                let (first, second) = (first.display(), second.display());
-                return Err(Error::Other(format!(
-                    "`{second}` cannot be written beside `{first}`: both lead to the same file, or one \
-                     would have to be a directory"
-                )));
+                return Err(TransactionError::Overlap { first, second });
             }
         }
         let mut plan = Self { folders: Vec::new(), entries: Vec::new(), known: HashMap::new() };
@@ -68,7 +63,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// How many directories will be made.
+    /// The number of directories that will be made.
     pub fn new_directories(&self) -> usize {
         let count = |entry: &Entry| match &entry.what {
             What::File(_) | What::Instead(..) => 0,
@@ -77,54 +72,52 @@ impl Plan {
         self.entries.iter().map(count).sum()
     }
 
-    fn add(&mut self, change: Change) -> Result<(), Error> {
+    fn add(&mut self, change: Change) -> Result<(), TransactionError> {
         let whole = change.whole();
         let mut names = Vec::new();
         for part in change.path.components() {
             match (part, part.as_os_str().to_str()) {
                 (Component::Normal(_), Some(name)) => names.push(name.to_owned()),
-                _ => {
-                    let path = whole.display();
-                    return Err(Error::Other(format!("`{path}` is not a plain path")));
-                }
+                _ => return Err(TransactionError::NotPlain(whole)),
             }
         }
         let Some((last, parents)) = names.split_last() else {
-            return Err(Error::Other(format!("`{}` is the directory itself", whole.display())));
+            return Err(TransactionError::IsBase(whole));
         };
-        let failed = |error: io::Error| {
-            Error::Other(format!("cannot open the directory of `{}`: {error}", whole.display()))
-        };
-        let mut dir = change.base.try_clone().map_err(failed)?;
+        let failed = TransactionError::disk("open the directory of", &whole);
+        let mut dir = change.base.try_clone().map_err(&failed)?;
         let mut guard = change.guard.clone();
         let mut path = change.base_path;
         for (index, name) in parents.iter().enumerate() {
-            // From the base each time: a link may lead to anywhere beneath that.
+            // From the base each time: a link may lead anywhere beneath the base.
             let inner = parents[..=index].iter().collect::<PathBuf>();
-            match absent(open_dir(&change.base, &change.guard, &inner)).map_err(failed)? {
+            match absent(open_dir(&change.base, &change.guard, &inner)).map_err(&failed)? {
                 Some(_) if change.expected.is_new(&path.join(name)) => {
-                    return Err(Error::Exists(path.join(name)));
+                    return Err(TransactionError::Exists(path.join(name)));
                 }
                 Some(inner) => (dir, guard) = inner,
                 None if matches!(change.expected, Expected::File(_)) => {
-                    return Err(Error::Unexpected(whole, "is not there".to_owned()));
+                    return Err(TransactionError::Unexpected(whole, Obstacle::Missing));
                 }
-                None if Id::at(&dir, name).map_err(failed)?.is_some() => {
-                    return Err(Error::Unexpected(path.join(name), "is a link to nothing".into()));
+                None if Id::at(&dir, name).map_err(&failed)?.is_some() => {
+                    return Err(TransactionError::Unexpected(
+                        path.join(name),
+                        Obstacle::DanglingLink,
+                    ));
                 }
                 None => {
-                    may_change(&dir, &guard, name).map_err(failed)?;
+                    may_change(&dir, &guard, name).map_err(&failed)?;
                     let rest = [&parents[index + 1..], std::slice::from_ref(last)].concat();
-                    let folder = self.folder(path, dir).map_err(failed)?;
+                    let folder = self.folder(path, dir).map_err(&failed)?;
                     self.tree(folder, name).insert(rest.join("/"), change.contents);
                     return Ok(());
                 }
             }
             path.push(name);
         }
-        may_change(&dir, &guard, last).map_err(failed)?;
-        let what = look(&dir, &guard, last, &whole, change.expected, change.contents)?;
-        let folder = self.folder(path, dir).map_err(failed)?;
+        may_change(&dir, &guard, last).map_err(&failed)?;
+        let what = plan_file(&dir, &guard, last, &whole, change.expected, change.contents)?;
+        let folder = self.folder(path, dir).map_err(&failed)?;
         self.entries.push(Entry { folder, name: last.clone(), what });
         Ok(())
     }
@@ -173,7 +166,7 @@ pub(crate) fn directories(files: &BTreeMap<String, Vec<u8>>) -> BTreeSet<&Path> 
     files.keys().flat_map(above).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// Opens a directory beneath another one, with the guard that counts beneath the opened directory.
+/// Opens a directory beneath another one, with the guard for the opened directory.
 fn open_dir(base: &Dir, guard: &Guard, path: &Path) -> io::Result<(Dir, Guard)> {
     let base = base.try_clone()?.into_std_file();
     match guard.open(&base, path, OpenHow::default())? {
@@ -189,21 +182,20 @@ fn may_change(dir: &Dir, guard: &Guard, name: &str) -> io::Result<()> {
     place.map_or(Ok(()), |place| place.may_change())
 }
 
-/// What is to be done for a file whose directory is there.
-fn look(
+/// Plans the change of a file whose directory exists.
+fn plan_file(
     dir: &Dir,
     guard: &Guard,
     name: &str,
     whole: &Path,
     expected: Expected,
     contents: Vec<u8>,
-) -> Result<What, Error> {
-    let failed =
-        |error: io::Error| Error::Other(format!("cannot look at `{}`: {error}", whole.display()));
-    let unexpected = |why: &str| Err(Error::Unexpected(whole.to_owned(), why.to_owned()));
-    let Some(found) = absent(dir.symlink_metadata(name)).map_err(failed)? else {
+) -> Result<What, TransactionError> {
+    let failed = TransactionError::disk("look at", whole);
+    let unexpected = |obstacle| Err(TransactionError::Unexpected(whole.to_owned(), obstacle));
+    let Some(found) = absent(dir.symlink_metadata(name)).map_err(&failed)? else {
         return match expected {
-            Expected::File(_) => unexpected("is not there"),
+            Expected::File(_) => unexpected(Obstacle::Missing),
             Expected::Nothing | Expected::NewDirectory(_) | Expected::Anything => {
                 Ok(What::File(contents))
             }
@@ -211,52 +203,50 @@ fn look(
     };
     let digest = match expected {
         Expected::Nothing | Expected::NewDirectory(_) => {
-            return Err(Error::Exists(whole.to_owned()));
+            return Err(TransactionError::Exists(whole.to_owned()));
         }
         Expected::File(digest) => digest,
         Expected::Anything => None,
     };
     if found.is_symlink() {
-        return unexpected("is a link, which is not replaced by a file");
+        return unexpected(Obstacle::Link);
     }
     let how = OpenHow { write: true, nofollow: true, ..OpenHow::default() };
-    let directory = dir.try_clone().map_err(failed)?.into_std_file();
+    let directory = dir.try_clone().map_err(&failed)?.into_std_file();
     let file = match guard.open(&directory, Path::new(name), how) {
         Ok((Opened::File(file), _)) => file,
         Ok((Opened::Directory(_) | Opened::Special, _)) => {
-            return unexpected("is not a regular file");
+            return unexpected(Obstacle::NotRegular);
         }
-        Err(error) => {
-            return Err(Error::Other(format!("cannot write `{}`: {error}", whole.display())));
-        }
+        Err(error) => return Err(TransactionError::disk("write", whole)(error)),
     };
-    if let Some(why) = forbids_replacing(&file).map_err(failed)? {
-        return unexpected(why);
+    if let Some(obstacle) = forbids_replacing(&file).map_err(&failed)? {
+        return unexpected(obstacle);
     }
-    // What is written to it from here on shows in the time of its last change.
-    let id = Id::of(&file).map_err(failed)?;
+    // A later write changes the time of the last change, and so the identity.
+    let id = Id::of(&file).map_err(&failed)?;
     if let Some(digest) = digest
-        && portcullis_checked_files::digest_of(&file).map_err(failed)? != digest
+        && portcullis_checked_files::digest_of(&file).map_err(&failed)? != digest
     {
-        return unexpected("was changed by somebody else in the meantime");
+        return unexpected(Obstacle::Changed);
     }
     Ok(What::Instead(contents, file, id))
 }
 
-/// Why an open file is not to be replaced, if there is a reason.
+/// Why an open file must not be replaced. `None`: it may be.
 #[cfg(unix)]
-fn forbids_replacing(file: &File) -> io::Result<Option<&'static str>> {
+fn forbids_replacing(file: &File) -> io::Result<Option<Obstacle>> {
     use std::os::unix::fs::MetadataExt;
     let found = file.metadata()?;
     Ok(match (found.nlink(), found.mode() & 0o222) {
-        // The administrator could open it all the same.
-        (_, 0) => Some("is read-only"),
+        // Root could open it for writing, but the mode says not to.
+        (_, 0) => Some(Obstacle::ReadOnly),
         (0 | 1, _) => None,
-        _ => Some("has several names (hard links), which would no longer be one file"),
+        _ => Some(Obstacle::HardLinks),
     })
 }
 
 #[cfg(not(unix))]
-fn forbids_replacing(file: &File) -> io::Result<Option<&'static str>> {
-    Ok(file.metadata()?.permissions().readonly().then_some("is read-only"))
+fn forbids_replacing(file: &File) -> io::Result<Option<Obstacle>> {
+    Ok(file.metadata()?.permissions().readonly().then_some(Obstacle::ReadOnly))
 }

@@ -1,4 +1,4 @@
-//! Writing a group of changes under hidden names, and giving the files their own names.
+//! Writes a group of changes under hidden names, and then gives the files their own names.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,82 +10,81 @@ use crate::disk::{Id, sync, write_new};
 use crate::group::{Group, Made, Record};
 use crate::journal::{Journal, Line};
 use crate::plan::{Entry, Folder, Plan, What, directories};
-use crate::{Error, HIDDEN};
+use crate::{HIDDEN, TransactionError};
 
-/// A group of changes that is written to the disk under hidden names. Dropped, it leaves nothing.
+/// A group of changes that was written under hidden names. If it is dropped, nothing is left of it.
 pub struct Staged {
     group: Group,
     journal: Option<Journal>,
 }
 
 impl Plan {
-    /// Writes everything under hidden names, with a journal in `journals`, which is made where it is
-    /// missing. `is_cancelled` is asked before each file.
+    /// Writes all changes under hidden names, with a journal in the folder `journals`, which is created where it is
+    /// missing. `is_cancelled` is called before each file.
     ///
     /// # Errors
     ///
-    /// Where something cannot be written, or the caller gave up: nothing is left.
-    pub fn stage(self, journals: &Path, is_cancelled: &dyn Fn() -> bool) -> Result<Staged, Error> {
+    /// Where something cannot be written, or the caller cancelled: nothing is left.
+    pub fn stage(
+        self,
+        journals: &Path,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Staged, TransactionError> {
         let Self { folders, entries, known: _ } = self;
-        let random = getrandom::u64()
-            .map_err(|error| Error::Other(format!("the system has no randomness: {error}")))?;
+        let random = getrandom::u64().map_err(TransactionError::Random)?;
         let hidden = |(index, entry): (usize, &Entry)| {
             (entry.folder, format!("{HIDDEN}{random:016x}-{index}"))
         };
         let hidden = entries.iter().enumerate().map(hidden).collect();
         let group =
             Group { folders: folders.into_iter().map(Some).collect(), hidden, records: Vec::new() };
-        let journal = Journal::begin(journals, random, &group).map_err(|error| {
-            let journals = journals.display();
-            Error::Other(format!("cannot keep a journal of the changes in `{journals}`: {error}"))
-        })?;
+        let journal = Journal::begin(journals, random, &group)
+            .map_err(TransactionError::disk("write a journal of the changes in", journals))?;
         let mut staged = Staged { group, journal: Some(journal) };
         for (index, entry) in entries.into_iter().enumerate() {
             if is_cancelled() {
-                return Err(Error::Cancelled);
+                return Err(TransactionError::Cancelled);
             }
             let hidden = staged.group.hidden[index].1.clone();
             let Some(folder) = &staged.group.folders[entry.folder] else {
                 unreachable!("it was opened for the plan")
             };
             let whole = folder.path.join(&entry.name);
-            let record = make(folder, entry, hidden).map_err(|error| {
-                Error::Other(format!("cannot write `{}`: {error}", whole.display()))
-            })?;
+            let record =
+                make(folder, entry, hidden).map_err(TransactionError::disk("write", &whole))?;
             staged.group.records.push(record);
         }
         if is_cancelled() {
-            return Err(Error::Cancelled);
+            return Err(TransactionError::Cancelled);
         }
         Ok(staged)
     }
 }
 
 impl Staged {
-    /// Gives everything its name: from here on it is there, whatever happens to this process.
+    /// Gives each file its own name. From here on the changes stay, even if this process is killed.
     ///
     /// # Errors
     ///
-    /// Where a name cannot be given: what had been done is undone, and nothing is left.
-    pub fn commit(mut self) -> Result<(), Error> {
-        let journal = self.journal.as_mut().expect("it is there until this is dropped");
-        journal.add(&Line::commit(&self.group)).map_err(|error| {
-            Error::Other(format!("cannot keep a journal of the changes: {error}"))
-        })?;
-        let Err(error) = self.group.forward() else {
+    /// Where a name cannot be given: the changes are undone.
+    pub fn commit(mut self) -> Result<(), TransactionError> {
+        let journal =
+            self.journal.as_mut().expect("the journal is kept until this value is dropped");
+        let failed = TransactionError::disk("write the journal", journal.path());
+        journal.add(&Line::commit(&self.group)).map_err(failed)?;
+        let Err(error) = self.group.complete() else {
             self.group.sync();
-            // Without this line the next start finds by itself that everything is done.
+            // If this line is missing, the next start finds that all is done.
             let _unwritten = journal.add(&Line::Done);
             return Ok(());
         };
-        // Without this line a process that is killed now would have its work finished rather than undone.
+        // If this line is missing and the process is killed, the changes are completed and not undone.
         let _unwritten = journal.add(&Line::Undo);
-        let left = self.group.back();
+        let left = self.group.undo();
         if left.is_empty() {
             return Err(error);
         }
-        let left: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
-        Err(Error::Other(format!("{error}; these could not be undone: {}", left.join(", "))))
+        Err(TransactionError::NotUndone { cause: Box::new(error), left })
     }
 }
 
@@ -95,7 +94,7 @@ impl Drop for Staged {
         if crate::fault::is_dead() {
             return;
         }
-        // What cannot be removed now, the next start removes.
+        // The next start removes what cannot be removed now.
         if self.group.clean()
             && let Some(journal) = self.journal.take()
         {

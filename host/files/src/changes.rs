@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use cap_std::fs::Dir;
-use portcullis_file_transaction::{Error, Plan, Staged};
+use portcullis_file_transaction::{Plan, Staged, TransactionError};
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -30,18 +30,18 @@ pub struct Change {
 }
 
 /// Why none of a guest's changes was made.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub enum ChangeError {
     /// The judge refused this path, or the call does not reach it.
     Denied(PathBuf),
     /// This limit of the call is reached.
     Quota(&'static str),
     /// What is there is in the way, or the disk failed.
-    Failed(Error),
+    Failed(TransactionError),
 }
 
-impl From<Error> for ChangeError {
-    fn from(error: Error) -> Self {
+impl From<TransactionError> for ChangeError {
+    fn from(error: TransactionError) -> Self {
         Self::Failed(error)
     }
 }
@@ -88,7 +88,7 @@ impl FilesView<'_> {
             let (index, relative, is_designated) =
                 self.admit(&path, contents.len() as u64, permits)?;
             let (handle, node) = &self.files.preopens[index];
-            let base = handle.try_clone().map_err(|error| cannot("open", &node.path, &error))?;
+            let base = handle.try_clone().map_err(|error| cannot("open", &node.path, error))?;
             let base = Arc::new(Dir::from_std_file(base));
             if is_designated {
                 designated.push((index, relative.clone()));
@@ -119,7 +119,7 @@ impl FilesView<'_> {
         // A call that was ended meanwhile ends here, and leaves nothing.
         tokio::task::yield_now().await;
         if is_cancelled() {
-            return Err(Error::Cancelled.into());
+            return Err(TransactionError::Cancelled.into());
         }
         Ok((staged, designated))
     }
@@ -140,10 +140,7 @@ impl FilesView<'_> {
             .ok_or_else(denied)?;
         let relative = path.strip_prefix(&node.path).map_err(|_| denied())?.to_owned();
         let failed = |error: FsError| match error.downcast() {
-            Ok(code) => {
-                let path = path.display();
-                ChangeError::Failed(Error::Other(format!("cannot write `{path}`: {code:?}")))
-            }
+            Ok(code) => cannot("write", path, std::io::Error::other(format!("{code:?}"))),
             Err(_) => denied(),
         };
         let target = Self::target_in(node, &relative).map_err(failed)?;
@@ -195,8 +192,6 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> ChangeError {
-    let code = ErrorCode::from(error);
-    let path = path.display();
-    ChangeError::Failed(Error::Other(format!("cannot {what} `{path}`: {code:?} ({error})")))
+fn cannot(action: &'static str, path: &Path, cause: std::io::Error) -> ChangeError {
+    ChangeError::Failed(TransactionError::Disk { action, path: path.to_owned(), cause })
 }

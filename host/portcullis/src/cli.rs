@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use portcullis_engine::child;
+use portcullis_engine::compiler;
 use print::print;
 
 /// An MCP server whose every tool is a sandboxed WebAssembly component.
@@ -129,15 +129,17 @@ pub enum End {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     // Started by the host itself; not meant for users.
-    if std::env::args_os().nth(1).is_some_and(|first| first == child::SUBCOMMAND) {
-        return finish(child::main().map(|()| End::Done));
+    if std::env::args_os().nth(1).is_some_and(|first| first == compiler::SUBCOMMAND) {
+        let done = compiler::main().map(|()| End::Done);
+        return finish(done.map_err(|error| portcullis_sanitize::error_chain(&error)));
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_mcp_client::SUBCOMMAND) {
         eprintln!("portcullis: {}", portcullis_mcp_client::become_upstream());
         return ExitCode::from(127);
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_confine::SUBCOMMAND) {
-        eprintln!("portcullis: {}", portcullis_confine::main());
+        let error = portcullis_confine::main();
+        eprintln!("portcullis: {}", portcullis_sanitize::error_chain(&error));
         return ExitCode::from(127);
     }
     log::decide();

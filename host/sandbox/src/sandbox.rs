@@ -31,14 +31,15 @@ use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_checked_files::{Records, SealKey};
-use portcullis_engine::code::{Aligned, CodeError, Codes, ComponentFile};
+use portcullis_engine::ComponentFile;
+use portcullis_engine::code::{Aligned, CodeCache};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 
 /// What all plugins share: the engine, the code, the audit, and the threads for guests.
 pub struct Sandbox {
     engine: OnceLock<Engine>,
     memory_bytes: u64,
-    codes: Codes,
+    codes: CodeCache,
     known: Records,
     audit: Audit,
     slots: Arc<Semaphore>,
@@ -54,7 +55,7 @@ impl Sandbox {
         Self {
             engine: OnceLock::new(),
             memory_bytes,
-            codes: Codes::new(cache.join("compiled"), key.clone()),
+            codes: CodeCache::new(cache.join("compiled"), key.clone()),
             known: Records::sealed(cache.join("described"), key),
             audit,
             slots: Arc::new(Semaphore::new(CALLS as usize)),
@@ -291,7 +292,9 @@ impl Plugin {
         let mut known = Known { imports, features: Feature::of(&component), manifest: None };
         if !known.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
-                Code::Foreign(file) => file.bytes().map_err(Failure::Host)?,
+                Code::Foreign(file) => file
+                    .bytes()
+                    .map_err(|error| Failure::Host(portcullis_sanitize::error_chain(&error)))?,
                 Code::Bundled(_) => Vec::new(),
             };
             known.manifest = Some(plain::describe(engine, &component, &self.name, &bytes));
@@ -305,16 +308,16 @@ impl Plugin {
     async fn component(&self) -> Result<Component, Failure> {
         let engine = self.sandbox.engine()?;
         let component = match &self.code {
-            Code::Bundled(code) => Codes::bundled(engine, code),
+            Code::Bundled(code) => CodeCache::bundled(engine, code),
             Code::Foreign(file) => {
                 // Another process may have found out in the meantime that it cannot be run.
                 let refused = || self.sandbox.refusal(&self.digest, &self.terms.limits);
                 self.sandbox.codes.foreign(engine, file, &refused).await
             }
         };
-        component.map_err(|error| match error {
-            CodeError::Refused(why) => Failure::Unusable(why),
-            CodeError::Host(why) => Failure::Host(why),
+        component.map_err(|error| {
+            let text = portcullis_sanitize::error_chain(&error);
+            if error.is_refusal() { Failure::Unusable(text) } else { Failure::Host(text) }
         })
     }
 

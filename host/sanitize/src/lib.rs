@@ -1,10 +1,11 @@
-//! Text from outside, made fit to be shown: in a terminal, a log, a list of tools.
+//! Sanitises untrusted text for display in a terminal, a log or a list of tools.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::Write as _;
 
-/// The text without what could fool a reader or a terminal: control characters (escape sequences
-/// begin with one), characters that reorder or hide text, and Unicode tags. Line ends and tabs stay.
+/// The text without characters that could deceive a reader or control a terminal: control characters (escape
+/// sequences begin with one), characters that reorder or hide text, and Unicode tags. Line ends and tabs stay.
 pub fn plain(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_deceptive(*c)).collect()
 }
@@ -18,17 +19,16 @@ pub fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// The text with everything that could fool a reader or a terminal written out, such as `\u{1b}` for the
-/// character that begins escape sequences: nothing of it acts, and nothing of it is hidden. Line ends and
-/// tabs stay.
+/// The text with the characters that [`plain`] removes written as escapes, such as `\u{1b}`: they have no effect, and
+/// none is hidden. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
-    if !text.contains(acts) {
+    let deceives = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
+    if !text.contains(deceives) {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if acts(c) {
+        if deceives(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
@@ -46,16 +46,15 @@ pub fn visible_line(text: &str, max: usize) -> String {
     }
 }
 
-/// JSON with everything in its strings that could fool a reader or a terminal written as an escape of JSON:
-/// the same data, and fit to be shown.
+/// JSON with the characters that [`plain`] removes written as escapes of JSON. The data is the same.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
-    let acts = |c: char| c != '\n' && is_deceptive(c);
-    if !json.contains(acts) {
+    let deceives = |c: char| c != '\n' && is_deceptive(c);
+    if !json.contains(deceives) {
         return json.into();
     }
     let mut shown = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if acts(c) {
+        if deceives(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 // Writing to a string does not fail.
@@ -68,8 +67,8 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Whether a character could fool whoever reads it: it controls a terminal, has no width, reorders or
-/// hides what is around it, or carries text unseen.
+/// Whether a character could deceive a reader: it controls a terminal, has no width, reorders or hides the
+/// characters around it, or carries invisible text.
 pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -88,17 +87,33 @@ pub fn is_deceptive(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// An error and its causes on one line: `cannot open a: no such file`. A cause that the text before it repeats is
+/// left out. The text is not sanitised.
+pub fn error_chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text += ": ";
+            text += &cause_text;
+        }
+        next = cause.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn escapes_overrides_and_tags_go_and_letters_stay() {
+    fn plain_removes_escapes_overrides_and_tags() {
         assert_eq!(plain("a\u{1b}[31mb\u{202e}c\u{e0041}d\r\n\tä中"), "a[31mbcd\n\tä中");
     }
 
     #[test]
-    fn what_could_act_is_written_out() {
+    fn visible_writes_escapes_and_overrides_out() {
         assert_eq!(visible("plain\n\tä中"), "plain\n\tä中");
         assert_eq!(
             visible("\u{1b}]0;x\u{7}\u{9b}2J\r\u{202e}\u{e0041}\u{200b}"),
@@ -108,15 +123,38 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_data() {
+    fn visible_json_keeps_the_data() {
         let json = "{\n \"a\": \"\u{9b}\u{e0041}\u{202e}ä\"\n}";
         assert_eq!(visible_json(json), "{\n \"a\": \"\\u009b\\udb40\\udc41\\u202eä\"\n}");
         assert_eq!(visible_json("{}"), "{}");
     }
 
     #[test]
-    fn a_line_is_cut_at_characters_and_not_at_bytes() {
+    fn line_cuts_between_characters() {
         assert_eq!(line("中文 \n 中文", 100), "中文 中文");
         assert_eq!(line(&"中".repeat(100), 3), "中中中…");
+    }
+
+    #[test]
+    fn error_chain_names_each_cause_once() {
+        #[derive(Debug)]
+        struct Failed(&'static str, Option<Box<Failed>>);
+        impl std::fmt::Display for Failed {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl Error for Failed {
+            fn source(&self) -> Option<&(dyn Error + 'static)> {
+                self.1.as_deref().map(|cause| cause as _)
+            }
+        }
+        let cause = |text| Some(Box::new(Failed(text, None)));
+        assert_eq!(error_chain(&Failed("cannot open a", None)), "cannot open a");
+        assert_eq!(
+            error_chain(&Failed("cannot open a", cause("no entry"))),
+            "cannot open a: no entry"
+        );
+        assert_eq!(error_chain(&Failed("a: no entry", cause("no entry"))), "a: no entry");
     }
 }

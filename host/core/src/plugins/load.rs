@@ -14,7 +14,7 @@ use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
 use crate::sandbox::{Code, Feature, Known, Origin, Places, Plugin, Sandbox, Terms};
-use portcullis_engine::code::ComponentFile;
+use portcullis_engine::ComponentFile;
 use portcullis_wrap::Lock;
 
 /// Loads the plugins of a host. What takes long comes last, and one at a time.
@@ -266,7 +266,8 @@ impl Candidate {
         Ok(match (&self.origin, self.bundled) {
             (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
             (Origin::File(path), None) => {
-                let file = ComponentFile::open(path).map_err(|error| self.refuse(None, error))?;
+                let file = ComponentFile::open(path)
+                    .map_err(|error| self.refuse(None, portcullis_sanitize::error_chain(&error)))?;
                 let digest = file.digest().to_owned();
                 (Code::Foreign(file.into()), digest)
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use portcullis_file_transaction::Error;
+use portcullis_file_transaction::TransactionError;
 use portcullis_files::{Change, ChangeError, Expected};
 
 use crate::bindings::portcullis::plugin::changes;
@@ -44,12 +44,12 @@ impl From<ChangeError> for changes::ChangeError {
         match error {
             ChangeError::Denied(path) => Self::Denied(text(&path)),
             ChangeError::Quota(limit) => Self::Quota(limit.to_owned()),
-            ChangeError::Failed(Error::Exists(path)) => Self::Exists(text(&path)),
-            ChangeError::Failed(Error::Unexpected(path, why)) => {
-                Self::Unexpected((text(&path), why))
+            ChangeError::Failed(TransactionError::Exists(path)) => Self::Exists(text(&path)),
+            ChangeError::Failed(TransactionError::Unexpected(path, obstacle)) => {
+                Self::Unexpected((text(&path), obstacle.to_string()))
             }
-            ChangeError::Failed(Error::Cancelled) => Self::Cancelled,
-            ChangeError::Failed(Error::Other(why)) => Self::Other(why),
+            ChangeError::Failed(TransactionError::Cancelled) => Self::Cancelled,
+            ChangeError::Failed(error) => Self::Other(portcullis_sanitize::error_chain(&error)),
         }
     }
 }

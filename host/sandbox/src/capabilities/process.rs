@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_confine::{Command, Commands, Ended, Fault, Output as Ran, Place};
+use portcullis_confine::{Command, CommandError, Commands, Ended, Output as Ran, WorkingDirectory};
 use portcullis_files::Access;
 use serde::Deserialize;
 use tokio_util::task::AbortOnDropHandle;
@@ -105,7 +105,7 @@ impl RunningPermit {
     }
 
     /// Records how a command ended.
-    fn end_as(self, ran: &Result<Ran, Fault>) {
+    fn end_as(self, ran: &Result<Ran, CommandError>) {
         match ran {
             Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
             Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
@@ -122,12 +122,12 @@ impl Drop for RunningPermit {
     }
 }
 
-fn word(fault: &Fault) -> &'static str {
+fn word(fault: &CommandError) -> &'static str {
     match fault {
-        Fault::NotFound(_) => "not-found",
-        Fault::TimedOut => "timed-out",
-        Fault::TooLarge => "too-large",
-        Fault::Failed(_) => "failed",
+        CommandError::NotFound(_) => "not-found",
+        CommandError::TimedOut => "timed-out",
+        CommandError::TooLarge => "too-large",
+        CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => "failed",
     }
 }
 
@@ -144,7 +144,7 @@ impl State {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Option<Place>, Permit<ProcessAsk>), ProcessError> {
+    ) -> Result<(Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>), ProcessError> {
         let path = directory.map(PathBuf::from);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
@@ -159,21 +159,24 @@ impl State {
         let (command, arguments) = (command.to_owned(), arguments.to_vec());
         let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
         let permit = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
-        let place = path.zip(opened).map(|(path, (handle, access))| {
-            let write = access == Access::Write;
-            Place { path, handle, write }
+        let place = path.zip(opened).map(|(path, (handle, access))| WorkingDirectory {
+            path,
+            handle,
+            writable: access == Access::Write,
         });
         Ok((known.ok_or(ProcessError::Denied)?, place, permit))
     }
 }
 
-impl From<Fault> for ProcessError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::NotFound(program) => Self::NotFound(program),
-            Fault::TimedOut => Self::TimedOut,
-            Fault::TooLarge => Self::TooLarge,
-            Fault::Failed(why) => Self::Failed(portcullis_sanitize::line(&why, 1000)),
+impl From<CommandError> for ProcessError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::NotFound(program) => Self::NotFound(program),
+            CommandError::TimedOut => Self::TimedOut,
+            CommandError::TooLarge => Self::TooLarge,
+            CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => {
+                Self::Failed(portcullis_sanitize::line(&error.to_string(), 1000))
+            }
         }
     }
 }
@@ -237,7 +240,7 @@ async fn request(
     permit: Permit<ProcessAsk>,
     commands: &Commands,
     command: &Arc<Command>,
-    place: Option<&Place>,
+    place: Option<&WorkingDirectory>,
     message: &str,
 ) -> Result<String, ProcessError> {
     let permit = RunningPermit(Some(permit));
@@ -254,7 +257,7 @@ async fn request(
 async fn start(
     permit: Permit<ProcessAsk>,
     command: Arc<Command>,
-    place: Option<&Place>,
+    place: Option<&WorkingDirectory>,
     input: Vec<u8>,
 ) -> Result<Running, ProcessError> {
     let arguments = permit.ask().arguments.clone();

@@ -43,7 +43,7 @@ pub fn key(digest: &str) -> String {
 /// What a refusal of a component within these limits is kept under.
 pub fn refusal_key(digest: &str, limits: &Limits) -> String {
     let limits: Vec<_> = limits.lines().into_iter().map(|(_, value, ..)| value).collect();
-    format!("{} refused {} {limits:?}", key(digest), portcullis_engine::code::BOUNDS)
+    format!("{} refused {} {limits:?}", key(digest), portcullis_engine::compiler::LIMITS_VERSION)
 }
 
 /// Most tools of one plugin.

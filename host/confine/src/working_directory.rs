@@ -1,22 +1,22 @@
-//! Where a command works: a directory that is open already.
+//! The working directory of a command: an open directory.
 
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A directory for a command.
+/// A directory that a command works in.
 #[derive(Debug)]
-pub struct Place {
-    /// Its path, as it was named.
+pub struct WorkingDirectory {
+    /// Its path, as the call names it.
     pub path: PathBuf,
     /// The open directory.
     pub handle: File,
     /// Whether the command may change what is in it.
-    pub write: bool,
+    pub writable: bool,
 }
 
-impl Place {
-    /// A path that leads to the open directory, whatever stands at its own path by now.
-    pub(crate) fn way(&self) -> PathBuf {
+impl WorkingDirectory {
+    /// A path to the open directory itself, even if another directory has taken its path since.
+    pub(crate) fn stable_path(&self) -> PathBuf {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
@@ -26,7 +26,7 @@ impl Place {
         self.path.clone()
     }
 
-    /// Which directory it is. One that stands at the same path is not the same for that.
+    /// Identifies the directory. Another directory at the same path has another identity.
     pub(crate) fn identity(&self) -> std::io::Result<Identity> {
         #[cfg(unix)]
         let node = {
@@ -38,16 +38,16 @@ impl Place {
             #[cfg(unix)]
             node,
             path: self.path.clone(),
-            write: self.write,
+            writable: self.writable,
         })
     }
 }
 
-/// Which directory, and what may be done there.
+/// The identity of a directory, and whether it may be written to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Identity {
     #[cfg(unix)]
     node: (u64, u64),
     path: PathBuf,
-    write: bool,
+    writable: bool,
 }

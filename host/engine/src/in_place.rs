@@ -1,11 +1,11 @@
-//! Makes compiled code executable where it lies: wasmtime does so with memory of its own alone, but what
-//! comes with the binary needs no copy. Only the pages that are used are then read, and they are given back
-//! to the system like those of any program.
+//! Makes compiled code executable in place. wasmtime copies code into memory of its own, but the code in this
+//! binary needs no copy. So only the pages that are used are read from disk, and the system can drop them like
+//! those of any program.
 
 use rustix::mm::{MprotectFlags, mprotect};
 use wasmtime::{CustomCodeMemory, Result};
 
-/// Changes what the pages of code allow; never is one writable and executable.
+/// Changes the protection of the pages of code. No page is writable and executable at the same time.
 pub struct InPlace;
 
 impl CustomCodeMemory for InPlace {
@@ -17,16 +17,16 @@ impl CustomCodeMemory for InPlace {
         protect(code, length, MprotectFlags::READ | MprotectFlags::EXEC)
     }
 
-    /// Nobody writes there: what is wasmtime's own goes next, and the binary stays as it is.
+    /// The pages stay read-only, as nothing ever writes to the binary's code.
     fn unpublish_executable(&self, code: *const u8, length: usize) -> Result<()> {
         protect(code, length, MprotectFlags::READ)
     }
 }
 
-#[expect(unsafe_code, reason = "what memory allows is said by address")]
+#[expect(unsafe_code, reason = "mprotect takes an address")]
 fn protect(code: *const u8, length: usize, flags: MprotectFlags) -> Result<()> {
-    // SAFETY: wasmtime hands over whole pages of a component's code, which nothing else lies in, and which
-    // nobody writes to any more.
+    // SAFETY: wasmtime passes whole pages of a component's code. Nothing else is in these pages, and nothing
+    // writes to them any more.
     unsafe { mprotect(code.cast_mut().cast(), length, flags) }?;
     Ok(())
 }

@@ -1,19 +1,21 @@
-//! The system calls of a confined process: refused by family after review, and none that is newer
-//! than the review.
+//! Restricts the system calls of a confined process with seccomp: families of calls are refused after review,
+//! and so is every call that is newer than the review.
 //!
-//! Landlock says which files a process may open, and says nothing about a file's mode, owner, times
-//! and attributes. seccomp, which decides here, sees numbers and no paths. So a call that changes such
-//! metadata is refused whatever file it names, and everything else that reaches beyond the process is
-//! refused with it. `docs/adr/0039-confined-children-change-no-metadata.md` says why, and what was
+//! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
+//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata is refused
+//! whatever file it names, and so is every other call that reaches beyond the process. `docs/adr/0039-confined-children-change-no-metadata.md` says why, and what was
 //! measured. Numbers and arguments are those of the kernel's own system call tables.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
 use libc::c_long;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
+
+use crate::error::ConfineError;
 
 /// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer one is answered as by a
 /// kernel that does not have it. From 424 on, a call has the same number on every processor.
@@ -23,7 +25,7 @@ const REVIEWED: u32 = 456;
 const QUOTACTL_FD: c_long = 443;
 const FCHMODAT2: c_long = 452;
 
-/// Refused with `EPERM`, whatever the arguments are.
+/// Calls that fail with `EPERM`, whatever their arguments are.
 const NEVER: &[c_long] = &[
     // Other processes: their memory, their descriptors, what they do.
     libc::SYS_kcmp,
@@ -92,7 +94,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_fchownat,
 ];
 
-/// The same, on the processors that have them.
+/// The same, for processors that have these calls.
 #[cfg(target_arch = "x86_64")]
 const NEVER_HERE: &[c_long] = &[
     libc::SYS_chown,
@@ -108,14 +110,14 @@ const NEVER_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const NEVER_HERE: &[c_long] = &[];
 
-/// Refused with `EPERM` to a child without a network: what leads to other processes. A pair of
-/// connected sockets may be made, which leads nowhere else.
+/// Calls that fail with `EPERM` in a child without a network, as they lead to other processes. A pair of
+/// connected sockets may be made: it leads nowhere else.
 const TALKING: &[c_long] =
     &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
 
-/// Answered with `ENOSYS`, as by a kernel that does not have them: programs then use an older call. A
-/// ring of requests passes by this filter; `clone3` and `openat2` have their flags in memory, which
-/// the filter cannot read.
+/// Calls that fail with `ENOSYS`, as with a kernel that does not have them: programs then use an older call.
+/// io_uring would bypass this filter. `clone3` and `openat2` have their flags in memory, which the filter cannot
+/// read.
 const UNKNOWN: &[c_long] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
@@ -124,7 +126,7 @@ const UNKNOWN: &[c_long] = &[
     libc::SYS_openat2,
 ];
 
-/// Answered with `EOPNOTSUPP`, as by a file system that has no extended attributes.
+/// Calls that fail with `EOPNOTSUPP`, as with a file system without extended attributes.
 const ATTRIBUTES: &[c_long] = &[
     libc::SYS_fremovexattr,
     libc::SYS_fsetxattr,
@@ -134,20 +136,20 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_setxattr,
 ];
 
-/// Answered as done, and not done: modes and times of files. npm, git and most others set them on
-/// files that they have just made and give up where that fails; what they make has the mode that it
-/// was opened with.
+/// Calls that succeed and do nothing: they set modes and times of files. npm, git and most other programs set
+/// them on files that they have just created, and give up where that fails. The files keep the mode that they
+/// were created with.
 const NOT_DONE: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
 
-/// The same, on the processors that have them.
+/// The same, for processors that have these calls.
 #[cfg(target_arch = "x86_64")]
 const NOT_DONE_HERE: &[c_long] =
     &[libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
 #[cfg(not(target_arch = "x86_64"))]
 const NOT_DONE_HERE: &[c_long] = &[];
 
-/// What `ioctl` is refused for: flags, versions, encryption and sealing of files, for which a file that
-/// is open to be read is enough; and typing into a terminal.
+/// Requests of `ioctl` that are refused: flags, versions, encryption and sealing of files, for which a file that is
+/// open for reading is enough; and input to a terminal.
 const CONTROLS: &[u64] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x4008_6602, // FS_IOC_SETFLAGS
@@ -160,11 +162,11 @@ const CONTROLS: &[u64] = &[
     0x541c,      // TIOCLINUX
 ];
 
-/// What a call is refused for: all of these hold.
+/// A condition on the arguments of a call: all of these hold.
 type When = Vec<SeccompCondition>;
 
-/// Confines the system calls of this process and of all it starts, for good.
-pub(crate) fn confine(network: bool) -> Result<(), String> {
+/// Restricts the system calls of this process and of all its descendants. This cannot be undone.
+pub(crate) fn restrict(network: bool) -> Result<(), ConfineError> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
     let unconditional = |calls: &[&[c_long]]| -> BTreeMap<c_long, Vec<SeccompRule>> {
         calls.iter().copied().flatten().map(|call| (*call, Vec::new())).collect()
@@ -186,22 +188,21 @@ pub(crate) fn confine(network: bool) -> Result<(), String> {
         of(unconditional(&[NOT_DONE, NOT_DONE_HERE]), 0)?,
     ];
     for filter in filters {
-        seccompiler::apply_filter(&filter)
-            .map_err(|error| format!("confining system calls: {error}"))?;
+        seccompiler::apply_filter(&filter).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Whether calls can be confined on this processor.
-pub(crate) fn can_be_confined() -> bool {
+/// Whether seccomp filters can be made for this processor.
+pub(crate) fn is_available() -> bool {
     TargetArch::try_from(std::env::consts::ARCH).is_ok()
 }
 
-fn failed(error: BackendError) -> String {
-    format!("confining system calls: {error}")
+fn failed(error: impl Error + Send + Sync + 'static) -> ConfineError {
+    ConfineError::SystemCalls(error.into())
 }
 
-/// Calls that are refused for some arguments, and for which.
+/// Calls that are refused for some arguments, and the conditions.
 fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     let mut refusals: BTreeMap<c_long, Vec<When>> = BTreeMap::new();
     // New namespaces; and a sibling, which would be a child of the host.
@@ -221,7 +222,7 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     for control in CONTROLS {
         refusals.entry(libc::SYS_ioctl).or_default().push(vec![is(1, *control)?]);
     }
-    // Another execution domain. Asking which one it is, is allowed.
+    // Another execution domain. Reading the present one is allowed.
     let domain = vec![differs(0, 0xffff_ffff)?, differs(0, 0)?];
     refusals.insert(libc::SYS_personality, vec![domain]);
     // Limits of another process.
@@ -229,7 +230,7 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     // Outliving whoever started it.
     let outliving = vec![is(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
     refusals.insert(libc::SYS_prctl, vec![outliving]);
-    // A lease makes every other process wait that opens the file.
+    // A lease makes every other process that opens the file wait.
     refusals.insert(libc::SYS_fcntl, vec![vec![is(1, libc::F_SETLEASE as u64)?]]);
     // Devices; and files that run as their owner or group, whoever starts them.
     #[cfg(target_arch = "x86_64")]
@@ -248,8 +249,8 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
         .collect()
 }
 
-/// Ways to open a file that are refused: to read it and yet to empty it, which Landlock does not know before
-/// Linux 6.2; and to make one that runs as its owner or group.
+/// Ways to open a file that are refused: opening it for reading and truncating it, which Landlock does not restrict
+/// before Linux 6.2; and creating a file with a set-user-ID or set-group-ID bit.
 fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
     let (read_and_empty, all) = (libc::O_TRUNC, libc::O_TRUNC | libc::O_ACCMODE);
     let value = |flags: i32| u64::from(flags.cast_unsigned());
@@ -262,7 +263,7 @@ fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
 /// The bit of `O_TMPFILE` that no other flag has.
 const TEMPORARY: i32 = 0o20_000_000;
 
-/// A mode that makes a device, or a file that runs as its owner or group.
+/// A mode that makes a device, or has a set-user-ID or set-group-ID bit.
 fn special(mode: u8) -> Result<Vec<When>, BackendError> {
     let device = |kind: u32| masked(mode, libc::S_IFMT.into(), kind.into());
     let mut whens = vec![vec![device(libc::S_IFCHR)?], vec![device(libc::S_IFBLK)?]];
@@ -270,7 +271,7 @@ fn special(mode: u8) -> Result<Vec<When>, BackendError> {
     Ok(whens)
 }
 
-/// A mode that makes a file run as its owner or group. It counts where a flag is set, if one is named.
+/// A mode with a set-user-ID or set-group-ID bit. Where a flag is given, it must be set too.
 fn made_with(mode: u8, flag: Option<(u8, i32)>) -> Result<Vec<When>, BackendError> {
     let mut whens = Vec::new();
     for bit in [libc::S_ISUID, libc::S_ISGID] {
@@ -300,8 +301,8 @@ fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
 }
 
-/// Answers with `ENOSYS` each call that is newer than the review, and each of x32, whose numbers have a
-/// high bit set. A call of another processor's numbering ends the process, by the other filters.
+/// Lets each call fail with `ENOSYS` that is newer than the review, and each call of x32, whose numbers have a
+/// high bit set. The other filters end a process that makes a call in the numbering of another processor.
 fn newer_than_reviewed() -> BpfProgram {
     // Of <linux/filter.h> and <linux/seccomp.h>: load a word of `struct seccomp_data`, whose first is
     // the number; jump where greater; return.

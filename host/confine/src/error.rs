@@ -1,0 +1,94 @@
+//! The errors of this crate.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// The cause of an error: of a type that differs between systems.
+type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why a command gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The program does not exist: its path, or the name that was looked for in `PATH`.
+    #[error("the program `{0}` was not found")]
+    NotFound(String),
+    /// The command took longer than its limit.
+    #[error("the command took longer than its limit")]
+    TimedOut,
+    /// The answer is larger than the limit of the command.
+    #[error("the answer is larger than the limit of the command")]
+    TooLarge,
+    /// The answer is not text.
+    #[error("the answer is not UTF-8")]
+    NotUtf8,
+    /// The command ended without an answer: what it wrote to stderr.
+    #[error("{0}")]
+    Ended(String),
+    /// The system failed.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// Why a command cannot be defined like this.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DefinitionError {
+    /// An argument `@NAME` names no script of this program.
+    #[error("no script `{0}` comes with this program")]
+    UnknownScript(String),
+    /// A path is relative.
+    #[error("{} is not an absolute path", .0.display())]
+    RelativePath(PathBuf),
+    /// An option for paths has no place for the path, or several.
+    #[error("`own-limits.{0}` must contain {{}} once: the path goes there")]
+    OwnLimitsPath(&'static str),
+    /// The switches are not options.
+    #[error("`own-limits.switch` must name options")]
+    OwnLimitsSwitch,
+    /// `more-args` is not a regular expression.
+    #[error("`more-args`: {0}")]
+    MoreArgs(regex::Error),
+}
+
+/// Why a process cannot be confined, although the system has the means.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfineError {
+    /// A resource limit was refused.
+    #[error("cannot limit {resource}")]
+    Limit {
+        /// The resource, as `setrlimit` names it.
+        resource: String,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// Landlock refused.
+    #[error("cannot restrict access to files")]
+    Files(#[source] Cause),
+    /// seccomp refused.
+    #[error("cannot restrict system calls")]
+    SystemCalls(#[source] Cause),
+}
+
+/// Why this process did not become the program of a confined child.
+#[derive(Debug, thiserror::Error)]
+pub enum BecomeError {
+    /// The arguments are not those of [`Child::start`](crate::Child::start).
+    #[error("this command is not meant for users: the host starts it")]
+    NotByHost,
+    /// The system does not end the child with the host.
+    #[error("cannot have the child end with the host")]
+    EndWithHost(#[source] io::Error),
+    /// The child cannot be confined.
+    #[error(transparent)]
+    Confine(#[from] ConfineError),
+    /// The program cannot be started.
+    #[error("cannot start {}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+}

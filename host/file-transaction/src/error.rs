@@ -1,0 +1,107 @@
+//! Why a transaction failed.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why no change was made. The paths are absolute.
+#[derive(Debug, thiserror::Error)]
+pub enum TransactionError {
+    /// A file or directory exists already, and stays as it is.
+    #[error("`{}` exists already", .0.display())]
+    Exists(PathBuf),
+    /// The file is not what was expected, and stays as it is.
+    #[error("`{}` {}", .0.display(), .1)]
+    Unexpected(PathBuf, Obstacle),
+    /// The caller cancelled before the changes took effect.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// Two changes contradict each other.
+    #[error(
+        "`{}` cannot be written beside `{}`: both lead to the same file, or one would have to be a directory",
+        second.display(), first.display()
+    )]
+    Overlap {
+        /// One of the paths.
+        first: PathBuf,
+        /// The other path.
+        second: PathBuf,
+    },
+    /// The path has parts such as `..`, or is not UTF-8.
+    #[error("`{}` is not a plain path", .0.display())]
+    NotPlain(PathBuf),
+    /// The path is that of the base directory.
+    #[error("`{}` is the directory itself", .0.display())]
+    IsBase(PathBuf),
+    /// The directory of a file was removed or replaced meanwhile.
+    #[error("the directory of `{}` no longer exists", .0.display())]
+    DirectoryGone(PathBuf),
+    /// The system failed.
+    #[error("cannot {action} `{}`", path.display())]
+    Disk {
+        /// What could not be done, such as `write`.
+        action: &'static str,
+        /// The file or the directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The system has no random numbers.
+    #[error("cannot get a random number")]
+    Random(#[source] getrandom::Error),
+    /// The changes failed, and some could not be undone.
+    #[error("these changes could not be undone: {}", listed(left))]
+    NotUndone {
+        /// Why the changes failed.
+        #[source]
+        cause: Box<TransactionError>,
+        /// The paths that are not as before.
+        left: Vec<PathBuf>,
+    },
+}
+
+impl TransactionError {
+    /// Turns an error of the system into a [`TransactionError::Disk`].
+    pub(crate) fn disk(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |cause| Self::Disk { action, path: path.clone(), cause }
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a file is not replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is no file.
+    Missing,
+    /// A symbolic link to nothing is above the file.
+    DanglingLink,
+    /// The file is a symbolic link.
+    Link,
+    /// It is a directory, a FIFO or a device.
+    NotRegular,
+    /// The file is read-only.
+    ReadOnly,
+    /// The file has several names.
+    HardLinks,
+    /// Another program changed the file.
+    Changed,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "does not exist",
+            Self::DanglingLink => "is a link to nothing",
+            Self::Link => "is a link, which is not replaced by a file",
+            Self::NotRegular => "is not a regular file",
+            Self::ReadOnly => "is read-only",
+            Self::HardLinks => "has several names (hard links), which would no longer be one file",
+            Self::Changed => "was changed by another program in the meantime",
+        })
+    }
+}
