@@ -3,11 +3,9 @@
 //! Each entry is compressed when it is added, and gzip members can be concatenated. So a pack of many files
 //! that are large before compression fits into the memory of one call.
 
-use crate::{
-    contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, Part},
-    sha256,
-};
+use crate::contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, Part};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 
 /// The end of a tar archive: two empty blocks.
@@ -84,14 +82,27 @@ fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Reads an archive and checks each entry against the list of contents. `keep` gets every entry that was
-/// checked. Fails with the reason.
+/// Reads an archive to its end and checks each entry against the list of contents. `keep` gets every entry
+/// that was checked. Fails with the reason.
 pub(crate) fn read(
-    archive: &[u8],
+    source: &mut dyn Read,
+    keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
+) -> Result<Contents, String> {
+    let contents = entries(source, keep)?;
+    // For the digest of the whole file.
+    io::copy(source, &mut io::sink()).map_err(unread)?;
+    Ok(contents)
+}
+
+fn unread(error: io::Error) -> String {
+    format!("it is no pack, or only a part of one: {error}")
+}
+
+fn entries(
+    source: &mut dyn Read,
     mut keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
 ) -> Result<Contents, String> {
-    let unread = |error: io::Error| format!("it is no pack, or only a part of one: {error}");
-    let mut archive = tar::Archive::new(MultiGzDecoder::new(archive));
+    let mut archive = tar::Archive::new(MultiGzDecoder::new(source));
     // Raw: extensions for long names would be read into memory, however large they are.
     let mut entries = archive.entries().map_err(unread)?.raw(true);
     let mut next = |name: &str, bytes: Option<u64>| {
@@ -119,4 +130,41 @@ pub(crate) fn read(
         Some(Ok(_)) => Err("there is more in it than it lists".to_owned()),
         Some(Err(error)) => Err(unread(error)),
     }
+}
+
+/// Counts and digests the bytes that are read.
+pub(crate) struct Digested<R> {
+    source: R,
+    digest: Sha256,
+    bytes: u64,
+}
+
+impl<R> Digested<R> {
+    /// Nothing was read.
+    pub fn new(source: R) -> Self {
+        Self { source, digest: Sha256::new(), bytes: 0 }
+    }
+
+    /// The number of bytes and their SHA-256 in hexadecimal.
+    pub fn finish(self) -> (u64, String) {
+        (self.bytes, hex(&self.digest.finalize()))
+    }
+}
+
+impl<R: Read> Read for Digested<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.digest.update(&buffer[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// SHA-256 in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

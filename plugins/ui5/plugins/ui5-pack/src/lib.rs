@@ -10,10 +10,10 @@ mod collect;
 mod contents;
 mod unpack;
 
+use archive::Digested;
 use contents::Contents;
 use portcullis_plugin::prelude::*;
-use sha2::{Digest, Sha256};
-use std::{path::Path, time::SystemTime};
+use std::{fs::File, path::Path, time::SystemTime};
 use ui5::{Cdn, Framework};
 
 /// The setting with the UI5 data directory.
@@ -53,7 +53,9 @@ impl Tool for Pack {
         let packed = collect::pack(&order, now(), request).map_err(Failure::new)?;
         // All at once: a pack is there whole or not at all.
         changes::new().put(&self.out, packed.archive.as_slice()).apply()?;
-        Ok(format!("{}: {}", self.out, summary(&packed.contents, &packed.archive)))
+        let mut digested = Digested::new(packed.archive.as_slice());
+        std::io::copy(&mut digested, &mut std::io::sink())?;
+        Ok(format!("{}: {}", self.out, summary(&packed.contents, digested.finish())))
     }
 }
 
@@ -78,9 +80,10 @@ impl Tool for Unpack {
                  such as to /home/me/.ui5"
             ))
         })?;
-        let archive = std::fs::read(&self.file)
+        let file = File::open(&self.file)
             .map_err(|error| Failure::new(format!("Failed to read {}: {error}", self.file)))?;
-        let unpacked = unpack::unpack(&archive, Path::new(&data), request)
+        let mut file = Digested::new(file);
+        let unpacked = unpack::unpack(&mut file, Path::new(&data), request)
             .map_err(|why| Failure::new(format!("Failed to unpack {}: {why}", self.file)))?;
         let api = match unpacked.api_is_new {
             true => "added",
@@ -89,27 +92,19 @@ impl Tool for Unpack {
         Ok(format!(
             "{data}: API reference {api}, newer lists of versions: {}\n{}",
             unpacked.new_lists,
-            summary(&unpacked.contents, &archive)
+            summary(&unpacked.contents, file.finish())
         ))
     }
 }
 
 /// A pack in one line. People compare it on both machines.
-fn summary(contents: &Contents, archive: &[u8]) -> String {
+fn summary(contents: &Contents, (bytes, sha256): (u64, String)) -> String {
     let (libraries, schemas, lists) = contents.counts();
     format!(
-        "{} {}, libraries: {libraries}, manifest schemas: {schemas}, lists of versions: {lists}, {} bytes, \
-         SHA-256 {}",
-        contents.framework,
-        contents.version,
-        archive.len(),
-        sha256(archive)
+        "{} {}, libraries: {libraries}, manifest schemas: {schemas}, lists of versions: {lists}, {bytes} bytes, \
+         SHA-256 {sha256}",
+        contents.framework, contents.version,
     )
-}
-
-/// SHA-256 in hexadecimal.
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A setting that is not empty.

@@ -79,7 +79,7 @@ fn packed(web: &Web, order: &Order) -> Result<Packed, String> {
 }
 
 fn unpacked(archive: &[u8], data: &Path) -> Result<super::unpack::Unpacked, String> {
-    unpack(archive, data, &Rehearsal::new().request())
+    unpack(&mut { archive }, data, &Rehearsal::new().request())
 }
 
 fn minor() -> Version {

@@ -7,7 +7,8 @@ use crate::{
 use portcullis_plugin::Request;
 use serde_json::Value;
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 use ui5::reference::lock::Lock;
@@ -32,7 +33,7 @@ pub(crate) struct Unpacked {
 /// Nothing gets its place before the whole pack was checked. An API reference that is there stays, schemas
 /// are replaced, and lists of versions are replaced by newer ones. Fails with the reason.
 pub(crate) fn unpack(
-    archive: &[u8],
+    pack: &mut dyn Read,
     data: &Path,
     request: &Request<'_>,
 ) -> Result<Unpacked, String> {
@@ -44,7 +45,7 @@ pub(crate) fn unpack(
     let mut lock = lock.expect("nobody else unpacks this pack");
     // What a process that was killed has left is removed.
     let staging = Staging::make(home.join(STAGING)).map_err(unwritten)?;
-    let contents = archive::read(archive, |Item { name, .. }, text| {
+    let contents = archive::read(pack, |Item { name, .. }, text| {
         lock.touch();
         write(&staging.0.join(name), text).map_err(unwritten)
     })?;
