@@ -120,9 +120,9 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
         }
     }
     if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http) {
-        let safe = |method: &&String| matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS");
-        let mut others = granted.methods.iter().filter(|method| !safe(method));
-        if others.any(|method| wanted.methods.contains(method)) {
+        let is_safe = |method| matches!(method, "GET" | "HEAD" | "OPTIONS");
+        let mut others = granted.pairs().filter(|(_, method)| !is_safe(method));
+        if others.any(|(origin, method)| wanted.allows(origin, method)) {
             return Some("it may make HTTP requests that change something");
         }
     }

@@ -15,26 +15,37 @@ use crate::capabilities::{Capability, Grants, listed};
 use crate::gate::{Ask, Gate};
 use portcullis_engine::{Limits, size};
 
-/// Which requests a plugin may make.
+/// Which requests a plugin may make: hosts, each with the methods that may be used there.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// To where. Never empty.
-    pub hosts: Vec<Origin>,
-    /// With which methods. Never empty.
-    pub methods: Vec<String>,
+    /// Hosts with their methods. Never empty.
+    pub entries: Vec<HttpEntry>,
     /// Addresses that are not public and may be reached all the same.
     pub addresses: Vec<IpNet>,
     /// Headers that the host adds to requests to one of the origins, and no plugin sees.
     pub headers: Secrets,
 }
 
+/// Some hosts, and the methods of requests to them. A method of one entry says nothing about the hosts of
+/// another.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpEntry {
+    /// To where. Never empty.
+    pub hosts: Vec<Origin>,
+    /// With which methods. Never empty.
+    #[serde(default = "get")]
+    pub methods: Vec<String>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
-    hosts: Vec<Origin>,
-    #[serde(default = "get")]
-    methods: Vec<String>,
+    hosts: Option<Vec<Origin>>,
+    methods: Option<Vec<String>>,
+    #[serde(default)]
+    allow: Vec<HttpEntry>,
     #[serde(default)]
     addresses: Vec<IpNet>,
     #[serde(default)]
@@ -45,24 +56,46 @@ fn get() -> Vec<String> {
     vec!["GET".into()]
 }
 
+impl HttpEntry {
+    fn check(&self) -> Result<(), String> {
+        if self.hosts.is_empty() {
+            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
+        }
+        if self.methods.is_empty() {
+            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
+        }
+        let is_written_in_capitals =
+            |method: &&String| method.bytes().all(|byte| byte.is_ascii_uppercase());
+        match self.methods.iter().find(|method| !is_written_in_capitals(method)) {
+            Some(method) => Err(format!("the method `{method}` is not written in capitals")),
+            None => Ok(()),
+        }
+    }
+
+    fn allows(&self, origin: &Origin, method: &str) -> bool {
+        self.hosts.contains(origin) && self.methods.iter().any(|one| one == method)
+    }
+}
+
 impl TryFrom<Unchecked> for HttpGrant {
     type Error = String;
 
     fn try_from(unchecked: Unchecked) -> Result<Self, String> {
-        let Unchecked { hosts, methods, addresses, headers } = unchecked;
-        if hosts.is_empty() {
-            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
-        }
-        if methods.is_empty() {
-            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
-        }
-        for method in &methods {
-            if !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                return Err(format!("the method `{method}` is not written in capitals"));
+        let Unchecked { hosts, methods, allow, addresses, headers } = unchecked;
+        let first = match (hosts, methods) {
+            (Some(hosts), methods) => {
+                Some(HttpEntry { hosts, methods: methods.unwrap_or_else(get) })
             }
-        }
+            (None, Some(_)) => return Err("`methods` stands beside no `hosts`".into()),
+            (None, None) if allow.is_empty() => {
+                return Err("`hosts` is missing: name at least one".into());
+            }
+            (None, None) => None,
+        };
+        let entries: Vec<_> = first.into_iter().chain(allow).collect();
+        entries.iter().try_for_each(HttpEntry::check)?;
         for (origin, headers) in &headers {
-            if !hosts.contains(origin) {
+            if !entries.iter().any(|entry| entry.hosts.contains(origin)) {
                 return Err(format!(
                     "`headers` names {origin}, which `hosts` does not grant: a header for it would \
                      never be sent"
@@ -73,14 +106,32 @@ impl TryFrom<Unchecked> for HttpGrant {
                     .map_err(|_| format!("`{name}` is not the name of a header"))?;
             }
         }
-        Ok(Self { hosts, methods, addresses, headers })
+        Ok(Self { entries, addresses, headers })
+    }
+}
+
+impl HttpGrant {
+    /// Whether requests with this method may go to this origin.
+    pub fn allows(&self, origin: &Origin, method: &str) -> bool {
+        self.entries.iter().any(|entry| entry.allows(origin, method))
+    }
+
+    /// Each origin with each method that may be used there.
+    pub fn pairs(&self) -> impl Iterator<Item = (&Origin, &str)> {
+        self.entries.iter().flat_map(|entry| {
+            let methods = || entry.methods.iter().map(String::as_str);
+            entry.hosts.iter().flat_map(move |host| methods().map(move |method| (host, method)))
+        })
     }
 }
 
 impl fmt::Display for HttpGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
-        write!(f, "{} {}", self.methods.join(","), hosts.join(", "))?;
+        for (index, HttpEntry { hosts, methods }) in self.entries.iter().enumerate() {
+            let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{} {}", methods.join(","), hosts.join(", "))?;
+        }
         for net in &self.addresses {
             write!(f, ", also at {net}")?;
         }
@@ -99,14 +150,16 @@ pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> R
         return Ok(());
     }
     let origin = target.parse()?;
+    let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
     let grant = sum.get_or_insert_with(|| HttpGrant {
-        hosts: Vec::new(),
-        methods: Vec::new(),
+        entries: Vec::new(),
         addresses: Vec::new(),
         headers: BTreeMap::new(),
     });
-    grant.hosts.push(origin);
-    grant.methods.extend(access.split(',').map(|method| method.trim().to_owned()));
+    match grant.entries.iter_mut().find(|entry| entry.methods == methods) {
+        Some(entry) => entry.hosts.push(origin),
+        None => grant.entries.push(HttpEntry { hosts: vec![origin], methods }),
+    }
     Ok(())
 }
 
@@ -119,7 +172,7 @@ impl Ask for Request {
     }
 
     fn is_within(&self, grant: &HttpGrant) -> bool {
-        grant.hosts.contains(&self.origin) && grant.methods.contains(&self.method)
+        grant.allows(&self.origin, &self.method)
     }
 
     fn subject(&self) -> String {
@@ -128,14 +181,38 @@ impl Ask for Request {
     }
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
-        let hosts = granted.into_iter().flat_map(|granted| &granted.hosts);
-        let methods = granted.into_iter().flat_map(|granted| &granted.methods);
-        format!(
-            "hosts = {}\nmethods = {}{}",
-            listed(hosts, &self.origin.to_string()),
-            listed(methods, &self.method),
-            rest(granted, None),
-        )
+        let mut entries = granted.map_or_else(Vec::new, |granted| granted.entries.clone());
+        let (origin, method) = (&self.origin, &self.method);
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.methods == [method.as_str()]) {
+            entry.hosts.push(origin.clone());
+        } else if let Some(entry) = entries.iter_mut().find(|e| e.hosts == [origin.clone()]) {
+            entry.methods.push(method.clone());
+        } else {
+            let (hosts, methods) = (vec![origin.clone()], vec![method.clone()]);
+            entries.push(HttpEntry { hosts, methods });
+        }
+        format!("{}{}", written(&entries), rest(granted, None))
+    }
+}
+
+/// Entries as `portcullis.toml` has them.
+fn written(entries: &[HttpEntry]) -> String {
+    let one = |HttpEntry { hosts, methods }: &HttpEntry| {
+        let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+        (format!("hosts = {hosts:?}"), format!("methods = {methods:?}"))
+    };
+    match entries {
+        [entry] => {
+            let (hosts, methods) = one(entry);
+            format!("{hosts}\n{methods}")
+        }
+        entries => {
+            let lines = entries.iter().map(|entry| {
+                let (hosts, methods) = one(entry);
+                format!("  {{ {hosts}, {methods} }},\n")
+            });
+            format!("allow = [\n{}]", lines.collect::<String>())
+        }
     }
 }
 
@@ -153,7 +230,11 @@ impl Ask for Connection {
             let name_is_address = self.host.trim_matches(['[', ']']).parse() == Ok(self.address);
             let name_is_loopback = self.host == "localhost" && address.is_loopback();
             (name_is_address || name_is_loopback)
-                && grant.hosts.iter().any(|origin| origin.host() == self.host)
+                && grant
+                    .entries
+                    .iter()
+                    .flat_map(|entry| &entry.hosts)
+                    .any(|o| o.host() == self.host)
         };
         portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
@@ -171,13 +252,7 @@ impl Ask for Connection {
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
         let Some(granted) = granted else { return rest(None, Some(self.address)) };
-        let all = |list: Vec<String>| format!("{list:?}");
-        format!(
-            "hosts = {}\nmethods = {}{}",
-            all(granted.hosts.iter().map(ToString::to_string).collect()),
-            all(granted.methods.clone()),
-            rest(Some(granted), Some(self.address)),
-        )
+        format!("{}{}", written(&granted.entries), rest(Some(granted), Some(self.address)))
     }
 }
 
@@ -298,7 +373,11 @@ mod tests {
     use super::*;
 
     fn grant(text: &str) -> HttpGrant {
-        toml::from_str(text).unwrap()
+        toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn request(origin: &str, method: &str) -> Request {
+        Request { origin: origin.parse().unwrap(), method: method.into(), path: "/".into() }
     }
 
     #[test]
@@ -317,12 +396,48 @@ mod tests {
             ("http://b.example:81", "GET", true),
             ("https://b.example:81", "GET", false),
         ] {
-            let ask = Request {
-                origin: origin.parse().unwrap(),
-                method: method.into(),
-                path: "/".into(),
-            };
-            assert_eq!(ask.is_within(&grant), expected, "{method} {origin}");
+            assert_eq!(request(origin, method).is_within(&grant), expected, "{method} {origin}");
+        }
+    }
+
+    #[test]
+    fn a_method_belongs_to_the_hosts_of_its_own_entry() {
+        let text = "allow = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]";
+        let mut wants = None;
+        want(&mut wants, "a", "GET").unwrap();
+        want(&mut wants, "b", "POST").unwrap();
+        for grant in [grant(text), wants.unwrap()] {
+            for (origin, method, expected) in
+                [("a", "GET", true), ("b", "POST", true), ("a", "POST", false), ("b", "GET", false)]
+            {
+                assert_eq!(
+                    request(origin, method).is_within(&grant),
+                    expected,
+                    "{method} {origin}"
+                );
+            }
+            assert_eq!(grant.to_string(), "GET a; POST b");
+        }
+    }
+
+    #[test]
+    fn a_remedy_allows_the_request_and_nothing_else_that_is_new() {
+        for before in [
+            "hosts = [\"a\"]",
+            "hosts = [\"a\", \"b\"]",
+            "hosts = [\"a\"]\nmethods = [\"POST\", \"PUT\"]\naddresses = [\"10.0.0.0/8\"]",
+            "allow = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]",
+        ] {
+            let before = grant(before);
+            for (origin, method) in [("a", "DELETE"), ("c", "GET"), ("c", "POST")] {
+                let ask = request(origin, method);
+                let after: HttpGrant = grant(&ask.remedy(Some(&before)));
+                assert!(ask.is_within(&after), "{after}");
+                let new = after.pairs().filter(|(origin, method)| !before.allows(origin, method));
+                assert_eq!(new.count(), 1, "{before} and {method} {origin}: {after}");
+                assert!(before.pairs().all(|(origin, method)| after.allows(origin, method)));
+                assert_eq!(before.addresses, after.addresses);
+            }
         }
     }
 
@@ -353,6 +468,11 @@ mod tests {
         for (text, expected) in [
             ("hosts = []", "name at least one"),
             ("hosts = [\"a\"]\nmethods = []", "name at least one"),
+            ("methods = [\"GET\"]", "beside no `hosts`"),
+            ("allow = []", "name at least one"),
+            ("allow = [{ hosts = [] }]", "name at least one"),
+            ("allow = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
+            ("allow = [{ methods = [\"GET\"] }]", "hosts"),
             ("hosts = [\"a\"]\nmethods = [\"get\"]", "capitals"),
             ("hosts = [\"*\"]", "`*`"),
             ("hosts = [\"*.a.example\"]", "`*.a.example`"),
