@@ -50,7 +50,11 @@ fn target(bytes: &[u8]) {
             for (name, plugin) in &config.plugins {
                 assert!(portcullis_core::config::is_name(name), "{name:?}");
                 let http = plugin.grants.http.iter();
-                assert!(http.clone().all(|grant| grant.pairs().next().is_some()));
+                assert!(
+                    http.clone()
+                        .flat_map(|grant| &grant.rules)
+                        .all(|rule| { !rule.hosts.is_empty() && !rule.methods.is_empty() })
+                );
                 let roots = plugin.grants.files.iter().flat_map(|grant| &grant.directories);
                 assert!(roots.clone().all(|path| path.is_absolute()), "{text}");
                 assert!(config.limits_of(name).memory_bytes.get() <= config.largest_memory());

@@ -168,7 +168,7 @@ fn a_connection_of_one_call_is_not_used_by_another() {
     let web = Web::start(None);
     web.answer("/page", json!({"body": "public"}));
     let base = format!("http://{}", web.address);
-    let mut home = Home::with(&["fetcher"], "");
+    let home = Home::with(&["fetcher"], "");
     home.configure(&format!(
         "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"{base}\"\n\
          other = \"{base}\"\n[plugins.fetcher.grants.http]\nhosts = [\"{base}\"]\n"

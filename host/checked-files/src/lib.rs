@@ -8,6 +8,7 @@ mod seal;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +21,35 @@ pub use seal::SealKey;
 pub struct Records {
     folder: PathBuf,
     key: Option<SealKey>,
+}
+
+/// A record that is ready to be written. Dropping it changes nothing.
+pub struct PreparedWrite<'a> {
+    records: PhantomData<&'a Records>,
+    /// Held until the record is written.
+    lock: File,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    bytes_in_all: u64,
+    version: u64,
+}
+
+impl PreparedWrite<'_> {
+    /// Bytes of all records of the folder, once this one is written.
+    pub fn bytes_in_all(&self) -> u64 {
+        self.bytes_in_all
+    }
+
+    /// Writes the record. Answers its new version.
+    ///
+    /// # Errors
+    ///
+    /// See [`WriteError`]; what was there before is then still there.
+    pub fn commit(self) -> Result<u64, WriteError> {
+        replace(&self.path, &self.bytes)?;
+        drop(self.lock);
+        Ok(self.version)
+    }
 }
 
 /// What was found under a key.
@@ -147,8 +177,28 @@ impl Records {
         expires: Option<SystemTime>,
         allowed: impl FnOnce(u64) -> bool,
     ) -> Result<u64, WriteError> {
+        let prepared = self.prepare(key, value, expect, expires)?;
+        if !allowed(prepared.bytes_in_all()) {
+            return Err(WriteError::Full);
+        }
+        prepared.commit()
+    }
+
+    /// Prepares to write a record, if `expect` (where given) is its version now (0: absent). Nobody else writes
+    /// until the answer is committed or dropped.
+    ///
+    /// # Errors
+    ///
+    /// See [`WriteError`].
+    pub fn prepare(
+        &self,
+        key: &str,
+        value: &[u8],
+        expect: Option<u64>,
+        expires: Option<SystemTime>,
+    ) -> Result<PreparedWrite<'_>, WriteError> {
         create_private_folder(&self.folder)?;
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         self.sweep()?;
         let path = self.path(key);
         let before = read_file(&path)?.map_or(0, |(head, _)| head.version);
@@ -173,11 +223,9 @@ impl Records {
         bytes.extend_from_slice(value);
         let others: u64 =
             self.sizes()?.iter().filter(|(p, ..)| *p != path).map(|(_, n, _)| n).sum();
-        if !allowed(others + bytes.len() as u64) {
-            return Err(WriteError::Full);
-        }
-        replace(&path, &bytes)?;
-        Ok(head.version)
+        let bytes_in_all = others + bytes.len() as u64;
+        let (records, version) = (PhantomData, head.version);
+        Ok(PreparedWrite { records, lock, path, bytes, bytes_in_all, version })
     }
 
     /// Removes a record; absent is fine.

@@ -11,11 +11,11 @@ use portcullis_roots::Roots;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::bindings::types::{Error as ProtocolError, Need};
+use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{Completion, Dressing, Page, PromptResult, ReadResult, Subject, ToolResult};
 use crate::capabilities::Capability;
-use crate::capabilities::actions::ActionAsk;
-use crate::capabilities::client::ClientAsk;
+use crate::capabilities::actions::{ActionAsk, PermittedTool};
+use crate::capabilities::client::{ClientAsk, PermittedQuestions};
 use crate::gate::{Ask as _, Denied, Gate};
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::{self, Context, Job, Work};
@@ -180,7 +180,7 @@ pub enum Answer {
     /// The job is done.
     Job,
     /// The plugin needs to know more, all of which it may ask.
-    NeedInput(Need),
+    NeedInput(PermittedQuestions),
     /// What is left takes long, and is to be done with this state.
     Background(Option<Vec<u8>>),
 }
@@ -303,9 +303,14 @@ pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Opt
     let size = arguments.to_string().len() as u64;
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let recorded = trail.begin_call(size).and_then(|ongoing| {
-        let mut needs = tool.definition.needs.iter();
-        // The first that is refused is enough.
-        needs.any(|action| gate.pass(ActionAsk::of(action, name, arguments)).is_err());
+        let needs = tool.definition.needs.iter();
+        // The first refusal is enough.
+        for action in needs {
+            match gate.pass(ActionAsk::of(action, name, arguments)) {
+                Ok(permit) => permit.record("withheld").map_err(std::io::Error::other)?,
+                Err(_) => break,
+            }
+        }
         ongoing.end(Verdict::Denied, "unknown", 0)
     });
     if let Err(error) = recorded {
@@ -327,10 +332,11 @@ async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<
             let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
             let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
             check_input(tool, &arguments)?;
-            for action in &tool.definition.needs {
-                gate.pass(ActionAsk::of(action, &name, &arguments))?;
-            }
-            (Work::Tool { name, arguments: text }, Some((tool, arguments)))
+            let needs = &tool.definition.needs;
+            let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
+            let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
+            let call = PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)?;
+            (Work::Tool(call), Some((tool, arguments)))
         }
         What::Prompt { name, arguments } => {
             check_prompt(loaded, &name, &arguments)?;

@@ -8,19 +8,21 @@ use std::time::Duration;
 use http_body_util::Empty;
 
 use super::*;
-use crate::{Caps, Client, Connection, Policy, Request, Secret, Secrets};
+use crate::{
+    Caps, Client, Connection, ConnectionPermit, Policy, Request, RequestPermit, Secret, Secrets,
+};
 
 const KEY: &str = "the-token/0f+me";
 
 struct Granted(Secrets);
 
 impl Policy for Granted {
-    fn allows(&self, _: Request) -> bool {
-        true
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        request.permit_if(true)
     }
 
-    fn allows_connection(&self, _: Connection) -> bool {
-        true
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
+        connection.permit_if(true)
     }
 
     fn secrets(&self) -> Option<&Secrets> {

@@ -12,13 +12,16 @@ use futures_util::{Stream, StreamExt};
 use http_body::Body;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Limited};
+use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
 use crate::secret::Known;
-use crate::{Caps, Connection, Fault, Origin, Policy, Request, answer};
+use crate::{
+    Caps, Connection, ConnectionPermit, Fault, Origin, Policy, Request, RequestPermit, answer,
+};
 
 /// Not compressed.
 const IDENTITY: http::HeaderValue = http::HeaderValue::from_static("identity");
@@ -33,7 +36,7 @@ pub struct Client {
     agent: &'static str,
     /// Made with the first request.
     client: Option<reqwest::Client>,
-    hosts: Arc<Mutex<HashSet<String>>>,
+    names: Arc<Mutex<Names>>,
     /// Every secret that the policy had at one of the requests.
     secrets: Known,
 }
@@ -46,7 +49,7 @@ impl Client {
             caps,
             agent,
             client: None,
-            hosts: Arc::default(),
+            names: Arc::default(),
             secrets: Known::default(),
         }
     }
@@ -68,16 +71,11 @@ impl Client {
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
         let prepared = self.prepare(request, time);
-        let (body_bytes, policy) = (self.caps.body_bytes, self.policy.clone());
+        let body_bytes = self.caps.body_bytes;
         let scrub = self.secrets.scrub();
         async move {
-            let (asked, prepared) = prepared?;
-            let sent = match prepared {
-                Ok(builder) => builder.send().await.map_err(|error| Fault::of(&error)),
-                Err(fault) => Err(fault),
-            };
-            let status = sent.as_ref().map(|response| response.status().as_u16());
-            policy.answered(&asked, status.map_err(|fault| *fault));
+            let (admitted, prepared) = prepared?;
+            let sent = transmit(admitted, prepared).await;
             let response = http::Response::from(sent?).map(|body| {
                 Limited::new(body, body_bytes)
                     .map_err(|error| Fault::of_body(&*error))
@@ -92,14 +90,15 @@ impl Client {
         &mut self,
         request: http::Request<B>,
         time: Option<Duration>,
-    ) -> Result<(Request, Result<reqwest::RequestBuilder, Fault>), Fault>
+    ) -> Result<(Admitted, Result<reqwest::RequestBuilder, Fault>), Fault>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let (asked, url) = self.ask(&request)?;
-        let ready = self.build(request, &asked.origin, url, time);
-        Ok((asked, ready))
+        let (admitted, url) = self.ask(&request)?;
+        let origin = admitted.request.request().origin.clone();
+        let ready = self.build(request, &origin, url, time);
+        Ok((admitted, ready))
     }
 
     fn build<B>(
@@ -114,6 +113,10 @@ impl Client {
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
         let client = self.client()?;
+        let proxy = proxies().intercept(request.uri());
+        if let Some(name) = proxy.as_ref().and_then(|proxy| proxy.uri().host()) {
+            self.names.lock().proxies.insert(name.to_owned());
+        }
         let (parts, body) = request.into_parts();
         let mut headers = parts.headers;
         headers.remove(http::header::HOST);
@@ -140,23 +143,25 @@ impl Client {
     }
 
     /// Asks the policy, for the request and, where it names one, for the address.
-    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Request, Url), Fault> {
+    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Admitted, Url), Fault> {
         self.caps.requests = self.caps.requests.checked_sub(1).ok_or(Fault::TooMany)?;
         let url = Url::parse(&request.uri().to_string()).map_err(|_| Fault::BadAddress)?;
         let origin = Origin::of(&url).map_err(|_| Fault::BadAddress)?;
         let host = origin.host().to_owned();
         let (method, path) = (request.method().to_string(), url.path().to_owned());
         let asked = Request { origin, method, path };
-        if !self.policy.allows(asked.clone()) {
-            return Err(Fault::Denied);
-        }
-        if let Ok(address) = host.trim_matches(['[', ']']).parse()
-            && !self.policy.allows_connection(Connection { host: host.clone(), address })
-        {
-            return Err(Fault::AddressDenied);
-        }
-        self.hosts.lock().insert(host);
-        Ok((asked, url))
+        let request = self.policy.permit(asked).ok_or(Fault::Denied)?;
+        let connection = match host.trim_matches(['[', ']']).parse() {
+            Ok(address) => {
+                let connection = Connection { host: host.clone(), address };
+                let permit = self.policy.permit_connection(connection);
+                Some(permit.ok_or(Fault::AddressDenied)?)
+            }
+            // The host is a name: the resolver asks for each address that the name leads to.
+            Err(_) => None,
+        };
+        self.names.lock().judged.insert(host);
+        Ok((Admitted { request, connection }, url))
     }
 
     fn client(&mut self) -> Result<reqwest::Client, Fault> {
@@ -171,7 +176,7 @@ impl Client {
     }
 
     fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
-        let resolver = Judged { policy: self.policy.clone(), hosts: self.hosts.clone() };
+        let resolver = Judged { policy: self.policy.clone(), names: self.names.clone() };
         Ok(reqwest::Client::builder()
             .tls_backend_preconfigured(tls()?.clone())
             // Whoever asks sees 3xx, and the next request is asked for like any other.
@@ -205,38 +210,90 @@ fn tls() -> Result<&'static rustls::ClientConfig, Fault> {
     })
 }
 
+/// What a policy allowed of one request.
+struct Admitted {
+    request: Box<dyn RequestPermit>,
+    /// Where the request names an address.
+    connection: Option<Box<dyn ConnectionPermit>>,
+}
+
+/// Sends a request, and records its outcome.
+async fn transmit(
+    Admitted { request, connection }: Admitted,
+    prepared: Result<reqwest::RequestBuilder, Fault>,
+) -> Result<reqwest::Response, Fault> {
+    if let Some(connection) = connection {
+        connection.record();
+    }
+    let sent = match prepared {
+        Ok(builder) => builder.send().await.map_err(|error| Fault::of(&error)),
+        Err(fault) => Err(fault),
+    };
+    let status = sent.as_ref().map(|response| response.status().as_u16());
+    request.record(status.map_err(|fault| *fault));
+    sent
+}
+
+/// The proxies that the operator's environment prescribes, as reqwest finds them.
+fn proxies() -> &'static Matcher {
+    static PROXIES: OnceLock<Matcher> = OnceLock::new();
+    PROXIES.get_or_init(Matcher::from_system)
+}
+
+/// The names that a client may resolve.
+#[derive(Default)]
+struct Names {
+    /// Hosts of the requests that the policy allowed: it judges each of their addresses.
+    judged: HashSet<String>,
+    /// Proxies that the operator prescribed for one of these requests.
+    proxies: HashSet<String>,
+}
+
 /// Resolves the names of allowed hosts, and asks for each address they lead to.
 struct Judged {
     policy: Arc<dyn Policy>,
-    /// The hosts asked for so far. Any other name is that of the proxy which the operator's
-    /// environment prescribes.
-    hosts: Arc<Mutex<HashSet<String>>>,
+    names: Arc<Mutex<Names>>,
 }
 
 impl Resolve for Judged {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().trim_end_matches('.').to_owned();
-        let judged = self.hosts.lock().contains(host.as_str());
+        let (is_judged, is_proxy) = {
+            let names = self.names.lock();
+            (names.judged.contains(&host), names.proxies.contains(&host))
+        };
         let policy = self.policy.clone();
         Box::pin(async move {
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            if !judged {
-                return Ok(Box::new(found.into_iter()) as Addrs);
-            }
-            let allowed: Vec<_> = found
-                .into_iter()
-                .filter(|found| {
-                    let address = found.ip();
-                    policy.allows_connection(Connection { host: host.clone(), address })
-                })
-                .collect();
-            if allowed.is_empty() {
+            if !is_judged && !is_proxy {
+                tracing::error!("`{host}` is neither a host that was asked for nor a proxy");
                 return Err(Fault::AddressDenied.into());
             }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            if !is_judged {
+                return Ok(Box::new(found.into_iter()) as Addrs);
+            }
+            let permit = |found: SocketAddr| {
+                let address = found.ip();
+                policy.permit_connection(Connection { host: host.clone(), address })
+            };
+            let permits: Vec<_> = found.into_iter().filter_map(permit).collect();
+            if permits.is_empty() {
+                return Err(Fault::AddressDenied.into());
+            }
+            Ok(addresses(permits))
         })
     }
+}
+
+/// Addresses to connect to. The port is that of the request.
+fn addresses(permits: Vec<Box<dyn ConnectionPermit>>) -> Addrs {
+    let address = |permit: Box<dyn ConnectionPermit>| {
+        let address = permit.connection().address;
+        permit.record();
+        SocketAddr::new(address, 0)
+    };
+    Box::new(permits.into_iter().map(address))
 }
 
 #[cfg(test)]

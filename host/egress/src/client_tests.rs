@@ -68,15 +68,15 @@ struct Answers {
 }
 
 impl Policy for Answers {
-    fn allows(&self, request: Request) -> bool {
-        let Request { origin, method, path } = request;
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        let Request { origin, method, path } = &request;
         self.asked.lock().push(format!("{method} {}{path}", origin.url()));
-        self.requests
+        request.permit_if(self.requests)
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         self.asked.lock().push(format!("{} at {}", connection.host, connection.address));
-        self.connections
+        connection.permit_if(self.connections)
     }
 
     fn secrets(&self) -> Option<&Secrets> {
@@ -204,4 +204,29 @@ async fn what_cannot_be_reached_is_told_apart() {
 fn secrets(address: &str, file: &std::path::Path) -> Secrets {
     let secrets = [("x-key".to_owned(), Secret::File(file.to_owned()))].into();
     [(address.parse().unwrap(), secrets)].into()
+}
+
+/// What a client resolves of a name that no request had.
+async fn resolved(names: Names, name: &str) -> Option<usize> {
+    let resolver = Judged { policy: Arc::new(everything()), names: Arc::new(Mutex::new(names)) };
+    Some(resolver.resolve(name.parse().unwrap()).await.ok()?.count())
+}
+
+#[tokio::test]
+async fn a_name_that_is_neither_judged_nor_a_proxy_is_not_resolved() {
+    assert_eq!(resolved(Names::default(), "localhost").await, None);
+    let proxies = HashSet::from(["localhost".to_owned()]);
+    let of_proxy = Names { proxies, ..Names::default() };
+    assert!(resolved(of_proxy, "localhost").await.is_some_and(|found| found > 0));
+    let other = Names { proxies: HashSet::from(["proxy.test".to_owned()]), ..Names::default() };
+    assert_eq!(resolved(other, "localhost").await, None);
+}
+
+#[tokio::test]
+async fn the_addresses_of_a_host_are_judged_also_where_it_is_a_proxy() {
+    let names = || HashSet::from(["localhost".to_owned()]);
+    let both = Names { judged: names(), proxies: names() };
+    let policy = Answers { connections: false, ..everything() };
+    let resolver = Judged { policy: Arc::new(policy), names: Arc::new(Mutex::new(both)) };
+    assert!(resolver.resolve("localhost".parse().unwrap()).await.is_err());
 }

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use url::Url;
 
-use crate::{Caps, Client, Connection, Policy, Request, is_public};
+use crate::{
+    Caps, Client, Connection, ConnectionPermit, Policy, Request, RequestPermit, is_public,
+};
 
 /// Of one document.
 const CAPS: Caps = Caps { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
@@ -16,12 +18,14 @@ const CAPS: Caps = Caps { requests: 1, body_bytes: 1024 * 1024, time: Duration::
 struct Named(Vec<String>);
 
 impl Policy for Named {
-    fn allows(&self, request: Request) -> bool {
-        request.origin.url().starts_with("https://")
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        let is_allowed = request.origin.url().starts_with("https://");
+        request.permit_if(is_allowed)
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
-        self.0.contains(&connection.host) || is_public(connection.address)
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
+        let is_allowed = self.0.contains(&connection.host) || is_public(connection.address);
+        connection.permit_if(is_allowed)
     }
 }
 
@@ -60,8 +64,9 @@ mod tests {
             host: host.to_owned(),
             address: std::net::IpAddr::from([127, 0, 0, 1]),
         };
-        assert!(!denied.allows_connection(connection("localhost")));
-        assert!(Named(vec!["localhost".into()]).allows_connection(connection("localhost")));
+        assert!(denied.permit_connection(connection("localhost")).is_none());
+        let named = Named(vec!["localhost".into()]);
+        assert!(named.permit_connection(connection("localhost")).is_some());
         assert!(get("http://127.0.0.1:9/keys", &["127.0.0.1"]).await.is_err());
         assert!(get("https://127.0.0.1:9/keys", &[]).await.is_err());
     }

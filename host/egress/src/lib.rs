@@ -34,22 +34,35 @@ pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
 /// Says what may be reached. It is asked anew each time, and may keep a record of that.
 pub trait Policy: Send + Sync + 'static {
-    /// Whether this request may be made.
-    fn allows(&self, request: Request) -> bool;
+    /// Judges one request. `None`: it must not be made.
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>>;
 
-    /// Whether a connection for a request that was allowed may be made.
-    fn allows_connection(&self, connection: Connection) -> bool;
-
-    /// What came of a request that was allowed: a status code, or no answer. For records.
-    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
-        let _nobody_wants_to_know = (request, answer);
-    }
+    /// Judges a connection for a request that was permitted. `None`: it must not be made.
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>>;
 
     /// Headers that every request to an origin gets, whatever the request holds itself. No answer to any request
     /// under this policy shows their values, whichever origin it comes from.
     fn secrets(&self) -> Option<&Secrets> {
         None
     }
+}
+
+/// Proof that a policy allowed one request.
+pub trait RequestPermit: Send {
+    /// The request that was allowed.
+    fn request(&self) -> &Request;
+
+    /// Records the outcome: the status code of the answer, or why there is none.
+    fn record(self: Box<Self>, answer: Result<u16, Fault>);
+}
+
+/// Proof that a policy allowed one connection.
+pub trait ConnectionPermit: Send {
+    /// The connection that was allowed.
+    fn connection(&self) -> &Connection;
+
+    /// Uses the permit up: the connection is tried now.
+    fn record(self: Box<Self>);
 }
 
 /// One request, as far as a policy is asked about it.
@@ -61,6 +74,37 @@ pub struct Request {
     pub method: String,
     /// To which path, without the query: that may hold what is nobody's business.
     pub path: String,
+}
+
+impl Request {
+    /// A permit for this request where `is_allowed`, for policies that keep no record: of requests that the
+    /// host makes for itself.
+    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn RequestPermit>> {
+        is_allowed.then(|| Box::new(self) as _)
+    }
+}
+
+impl RequestPermit for Request {
+    fn request(&self) -> &Request {
+        self
+    }
+
+    fn record(self: Box<Self>, _: Result<u16, Fault>) {}
+}
+
+impl Connection {
+    /// A permit for this connection where `is_allowed`, as [`Request::permit_if`].
+    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn ConnectionPermit>> {
+        is_allowed.then(|| Box::new(self) as _)
+    }
+}
+
+impl ConnectionPermit for Connection {
+    fn connection(&self) -> &Connection {
+        self
+    }
+
+    fn record(self: Box<Self>) {}
 }
 
 /// A connection to one address that the host's name of a request led to.

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use cap_std::fs::Dir;
-use portcullis_file_transaction::{Error, Plan};
+use portcullis_file_transaction::{Error, Plan, Staged};
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 pub use portcullis_file_transaction::Expected;
 
+use super::permit::Permit;
 use super::preopen::What;
-use super::view::{Asked, FilesView, Reached};
+use super::view::{FilesView, Reached};
 use super::{Access, Node};
 
 /// One file that a guest would make or replace.
@@ -58,27 +59,34 @@ impl FilesView<'_> {
         journals: &Path,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), ChangeError> {
-        let mut asked = Vec::with_capacity(changes.len());
-        let made = self.make(changes, journals, is_cancelled, &mut asked).await;
-        if made.is_err() {
-            asked.iter().for_each(|asked| self.not_made(asked));
+        let mut permits = Vec::with_capacity(changes.len());
+        match self.stage(changes, journals, is_cancelled, &mut permits).await {
+            Ok((staged, designated)) => {
+                commit(permits, staged)?;
+                designated.iter().for_each(|(index, name)| self.reopen(*index, name));
+                Ok(())
+            }
+            Err(error) => {
+                permits.into_iter().for_each(Permit::record_not_made);
+                Err(error)
+            }
         }
-        made
     }
 
-    /// Makes all of these changes, or none. `asked` gets what was allowed and recorded.
-    async fn make(
+    /// Writes all of the new files beside their places. `permits` gets one permit for each. Answers what takes
+    /// effect at once, and which of the files are designated ones.
+    async fn stage(
         &mut self,
         changes: Vec<Change>,
         journals: &Path,
         is_cancelled: &(dyn Fn() -> bool + Sync),
-        asked: &mut Vec<Asked>,
-    ) -> Result<(), ChangeError> {
+        permits: &mut Vec<Permit>,
+    ) -> Result<(Staged, Vec<(usize, PathBuf)>), ChangeError> {
         let mut designated = Vec::new();
         let mut placed = Vec::with_capacity(changes.len());
         for Change { path, expected, contents } in changes {
             let (index, relative, is_designated) =
-                self.admit(&path, contents.len() as u64, asked)?;
+                self.admit(&path, contents.len() as u64, permits)?;
             let (handle, node) = &self.files.preopens[index];
             let base = handle.try_clone().map_err(|error| cannot("open", &node.path, &error))?;
             let base = Arc::new(Dir::from_std_file(base));
@@ -113,9 +121,7 @@ impl FilesView<'_> {
         if is_cancelled() {
             return Err(Error::Cancelled.into());
         }
-        staged.commit()?;
-        designated.iter().for_each(|(index, name)| self.reopen(*index, name));
-        Ok(())
+        Ok((staged, designated))
     }
 
     /// The directory of the call that a path is in, its path there, and whether it is a single designated
@@ -124,7 +130,7 @@ impl FilesView<'_> {
         &self,
         path: &Path,
         bytes: u64,
-        asked: &mut Vec<Asked>,
+        permits: &mut Vec<Permit>,
     ) -> Result<(usize, PathBuf, bool), ChangeError> {
         let denied = || ChangeError::Denied(path.to_owned());
         let around = |(_, (_, node)): &(usize, &(File, Node))| path.starts_with(&node.path);
@@ -141,7 +147,7 @@ impl FilesView<'_> {
             Err(_) => denied(),
         };
         let target = Self::target_in(node, &relative).map_err(failed)?;
-        asked.push(self.ask(&target, Access::Write).map_err(|_: FsError| denied())?);
+        permits.push(self.ask(&target, Access::Write).map_err(|_: FsError| denied())?);
         let is_designated = match target.reached {
             Some(Reached::Beneath) => false,
             Some(Reached::File(_)) => true,
@@ -175,6 +181,18 @@ impl FilesView<'_> {
             *file.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
         }
     }
+}
+
+/// Makes all of the changes take effect. There is one permit for each.
+fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
+    let made = staged.commit();
+    for permit in permits {
+        match &made {
+            Ok(()) => permit.record_made(),
+            Err(_) => permit.record_not_made(),
+        }
+    }
+    Ok(made?)
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> ChangeError {

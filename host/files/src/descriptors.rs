@@ -84,15 +84,8 @@ impl HostDescriptor for FilesView<'_> {
         }
         let target = self.target(&fd, &path)?;
         let access = if how.write { Access::Write } else { Access::Read };
-        let asked = self.ask(&target, access)?;
-        let opened = self.open(&fd, path, &target, how).await;
-        let opened = opened.and_then(|(opened, guard)| match opened {
-            Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
-            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
-            Opened::Special => Err(ErrorCode::NotPermitted.into()),
-            Opened::File(_) | Opened::Directory(_) => Ok((opened, guard)),
-        });
-        let (opened, guard) = self.settle(&asked, opened)?;
+        let permit = self.ask(&target, access)?;
+        let (opened, guard) = self.open(permit, &fd, path, &target, how, only_directory).await?;
         let node = target.node(self.node(&fd)?, guard);
         let perms = perms(node.reach.widest());
         let descriptor = match opened {
@@ -110,32 +103,27 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (target, asked) = self.may(&fd, &path, Access::Write)?;
-        let made = self.make_directory(&fd, path, &target).await;
-        self.came(&asked, made)
+        let (target, permit) = self.may(&fd, &path, Access::Write)?;
+        self.make_directory(permit, &fd, path, &target).await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         let (source, from) = self.may(&fd, &old, Access::Write)?;
         let (target, to) = match self.may(&new_fd, &new, Access::Write) {
-            Ok(asked) => asked,
-            Err(error) => return self.came(&from, Err(error)),
+            Ok(permitted) => permitted,
+            Err(error) => return from.record_wasi(Err(error)),
         };
-        let moved = self.rename((&fd, old, &source), (&new_fd, new, &target)).await;
-        let moved = self.came(&from, moved);
-        self.came(&to, moved)
+        self.rename((from, &fd, old, &source), (to, &new_fd, new, &target)).await
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (_, asked) = self.may(&fd, &path, Access::Write)?;
-        let removed = self.remove_file(&fd, path).await;
-        self.came(&asked, removed)
+        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        self.remove_file(permit, &fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (_, asked) = self.may(&fd, &path, Access::Write)?;
-        let removed = self.remove_directory(&fd, path).await;
-        self.came(&asked, removed)
+        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        self.remove_directory(permit, &fd, path).await
     }
 
     async fn set_times_at(
@@ -146,9 +134,9 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let (_, asked) = self.may(&fd, &path, Access::Write)?;
-        let set = self.set_times_of(&fd, follows(path_flags), path, accessed, modified).await;
-        self.came(&asked, set)
+        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        let follow = follows(path_flags);
+        self.set_times_of(permit, &fd, follow, path, (accessed, modified)).await
     }
 
     /// Refused: a link would let one call leave another a way to elsewhere.

@@ -8,6 +8,7 @@
 
 mod changes;
 mod descriptors;
+mod permit;
 mod place;
 mod preopen;
 mod quota;
@@ -32,27 +33,30 @@ pub use view::{FilesData, FilesView};
 /// Says what may be done with which file, and keeps a record of it. It is asked anew each time, also about
 /// what the guest cannot reach.
 pub trait Judge: Send + Sync + 'static {
-    /// Whether this may be done. A refusal is on record when this returns. Where [`FileUse::origin`] is
-    /// [`Origin::Beside`] it is not done whatever the answer.
-    fn allows(&self, wanted: &FileUse) -> bool;
+    /// Judges one use of a file. A refusal (`None`) is on record when this returns, and so is a use that
+    /// changes something ([`Access::Write`]). Where [`FileUse::origin`] is [`Origin::Beside`], no file is used
+    /// whatever the answer.
+    fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>>;
 
-    /// Records that what was allowed, and changes something, is about to be done. Without a record
-    /// (`false`) it is not done.
-    fn begins(&self, wanted: &FileUse) -> bool;
-
-    /// Records what came of it, before the guest has anything of it. `begun`: whether [`Judge::begins`]
-    /// was called. Without a record (`false`) the guest gets nothing.
-    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool;
+    /// Records the refusal of a use that no grant can allow, with the reason in a word.
+    fn refuse(&self, wanted: FileUse, why: &'static str);
 }
 
-/// What came of a use of a file.
+/// Proof that a judge allowed one use of a file.
+pub trait FilePermit: Send {
+    /// Records the outcome, before the guest has anything of it. Without a record (`false`) the guest gets
+    /// nothing.
+    fn record(self: Box<Self>, outcome: Outcome) -> bool;
+}
+
+/// Outcome of one use of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
-    /// It was done.
+pub enum Outcome {
+    /// The file was used.
     Done,
-    /// It was allowed, and failed for this reason.
+    /// The use was allowed, and failed for this reason.
     Failed(&'static str),
-    /// It was refused after all, for this reason: such as a link that leads out of its directory.
+    /// The use was refused after all, for this reason: such as a link that leads out of its directory.
     Refused(&'static str),
 }
 

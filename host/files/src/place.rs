@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 
 use super::Access;
+use super::permit::Permit;
 use super::view::{FilesView, Target};
 
 /// Most entries of a directory, at any depth, that are looked at before it is moved.
@@ -89,79 +90,99 @@ impl FilesView<'_> {
         Ok(())
     }
 
-    /// Makes a directory that was asked for.
+    /// Makes a directory.
     pub(super) async fn make_directory(
         &mut self,
+        permit: Permit,
         fd: &Resource<Descriptor>,
         path: String,
         target: &Target,
     ) -> FsResult<()> {
-        let place = self.place(fd, &path, false, Access::Write).await?;
-        self.may_make(fd, place.as_ref(), target)?;
-        let at = self.moment(place, fd, path)?;
-        let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        made
+        let made = async {
+            let place = self.place(fd, &path, false, Access::Write).await?;
+            self.may_make(fd, place.as_ref(), target)?;
+            let at = self.moment(place, fd, path)?;
+            let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
+            self.let_go(at)?;
+            made
+        };
+        permit.record_wasi(made.await)
     }
 
-    /// Moves what was asked for.
+    /// Moves a file or a directory.
     pub(super) async fn rename(
         &mut self,
-        (fd, old, source): (&Resource<Descriptor>, String, &Target),
-        (new_fd, new, target): (&Resource<Descriptor>, String, &Target),
+        (permit, fd, old, source): (Permit, &Resource<Descriptor>, String, &Target),
+        (new_permit, new_fd, new, target): (Permit, &Resource<Descriptor>, String, &Target),
     ) -> FsResult<()> {
-        let from = self.place(fd, &old, false, Access::Write).await?;
-        let to = self.place(new_fd, &new, false, Access::Write).await?;
-        self.may_move((fd, from.as_ref(), source), &old, (new_fd, to.as_ref(), target))?;
-        let (from, to) = (self.moment(from, fd, old)?, self.moment(to, new_fd, new)?);
-        let (old, new) = (from.name.clone(), to.name.clone());
-        let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
-        self.let_go(from)?;
-        self.let_go(to)?;
-        renamed
+        let moved = async {
+            let from = self.place(fd, &old, false, Access::Write).await?;
+            let to = self.place(new_fd, &new, false, Access::Write).await?;
+            self.may_move((fd, from.as_ref(), source), &old, (new_fd, to.as_ref(), target))?;
+            let (from, to) = (self.moment(from, fd, old)?, self.moment(to, new_fd, new)?);
+            let (old, new) = (from.name.clone(), to.name.clone());
+            let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
+            self.let_go(from)?;
+            self.let_go(to)?;
+            renamed
+        };
+        let moved = permit.record_wasi(moved.await);
+        new_permit.record_wasi(moved)
     }
 
-    /// Removes a file that was asked for.
+    /// Removes a file.
     pub(super) async fn remove_file(
         &mut self,
+        permit: Permit,
         fd: &Resource<Descriptor>,
         path: String,
     ) -> FsResult<()> {
-        let place = self.place(fd, &path, false, Access::Write).await?;
-        let at = self.moment(place, fd, path)?;
-        let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        removed
+        let removed = async {
+            let place = self.place(fd, &path, false, Access::Write).await?;
+            let at = self.moment(place, fd, path)?;
+            let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
+            self.let_go(at)?;
+            removed
+        };
+        permit.record_wasi(removed.await)
     }
 
-    /// Removes a directory that was asked for.
+    /// Removes a directory.
     pub(super) async fn remove_directory(
         &mut self,
+        permit: Permit,
         fd: &Resource<Descriptor>,
         path: String,
     ) -> FsResult<()> {
-        let place = self.place(fd, &path, false, Access::Write).await?;
-        let at = self.moment(place, fd, path)?;
-        let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
-        removed
+        let removed = async {
+            let place = self.place(fd, &path, false, Access::Write).await?;
+            let at = self.moment(place, fd, path)?;
+            let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
+            self.let_go(at)?;
+            removed
+        };
+        permit.record_wasi(removed.await)
     }
 
-    /// Sets the times of what was asked for.
+    /// Sets the times of the last access and of the last change.
     pub(super) async fn set_times_of(
         &mut self,
+        permit: Permit,
         fd: &Resource<Descriptor>,
         follow: bool,
         path: String,
-        accessed: NewTimestamp,
-        modified: NewTimestamp,
+        (accessed, modified): (NewTimestamp, NewTimestamp),
     ) -> FsResult<()> {
-        let place = self.place(fd, &path, follow, Access::Write).await?;
-        let at = self.moment(place, fd, path)?;
-        let (fd, name) = (at.fd(), at.name.clone());
-        let set = self.wasi().set_times_at(fd, PathFlags::empty(), name, accessed, modified).await;
-        self.let_go(at)?;
-        set
+        let set = async {
+            let place = self.place(fd, &path, follow, Access::Write).await?;
+            let at = self.moment(place, fd, path)?;
+            let (fd, name) = (at.fd(), at.name.clone());
+            let flags = PathFlags::empty();
+            let set = self.wasi().set_times_at(fd, flags, name, accessed, modified).await;
+            self.let_go(at)?;
+            set
+        };
+        permit.record_wasi(set.await)
     }
 
     /// Metadata of what a path leads to.

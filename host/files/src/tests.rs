@@ -21,24 +21,33 @@ type Fd = Resource<Descriptor>;
 #[derive(Clone, Default)]
 struct Remembers(Arc<Mutex<Vec<String>>>);
 
+/// Remembers the outcome.
+struct Remembered {
+    judge: Remembers,
+    wanted: FileUse,
+}
+
 impl Judge for Remembers {
-    fn allows(&self, wanted: &FileUse) -> bool {
-        let allowed = wanted.access <= wanted.opened_for;
-        if !allowed {
-            self.say(wanted, "denied");
+    fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>> {
+        if wanted.access > wanted.opened_for {
+            self.say(&wanted, "denied");
+            return None;
         }
-        allowed
+        if wanted.access == Access::Write {
+            self.say(&wanted, "begun");
+        }
+        Some(Box::new(Remembered { judge: self.clone(), wanted }))
     }
 
-    fn begins(&self, wanted: &FileUse) -> bool {
-        self.say(wanted, "begun");
-        true
+    fn refuse(&self, wanted: FileUse, why: &'static str) {
+        self.say(&wanted, &format!("{:?}", Outcome::Refused(why)));
     }
+}
 
-    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
-        match (begun, came) {
-            (true, Came::Done) => {}
-            (_, came) => self.say(wanted, &format!("{came:?}")),
+impl FilePermit for Remembered {
+    fn record(self: Box<Self>, outcome: Outcome) -> bool {
+        if (self.wanted.access, outcome) != (Access::Write, Outcome::Done) {
+            self.judge.say(&self.wanted, &format!("{outcome:?}"));
         }
         true
     }

@@ -11,9 +11,10 @@ use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
 
+use super::permit::Permit;
 use super::preopen::{Reach, What};
 use super::quota::Metered;
-use super::{Access, Came, FileUse, Files, Node, Origin};
+use super::{Access, FileUse, Files, Node, Origin};
 
 /// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
 pub(super) const AT_ONCE: bool = true;
@@ -35,19 +36,12 @@ pub struct FilesView<'a> {
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
 
-/// What was let through, until it is on record what came of it.
-pub(super) struct Asked {
-    wanted: FileUse,
-    /// Whether it is on record already, because it changes something.
-    begun: bool,
-}
-
 /// Why something was not opened.
 pub(super) struct Miss {
     /// What the guest is told.
-    code: ErrorCode,
+    pub code: ErrorCode,
     /// Why the path is closed to every plugin, if it is: the word for the record.
-    closed: Option<&'static str>,
+    pub closed: Option<&'static str>,
 }
 
 impl From<ErrorCode> for Miss {
@@ -169,63 +163,27 @@ impl<'a> FilesView<'a> {
         })
     }
 
-    /// Puts a use of a target to the judge. What changes something is on record when this returns, and
-    /// all else once [`Self::settle`] was called.
-    pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<Asked> {
+    /// Asks the judge for one use of a target.
+    pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<Permit> {
         let wanted = wanted(target, access);
         if let Some((why, code)) = target.astray {
-            self.files.judge.ends(&wanted, false, Came::Refused(why));
+            self.files.judge.refuse(wanted, why);
             return Err(code.into());
         }
-        if !self.files.judge.allows(&wanted) {
-            return Err(if target.reached.is_some() && target.opened_for < access {
+        let permit = Permit::ask(&*self.files.judge, wanted);
+        permit.ok_or_else(|| {
+            if target.reached.is_some() && target.opened_for < access {
                 ErrorCode::ReadOnly.into()
             } else {
                 ErrorCode::NotPermitted.into()
-            });
-        }
-        let begun = access == Access::Write;
-        if begun && !self.files.judge.begins(&wanted) {
-            return Err(ErrorCode::NotPermitted.into());
-        }
-        Ok(Asked { wanted, begun })
-    }
-
-    /// Records what came of what was asked for. Only then the guest has it.
-    pub(super) fn settle<T>(&self, asked: &Asked, result: Result<T, Miss>) -> Result<T, Miss> {
-        let came = match &result {
-            Ok(_) => Came::Done,
-            Err(Miss { closed: Some(why), .. }) => Came::Refused(why),
-            Err(Miss { code: ErrorCode::NotPermitted, .. }) => Came::Refused("not-permitted"),
-            Err(Miss { code, .. }) => Came::Failed(code.name()),
-        };
-        let recorded = self.files.judge.ends(&asked.wanted, asked.begun, came);
-        // Without a record, the guest does not even learn whether there is such a file.
-        if recorded { result } else { Err(ErrorCode::NotPermitted.into()) }
-    }
-
-    /// Records that a change that was begun was not made.
-    pub(super) fn not_made(&self, asked: &Asked) {
-        self.files.judge.ends(&asked.wanted, asked.begun, Came::Failed("not-made"));
-    }
-
-    /// As [`Self::settle`], of what wasmtime-wasi did.
-    pub(super) fn came<T>(&self, asked: &Asked, result: FsResult<T>) -> FsResult<T> {
-        let result = match result {
-            Ok(done) => Ok(done),
-            // A trap ends the call, and the record of the call says so.
-            Err(error) => match error.downcast() {
-                Ok(code) => Err(Miss::from(code)),
-                Err(trap) => return Err(FsError::trap(trap)),
-            },
-        };
-        Ok(self.settle(asked, result)?)
+            }
+        })
     }
 
     /// Records a refusal of what no guest may do, such as to make a link.
     pub(super) fn refuse(&self, fd: &Resource<Descriptor>, path: &str, why: &'static str) {
         if let Ok(target) = self.target(fd, path) {
-            self.files.judge.ends(&wanted(&target, Access::Write), false, Came::Refused(why));
+            self.files.judge.refuse(wanted(&target, Access::Write), why);
         }
     }
 
@@ -235,14 +193,14 @@ impl<'a> FilesView<'a> {
         fd: &Resource<Descriptor>,
         path: &str,
         access: Access,
-    ) -> FsResult<(Target, Asked)> {
+    ) -> FsResult<(Target, Permit)> {
         let target = self.target(fd, path)?;
-        let asked = self.ask(&target, access)?;
+        let permit = self.ask(&target, access)?;
         match target.reached {
-            Some(Reached::Beneath) => Ok((target, asked)),
+            Some(Reached::Beneath) => Ok((target, permit)),
             // A designated file cannot be removed, renamed or replaced: only its contents are.
             Some(Reached::File(_) | Reached::Itself) | None => {
-                Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?)
+                Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
             }
         }
     }
@@ -251,8 +209,8 @@ impl<'a> FilesView<'a> {
     pub(super) fn visible(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
         let target = self.target(fd, path)?;
         if target.reached.is_none() || target.astray.is_some() {
-            let asked = self.ask(&target, Access::Read)?;
-            return Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?);
+            let permit = self.ask(&target, Access::Read)?;
+            return Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?);
         }
         Ok(target)
     }
@@ -262,8 +220,7 @@ impl<'a> FilesView<'a> {
         if let Err(error) = &result
             && matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted))
         {
-            let wanted = wanted(target, Access::Read);
-            self.files.judge.ends(&wanted, false, Came::Refused("not-permitted"));
+            self.files.judge.refuse(wanted(target, Access::Read), "not-permitted");
         }
         result
     }
@@ -282,8 +239,8 @@ impl<'a> FilesView<'a> {
             astray: None,
             reached: None,
         };
-        let asked = self.ask(&target, Access::Read)?;
-        Ok(self.settle(&asked, Err(ErrorCode::NotPermitted.into()))?)
+        let permit = self.ask(&target, Access::Read)?;
+        Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
     }
 
     pub(super) fn push(
@@ -303,8 +260,27 @@ impl<'a> FilesView<'a> {
         }
     }
 
-    /// Opens a target that was asked for.
+    /// Opens a target. `only_directory`: nothing else is wanted.
     pub(super) async fn open(
+        &mut self,
+        permit: Permit,
+        fd: &Resource<Descriptor>,
+        path: String,
+        target: &Target,
+        how: OpenHow,
+        only_directory: bool,
+    ) -> Result<(Opened, Guard), Miss> {
+        let opened = self.open_unrecorded(fd, path, target, how).await;
+        permit.record(opened.and_then(|(opened, guard)| match opened {
+            Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
+            Opened::Directory(_) if how.write => Err(ErrorCode::IsDirectory.into()),
+            Opened::Special => Err(ErrorCode::NotPermitted.into()),
+            Opened::File(_) | Opened::Directory(_) => Ok((opened, guard)),
+        }))
+    }
+
+    /// The part of [`Self::open`] before the outcome is recorded.
+    async fn open_unrecorded(
         &mut self,
         fd: &Resource<Descriptor>,
         path: String,

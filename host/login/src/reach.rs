@@ -8,7 +8,9 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use portcullis_egress::{Caps, Client, Connection, Fault, Origin, Policy, is_public};
+use portcullis_egress::{
+    Caps, Client, Connection, ConnectionPermit, Fault, Origin, Policy, RequestPermit, is_public,
+};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -89,16 +91,19 @@ impl Reach {
 }
 
 impl Policy for Reach {
-    fn allows(&self, request: portcullis_egress::Request) -> bool {
-        Url::parse(&request.origin.url()).is_ok_and(|url| self.is_confidential(&url))
+    fn permit(&self, request: portcullis_egress::Request) -> Option<Box<dyn RequestPermit>> {
+        let url = Url::parse(&request.origin.url());
+        let is_allowed = url.is_ok_and(|url| self.is_confidential(&url));
+        request.permit_if(is_allowed)
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
-        let Connection { host, address } = connection;
-        self.named.contains(&host)
-            || is_public(address)
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
+        let Connection { host, address } = &connection;
+        let is_allowed = self.named.contains(host)
+            || is_public(*address)
             || (self.on_loopback && address.to_canonical().is_loopback())
-            || (self.in_private && is_private(address))
+            || (self.in_private && is_private(*address));
+        connection.permit_if(is_allowed)
     }
 }
 
@@ -213,7 +218,7 @@ mod tests {
 
     fn connects(reach: &Reach, host: &str, address: &str) -> bool {
         let address = address.parse().unwrap();
-        reach.allows_connection(Connection { host: host.to_owned(), address })
+        reach.permit_connection(Connection { host: host.to_owned(), address }).is_some()
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
-use portcullis_egress::{Caps, Client, Connection, Origin, Policy, Request, is_public};
+use portcullis_egress::{
+    Caps, Client, Connection, ConnectionPermit, Origin, Policy, Request, RequestPermit, is_public,
+};
 
 use crate::{Order, SCHEMAS};
 
@@ -80,12 +82,15 @@ impl Sources {
 }
 
 impl Policy for Sources {
-    fn allows(&self, request: Request) -> bool {
-        self.named.contains(&request.origin) || self.public.contains(&request.origin)
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        let is_named = self.named.contains(&request.origin);
+        let is_allowed = is_named || self.public.contains(&request.origin);
+        request.permit_if(is_allowed)
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         let is_named = self.named.iter().any(|origin| origin.host() == connection.host);
-        is_named || is_public(connection.address)
+        let is_allowed = is_named || is_public(connection.address);
+        connection.permit_if(is_allowed)
     }
 }

@@ -1,4 +1,4 @@
-//! The one door: whatever touches the world asks here first, and is recorded.
+//! The gate: judges each ask of a plugin, records the verdict, and hands out permits for effects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,14 +41,91 @@ pub trait Ask {
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
-/// Proof that the gate let an ask through. Functions that touch the world take one by value.
-#[derive(Debug)]
-pub struct Permit<A>(A);
+/// Proof that the gate let one ask through. Every function with an effect takes one by value, and only
+/// the gate makes them.
+///
+/// An ask that changes something is on record before there is a permit. An ask that only reads has a single
+/// record, with its outcome: [`Permit::record`] writes it before the plugin has anything of the effect. Where a
+/// permit of the second kind is dropped unused, the record says so.
+#[must_use = "a permit is for an effect, which takes it by value"]
+pub struct Permit<A: Ask> {
+    /// `None` only while it is taken apart.
+    ask: Option<A>,
+    gate: Gate,
+    /// Whether there is a record of the ask already.
+    is_recorded: bool,
+}
 
-impl<A> Permit<A> {
+/// Outcome of a permit that was dropped unused.
+const UNUSED: &str = "unused";
+
+impl<A: Ask> Permit<A> {
     /// What was permitted.
-    pub fn into_ask(self) -> A {
-        self.0
+    pub fn ask(&self) -> &A {
+        self.ask.as_ref().expect("an ask is there until the permit is used up")
+    }
+
+    /// Whether there was a record of the ask before the permit.
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Uses the permit up: the effect was carried out, or failed, with this outcome.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] where the outcome cannot be recorded and there is no earlier record: the plugin must get
+    /// nothing of the effect.
+    pub fn record(mut self, outcome: &str) -> Result<(), Denied> {
+        let Some(ask) = self.ask.take() else { return Ok(()) };
+        if self.is_recorded {
+            self.gate.record_outcome(&ask, Verdict::Allowed, outcome);
+            return Ok(());
+        }
+        self.gate.record(&ask, Verdict::Allowed, Some(outcome))
+    }
+
+    /// Uses the permit up: the effect was carried out as the record before it says. Where there is no record
+    /// before it, `outcome` is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Permit::record`].
+    pub fn record_done(mut self, outcome: &str) -> Result<(), Denied> {
+        if self.is_recorded {
+            self.ask = None;
+            return Ok(());
+        }
+        self.record(outcome)
+    }
+
+    /// Uses the permit up: on the way to the effect it turned out that no grant can allow it, such as a path
+    /// that leads out of its directory.
+    pub fn revoke(mut self, outcome: &'static str) -> Denied {
+        let ask = self.ask.take().expect("an ask is there until the permit is used up");
+        if self.is_recorded {
+            self.gate.record_outcome(&ask, Verdict::Denied, outcome);
+            let (plugin, subject) = (self.gate.trail.plugin(), ask.subject());
+            return Denied { plugin, subject, reason: Reason::Never(Some(outcome)) };
+        }
+        self.gate.refuse_always(&ask, outcome)
+    }
+}
+
+impl<A: Ask> Drop for Permit<A> {
+    fn drop(&mut self) {
+        if let Some(ask) = self.ask.take()
+            && !self.is_recorded
+        {
+            // The refusal to record is in the log; there is nobody left to be refused.
+            let _logged = self.gate.record(&ask, Verdict::Allowed, Some(UNUSED));
+        }
+    }
+}
+
+impl<A: Ask + fmt::Debug> fmt::Debug for Permit<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Permit").field(&self.ask).finish()
     }
 }
 
@@ -130,7 +207,7 @@ impl Policy {
     }
 }
 
-/// The door of one call: one plugin's policy and the trail that the call leaves.
+/// Judges the asks of one call: holds one plugin's policy and the trail that the call leaves.
 #[derive(Clone)]
 pub struct Gate {
     policy: Arc<Policy>,
@@ -153,40 +230,34 @@ impl Gate {
         &self.policy.grants
     }
 
-    /// Lets the ask through or not, and records which, before anything is done. Where more comes of it than
-    /// that it was done, [`Gate::came_of`] says so.
+    /// Judges an ask and records the verdict, before anything is done.
     ///
     /// # Errors
     ///
     /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
         self.judge(&ask)?;
-        self.begin(&ask)?;
-        Ok(Permit(ask))
+        self.record(&ask, Verdict::Allowed, None)?;
+        Ok(Permit { ask: Some(ask), gate: self.clone(), is_recorded: true })
     }
 
-    /// Records an ask that was judged, before it is carried out.
+    /// Judges an ask that changes nothing, such as to open a file for reading. A refusal is recorded at once.
+    /// What is allowed is recorded together with its outcome, through the permit.
     ///
     /// # Errors
     ///
-    /// [`Denied`] where it cannot be recorded: it must not be carried out.
-    pub fn begin<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
-        self.record(ask, Verdict::Allowed, None)
+    /// [`Denied`] where the grants or the wants do not hold the ask.
+    pub fn pass_read<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
+        self.judge(&ask)?;
+        Ok(Permit { ask: Some(ask), gate: self.clone(), is_recorded: false })
     }
 
-    /// Judges an ask that changes nothing, such as to open a file for reading. A refusal is recorded. What
-    /// is allowed is on record only with [`Gate::done`], which is called with the outcome before the plugin
-    /// has anything of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied`], as [`Gate::pass`].
-    pub fn judge<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
+    fn judge<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
         let Policy { grants, wants, .. } = &*self.policy;
         let reason = if !ask.is_grantable() {
             Reason::Never(None)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
-            // Looked at first: where the plugin does not want it, no grant helps.
+            // Checked first: where the plugin does not want it, no grant helps.
             Reason::Unwanted(A::CAPABILITY)
         } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
             self.ungranted(ask)
@@ -196,24 +267,15 @@ impl Gate {
         Err(self.refuse(ask, None, reason))
     }
 
-    /// Records an ask that was judged, together with what came of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Denied`] where it cannot be recorded: the plugin must not get what was asked for.
-    pub fn done<A: Ask>(&self, ask: &A, outcome: &str) -> Result<(), Denied> {
-        self.record(ask, Verdict::Allowed, Some(outcome))
-    }
-
-    /// Records what came of an ask that [`Gate::pass`] let through: a word or two.
-    pub fn came_of<A: Ask>(&self, ask: &A, verdict: Verdict, outcome: &str) {
+    /// Records the outcome of an ask that is on record already.
+    fn record_outcome<A: Ask>(&self, ask: &A, verdict: Verdict, outcome: &str) {
         let subject = ask.subject();
         let recorded =
             self.trail.record_outcome(A::CAPABILITY.as_str(), &subject, verdict, outcome);
         if let Err(error) = recorded {
             let plugin = self.trail.plugin();
             tracing::error!(
-                "the audit does not say what came of it: `{plugin}` would {subject}: {error}"
+                "the audit lacks an outcome: `{plugin}` was allowed to {subject}: {error}"
             );
         }
     }

@@ -2,16 +2,14 @@
 
 use std::io::ErrorKind;
 
-use portcullis_audit::Verdict;
 use portcullis_files::{Access, FileUse, Origin, Preopen};
-use portcullis_roots::{Intent, Kind, Reach, Refusal, Root, Roots};
+use portcullis_roots::{Designated, Intent, Kind, Reach, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::Failure;
 use crate::bindings::{PathAccess, PathArgument, PathKind};
-use crate::capabilities::Capability;
 use crate::capabilities::files::Scope;
-use crate::gate::{Ask as _, Gate};
+use crate::gate::{Denied, Gate, Permit};
 use crate::plugins::{Loaded, Tool};
 
 /// Opens what the arguments name, and what the grant names beside them.
@@ -25,13 +23,10 @@ pub(super) fn designate(
     let mut designated = Vec::new();
     for (path, text) in widest(&tool.definition.paths, arguments) {
         let argument = path.pointer.trim_start_matches('/');
-        let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
-        match opened {
-            Ok(opened) => {
-                pass(gate, text, path.access, &opened.reach)?;
-                designated.push(opened);
-            }
-            Err(refusal) => return Err(refuse(gate, argument, text, path.access, &refusal)),
+        let permit = pass(gate, text, access_of(path.access))?;
+        match open(permit, roots, path, text)? {
+            Ok(opened) => designated.push(opened),
+            Err(refusal) => return Err(explain(argument, text, &refusal)),
         }
     }
     let mut preopens = Preopen::of_arguments(designated);
@@ -39,19 +34,48 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// The gate is asked for a designated path as for any file, so that a tool whose plugin may not
-/// write is refused before it runs.
-fn pass(gate: &Gate, text: &str, access: PathAccess, reach: &Reach) -> Result<(), Failure> {
-    let access = access_of(access);
+/// Judges the use of a designated path like that of any file, so that a tool whose plugin may not write is
+/// refused before it runs.
+fn pass(gate: &Gate, text: &str, access: Access) -> Result<Permit<FileUse>, Denied> {
     let ask = FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access };
-    gate.judge(&ask)?;
-    let is_missing = matches!(reach, Reach::File { handle: None, .. });
-    match (is_missing, access) {
-        (true, _) => gate.done(&ask, "no-entry")?,
-        (false, Access::Read) => gate.done(&ask, "opened")?,
-        (false, Access::Write) => gate.begin(&ask)?,
+    // Whether it is written to is not known yet: its one record has the outcome.
+    gate.pass_read(ask)
+}
+
+/// Opens a path of the arguments beneath a root. The outcome is on record before there is a handle.
+fn open(
+    permit: Permit<FileUse>,
+    roots: &Roots,
+    path: &PathArgument,
+    text: &str,
+) -> Result<Result<Designated, Refusal>, Denied> {
+    let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
+    match &opened {
+        Ok(Designated { reach: Reach::File { handle: None, .. }, .. }) => {
+            permit.record("no-entry")?;
+        }
+        Ok(_) => permit.record("opened")?,
+        // Nothing is wrong with the path but what is there.
+        Err(
+            refusal @ (Refusal::Missing
+            | Refusal::NotAFile
+            | Refusal::NotADirectory
+            | Refusal::System(_)),
+        ) => permit.record(refusal.word())?,
+        // The roots, and not a grant, are what would have to change.
+        Err(
+            refusal @ (Refusal::NoRoots
+            | Refusal::NotAbsolute
+            | Refusal::Malformed(_)
+            | Refusal::Outside(_)
+            | Refusal::LeadsOut
+            | Refusal::Barred(_)
+            | Refusal::Moved(_)),
+        ) => {
+            let _recorded = permit.revoke(refusal.word());
+        }
     }
-    Ok(())
+    Ok(opened)
 }
 
 fn kind(kind: PathKind) -> Kind {
@@ -77,50 +101,16 @@ fn access_of(access: PathAccess) -> Access {
     }
 }
 
-fn refuse(
-    gate: &Gate,
-    argument: &str,
-    text: &str,
-    access: PathAccess,
-    refusal: &Refusal,
-) -> Failure {
+/// A refusal, as the caller is told of it.
+fn explain(argument: &str, text: &str, refusal: &Refusal) -> Failure {
     let remedy = remedy(refusal);
     let message =
         format!("`{argument}`: {refusal}{remedy}: {}", portcullis_sanitize::line(text, 300));
-    if let Err(error) = record(gate, text, access_of(access), refusal) {
-        tracing::error!("the audit could not record a refusal: {error}");
-    }
     if !refusal.is_denial() {
         return Failure::InvalidArguments(message);
     }
     tracing::warn!("{message}");
     Failure::Denied(message)
-}
-
-/// Records a path that was not opened: as refused, or as allowed and failed where nothing is wrong with it
-/// but what is there.
-fn record(gate: &Gate, text: &str, access: Access, refusal: &Refusal) -> std::io::Result<()> {
-    let origin = Origin::Argument;
-    let ask = FileUse { path: text.into(), access, origin, opened_for: access };
-    let verdict = match refusal {
-        Refusal::Missing | Refusal::NotAFile | Refusal::NotADirectory | Refusal::System(_) => {
-            // Where the grant does not allow it either, that is on record now.
-            if gate.judge(&ask).is_err() {
-                return Ok(());
-            }
-            Verdict::Allowed
-        }
-        // The roots, and not a grant, are what would have to change.
-        Refusal::NoRoots
-        | Refusal::NotAbsolute
-        | Refusal::Malformed(_)
-        | Refusal::Outside(_)
-        | Refusal::LeadsOut
-        | Refusal::Barred(_)
-        | Refusal::Moved(_) => Verdict::Denied,
-    };
-    let (files, subject) = (Capability::Files.as_str(), ask.subject());
-    gate.trail().record_ask(files, &subject, verdict, Some(refusal.word())).map(drop)
 }
 
 /// What would help, where it is not the path that is at fault.

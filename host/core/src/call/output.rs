@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Answer, Failure};
 use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
 use crate::bindings::{PromptOutcome, ReadOutcome, ToolOutcome, ToolResult};
-use crate::capabilities::client::ClientAsk;
+use crate::capabilities::client::PermittedQuestions;
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::Outcome;
@@ -38,8 +38,7 @@ pub(super) fn check(
         Outcome::Tool(ToolOutcome::NeedInput(need))
         | Outcome::Resource(ReadOutcome::NeedInput(need))
         | Outcome::Prompt(PromptOutcome::NeedInput(need)) => {
-            check_need(&need, gate)?;
-            Answer::NeedInput(need)
+            Answer::NeedInput(permitted_questions(need, gate)?)
         }
         Outcome::Tool(ToolOutcome::Background(state)) => {
             check_state(state.as_deref())?;
@@ -89,21 +88,12 @@ fn check_result(tool: &Tool, result: &ToolResult) -> Result<(), Failure> {
 }
 
 /// Questions are asked of the client only where the grant allows each of them.
-fn check_need(need: &Need, gate: &Gate) -> Result<(), Failure> {
+fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Failure> {
     check_state(need.state.as_deref())?;
-    for (_, ask) in &need.asks {
-        match ClientAsk::of(ask) {
-            Some(ask) => {
-                gate.pass(ask)?;
-            }
-            None => {
-                return Err(Failure::BrokenPromise(
-                    "it asks what this host cannot ask of a client".into(),
-                ));
-            }
-        }
-    }
-    Ok(())
+    PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
+        Some(denied) => denied.into(),
+        None => Failure::BrokenPromise("it asks what this host cannot ask of a client".into()),
+    })
 }
 
 fn check_state(state: Option<&[u8]>) -> Result<(), Failure> {

@@ -120,9 +120,7 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
         }
     }
     if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http) {
-        let is_safe = |method| matches!(method, "GET" | "HEAD" | "OPTIONS");
-        let mut others = granted.pairs().filter(|(_, method)| !is_safe(method));
-        if others.any(|(origin, method)| wanted.allows(origin, method)) {
+        if granted.shares_unsafe_request(wanted) {
             return Some("it may make HTTP requests that change something");
         }
     }

@@ -20,8 +20,9 @@ use serde_json::{Value, json};
 use super::consent;
 use super::session::Caller;
 use portcullis_checked_files::digest;
-use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Need, Root};
+use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
 use portcullis_core::call::{Decision, Failure, question};
+use portcullis_core::capabilities::client::PermittedQuestions;
 use portcullis_core::plugins::Loaded;
 use portcullis_wrap::{ANSWER_TIME, NoAnswer, ROUNDS};
 
@@ -186,10 +187,11 @@ impl Exchange {
     /// Where the client takes no part in it, or nothing new is asked.
     pub fn ask(
         &mut self,
-        need: Need,
+        questions: PermittedQuestions,
         caller: &Caller,
         loaded: &Loaded,
     ) -> Result<InputRequests, Failure> {
+        let need = questions.into_need();
         self.rounds += 1;
         if self.rounds > ROUNDS {
             return Err(Failure::PluginFailed(format!("it asked over {ROUNDS} times")));

@@ -201,6 +201,7 @@ impl Args {
         let result = match answer {
             Ok(Answer::Tool(result)) => result,
             Ok(Answer::NeedInput(need)) => {
+                let need = need.into_need();
                 let keys: Vec<_> = need.asks.iter().map(|(key, _)| key.as_str()).collect();
                 return Err(format!(
                     "the tool asks its client ({}), and a shell is none: call it from an MCP client",

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::Ask;
+use crate::gate::{Ask, Permit};
 
 /// Which actions are granted, by the plugin's own names for them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -50,6 +50,49 @@ impl ActionAsk {
         let arguments = told(arguments, 0).to_string();
         let doing = format!("{tool} {}", portcullis_sanitize::line(&arguments, MAX_DOING));
         Self { action: action.to_owned(), doing }
+    }
+}
+
+/// A tool call whose actions are all permitted. Running the tool is the effect of these permits.
+#[derive(Debug, Clone)]
+pub struct PermittedTool {
+    name: String,
+    /// A JSON object.
+    arguments: String,
+}
+
+impl PermittedTool {
+    /// A call of a tool that needs these actions: `arguments` are a JSON object, as text, checked against the
+    /// tool's schema. `permits` has one permit for each action. They are used up: the actions are on record,
+    /// and the record of the call has the outcome.
+    ///
+    /// # Errors
+    ///
+    /// The first action for which there is no permit.
+    pub fn new(
+        name: String,
+        arguments: String,
+        needs: &[String],
+        permits: Vec<Permit<ActionAsk>>,
+    ) -> Result<Self, String> {
+        let has = |need: &&String| permits.iter().any(|permit| permit.ask().action == **need);
+        if let Some(missing) = needs.iter().find(|need| !has(need)) {
+            return Err(missing.clone());
+        }
+        for permit in permits {
+            permit.record_done("taken").map_err(|denied| denied.to_string())?;
+        }
+        Ok(Self { name, arguments })
+    }
+
+    /// The plugin's own name for the tool.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its arguments: a JSON object.
+    pub fn arguments(&self) -> &String {
+        &self.arguments
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_cache::Flight;
+use portcullis_cache::{Cache, Flight};
 use serde::Deserialize;
 use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::cache;
 use crate::capabilities::{Capability, Grants};
-use crate::gate::Ask;
+use crate::gate::{Ask, Permit};
 use crate::sandbox::State;
 
 /// How much one plugin may have cached.
@@ -71,6 +72,18 @@ impl Ask for CacheAsk {
     }
 }
 
+/// Keeps one value, for `ttl` where that is given.
+async fn keep(
+    permit: Permit<CacheAsk>,
+    cache: Arc<Cache>,
+    key: String,
+    value: Vec<u8>,
+    ttl: Option<Duration>,
+) -> wasmtime::Result<()> {
+    tokio::task::spawn_blocking(move || cache.set(&key, value, ttl)).await?;
+    Ok(permit.record_done("kept")?)
+}
+
 /// The right to make a value: a resource of the guest.
 pub struct Claim(#[expect(dead_code, reason = "held, never read")] Flight);
 
@@ -85,13 +98,12 @@ impl cache::Host for State {
         let Some(cache) = self.places.cache.clone() else { return Ok(()) };
         let bytes = (key.len() + value.len()) as u64;
         let ask = CacheAsk { key: portcullis_sanitize::line(&key, 100), bytes };
-        // A plugin is not told: a cache may drop what it likes.
-        if self.gate.pass(ask).is_err() {
-            return Ok(());
-        }
         let ttl = (ttl_ms > 0).then(|| Duration::from_millis(ttl_ms));
-        tokio::task::spawn_blocking(move || cache.set(&key, value, ttl)).await?;
-        Ok(())
+        match self.gate.pass(ask) {
+            Ok(permit) => keep(permit, cache, key, value, ttl).await,
+            // The plugin is not told: a cache may drop any value.
+            Err(_) => Ok(()),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::bindings::portcullis::plugin::catalog::{self, Entry};
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::Ask;
-use crate::sandbox::State;
+use crate::gate::{Ask, Permit};
+use crate::sandbox::{Around, State};
 
 /// A part of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -86,18 +86,32 @@ impl Ask for CatalogAsk {
     }
 }
 
+/// Lists the tools of all sources, as the plugin of this name sees them.
+fn list_tools(permit: Permit<CatalogAsk>, around: &Around, plugin: &str) -> Vec<Entry> {
+    let own = |entry: &Entry| Entry { of_this_plugin: entry.source == plugin, ..entry.clone() };
+    let tools = around.tools().iter().map(own).collect();
+    permit.record_done("listed").map_or_else(|_| Vec::new(), |()| tools)
+}
+
+/// Reads the last answer of a tool to this caller.
+fn last_result(
+    permit: Permit<CatalogAsk>,
+    around: &Around,
+    principal: Option<String>,
+    tool: &str,
+) -> Option<String> {
+    let result = around.result(principal, tool);
+    permit.record_done("read").ok().and(result)
+}
+
 impl State {
     /// The tools, where they may be seen.
     fn seen(&self) -> Vec<Entry> {
         let Some(around) = &self.call.around else { return Vec::new() };
-        if self.gate.pass(CatalogAsk(Part::Tools)).is_err() {
-            return Vec::new();
+        match self.gate.pass(CatalogAsk(Part::Tools)) {
+            Ok(permit) => list_tools(permit, around, &self.gate.trail().plugin()),
+            Err(_) => Vec::new(),
         }
-        let plugin = self.gate.trail().plugin();
-        let seen = around.tools();
-        let mine =
-            |entry: &Entry| Entry { of_this_plugin: entry.source == *plugin, ..entry.clone() };
-        seen.iter().map(mine).collect()
     }
 }
 
@@ -112,10 +126,10 @@ impl catalog::Host for State {
 
     async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
         let Some(around) = &self.call.around else { return Ok(None) };
-        if self.gate.pass(CatalogAsk(Part::Results)).is_err() {
-            return Ok(None);
-        }
-        Ok(around.result(self.call.principal.clone(), &name))
+        Ok(match self.gate.pass(CatalogAsk(Part::Results)) {
+            Ok(permit) => last_result(permit, around, self.call.principal.clone(), &name),
+            Err(_) => None,
+        })
     }
 }
 

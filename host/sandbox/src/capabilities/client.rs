@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::bindings::types;
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::Ask;
+use crate::gate::{Ask, Denied, Permit};
 
 /// What can be asked of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -110,6 +110,33 @@ impl ClientAsk {
             types::Ask::Other(_) => return None,
         };
         Some(Self { feature, deed })
+    }
+}
+
+/// Questions to the client, each of which is permitted. Asking them is the effect of these permits.
+#[derive(Debug)]
+pub struct PermittedQuestions(types::Need);
+
+impl PermittedQuestions {
+    /// The questions of a plugin. `permit` gets a permit for each of them.
+    ///
+    /// # Errors
+    ///
+    /// Where one is of a kind that this host does not know (`None`), or is not permitted.
+    pub fn new(
+        need: types::Need,
+        permit: impl Fn(ClientAsk) -> Result<Permit<ClientAsk>, Denied>,
+    ) -> Result<Self, Option<Denied>> {
+        for (_, ask) in &need.asks {
+            let permit = permit(ClientAsk::of(ask).ok_or(None)?).map_err(Some)?;
+            permit.record_done("asked").map_err(Some)?;
+        }
+        Ok(Self(need))
+    }
+
+    /// The questions, to be put to the client now.
+    pub fn into_need(self) -> types::Need {
+        self.0
     }
 }
 

@@ -4,12 +4,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use portcullis_audit::Verdict;
-use portcullis_files::{Access, Came, FileUse, Judge, Origin};
+use portcullis_files::{Access, FilePermit, FileUse, Judge, Origin, Outcome};
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, listed};
-use crate::gate::{Ask, Gate};
+use crate::gate::{Ask, Gate, Permit};
 
 /// Which part of the session's roots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -176,30 +175,30 @@ impl Ask for FileUse {
 }
 
 impl Judge for Gate {
-    fn allows(&self, wanted: &FileUse) -> bool {
-        self.judge(wanted).is_ok()
+    fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>> {
+        let permit = match wanted.access {
+            Access::Read => self.pass_read(wanted),
+            Access::Write => self.pass(wanted),
+        };
+        Some(Box::new(permit.ok()?))
     }
 
-    fn begins(&self, wanted: &FileUse) -> bool {
-        self.begin(wanted).is_ok()
+    fn refuse(&self, wanted: FileUse, why: &'static str) {
+        // The refusal is on record; the guest is told by an error code of its own.
+        let _recorded = self.refuse_always(&wanted, why);
     }
+}
 
-    fn ends(&self, wanted: &FileUse, begun: bool, came: Came) -> bool {
-        match (begun, came) {
-            (false, Came::Done) => self.done(wanted, "opened").is_ok(),
-            (false, Came::Failed(why)) => self.done(wanted, why).is_ok(),
-            (false, Came::Refused(why)) => {
-                self.refuse_always(wanted, why);
-                false
-            }
-            (true, Came::Done) => true,
-            (true, Came::Failed(why)) => {
-                self.came_of(wanted, Verdict::Allowed, why);
-                true
-            }
-            (true, Came::Refused(why)) => {
-                self.came_of(wanted, Verdict::Denied, why);
-                true
+impl FilePermit for Permit<FileUse> {
+    fn record(self: Box<Self>, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Done => self.record_done("opened").is_ok(),
+            Outcome::Failed(why) => Self::record(*self, why).is_ok(),
+            Outcome::Refused(why) => {
+                // What changes something was on record before; the guest gets the code of the system.
+                let was_recorded = self.is_recorded();
+                let _denied = self.revoke(why);
+                was_recorded
             }
         }
     }

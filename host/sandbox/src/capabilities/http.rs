@@ -1,40 +1,41 @@
 //! The capability `http`: requests to hosts that the operator names.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use ipnet::IpNet;
-use portcullis_audit::Verdict;
-use portcullis_egress::{Caps, Client, Connection, Fault, Origin, Policy, Request, Secrets};
+use portcullis_egress::{
+    Caps, Client, Connection, ConnectionPermit, Fault, Origin, Policy, Request, RequestPermit,
+    Secrets,
+};
 use serde::Deserialize;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use crate::capabilities::{Capability, Grants, listed};
-use crate::gate::{Ask, Gate};
+use crate::capabilities::{Capability, Grants};
+use crate::gate::{Ask, Gate, Permit};
 use portcullis_engine::{Limits, size};
 
-/// Which requests a plugin may make: hosts, each with the methods that may be used there.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// Which requests a plugin may make.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// Hosts with their methods. Never empty.
-    pub entries: Vec<HttpEntry>,
+    /// To where, with which methods. Never empty.
+    pub rules: Vec<HttpRule>,
     /// Addresses that are not public and may be reached all the same.
     pub addresses: Vec<IpNet>,
     /// Headers that the host adds to requests to one of the origins, and no plugin sees.
     pub headers: Secrets,
 }
 
-/// Some hosts, and the methods of requests to them. A method of one entry says nothing about the hosts of
-/// another.
+/// Hosts, and the methods of requests to them. One rule permits nothing at the hosts of another one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HttpEntry {
-    /// To where. Never empty.
+pub struct HttpRule {
+    /// Never empty.
     pub hosts: Vec<Origin>,
-    /// With which methods. Never empty.
+    /// In capitals. Never empty.
     #[serde(default = "get")]
     pub methods: Vec<String>,
 }
@@ -42,10 +43,12 @@ pub struct HttpEntry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Unchecked {
+    #[serde(default)]
     hosts: Option<Vec<Origin>>,
+    #[serde(default)]
     methods: Option<Vec<String>>,
     #[serde(default)]
-    allow: Vec<HttpEntry>,
+    rules: Vec<HttpRule>,
     #[serde(default)]
     addresses: Vec<IpNet>,
     #[serde(default)]
@@ -56,7 +59,7 @@ fn get() -> Vec<String> {
     vec!["GET".into()]
 }
 
-impl HttpEntry {
+impl HttpRule {
     fn check(&self) -> Result<(), String> {
         if self.hosts.is_empty() {
             return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
@@ -64,16 +67,14 @@ impl HttpEntry {
         if self.methods.is_empty() {
             return Err("`methods` is empty: name at least one, or leave it out for GET".into());
         }
-        let is_written_in_capitals =
-            |method: &&String| method.bytes().all(|byte| byte.is_ascii_uppercase());
-        match self.methods.iter().find(|method| !is_written_in_capitals(method)) {
+        match self.methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
             Some(method) => Err(format!("the method `{method}` is not written in capitals")),
             None => Ok(()),
         }
     }
 
-    fn allows(&self, origin: &Origin, method: &str) -> bool {
-        self.hosts.contains(origin) && self.methods.iter().any(|one| one == method)
+    fn has(&self, request: &Request) -> bool {
+        self.hosts.contains(&request.origin) && self.methods.contains(&request.method)
     }
 }
 
@@ -81,21 +82,22 @@ impl TryFrom<Unchecked> for HttpGrant {
     type Error = String;
 
     fn try_from(unchecked: Unchecked) -> Result<Self, String> {
-        let Unchecked { hosts, methods, allow, addresses, headers } = unchecked;
-        let first = match (hosts, methods) {
+        let Unchecked { hosts, methods, mut rules, addresses, headers } = unchecked;
+        match (hosts, methods) {
             (Some(hosts), methods) => {
-                Some(HttpEntry { hosts, methods: methods.unwrap_or_else(get) })
+                rules.insert(0, HttpRule { hosts, methods: methods.unwrap_or_else(get) });
             }
-            (None, Some(_)) => return Err("`methods` stands beside no `hosts`".into()),
-            (None, None) if allow.is_empty() => {
-                return Err("`hosts` is missing: name at least one".into());
+            (None, Some(_)) => return Err("`methods` has no `hosts` beside it: name them".into()),
+            (None, None) if rules.is_empty() => {
+                return Err(
+                    "`hosts` is missing: name at least one, or leave out grants.http".into()
+                );
             }
-            (None, None) => None,
-        };
-        let entries: Vec<_> = first.into_iter().chain(allow).collect();
-        entries.iter().try_for_each(HttpEntry::check)?;
+            (None, None) => {}
+        }
+        rules.iter().try_for_each(HttpRule::check)?;
         for (origin, headers) in &headers {
-            if !entries.iter().any(|entry| entry.hosts.contains(origin)) {
+            if !rules.iter().any(|rule| rule.hosts.contains(origin)) {
                 return Err(format!(
                     "`headers` names {origin}, which `hosts` does not grant: a header for it would \
                      never be sent"
@@ -106,32 +108,21 @@ impl TryFrom<Unchecked> for HttpGrant {
                     .map_err(|_| format!("`{name}` is not the name of a header"))?;
             }
         }
-        Ok(Self { entries, addresses, headers })
+        Ok(Self { rules, addresses, headers })
     }
 }
 
-impl HttpGrant {
-    /// Whether requests with this method may go to this origin.
-    pub fn allows(&self, origin: &Origin, method: &str) -> bool {
-        self.entries.iter().any(|entry| entry.allows(origin, method))
-    }
-
-    /// Each origin with each method that may be used there.
-    pub fn pairs(&self) -> impl Iterator<Item = (&Origin, &str)> {
-        self.entries.iter().flat_map(|entry| {
-            let methods = || entry.methods.iter().map(String::as_str);
-            entry.hosts.iter().flat_map(move |host| methods().map(move |method| (host, method)))
-        })
+impl fmt::Display for HttpRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        write!(f, "{} {}", self.methods.join(","), hosts.join(", "))
     }
 }
 
 impl fmt::Display for HttpGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, HttpEntry { hosts, methods }) in self.entries.iter().enumerate() {
-            let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
-            let separator = if index == 0 { "" } else { "; " };
-            write!(f, "{separator}{} {}", methods.join(","), hosts.join(", "))?;
-        }
+        let rules: Vec<_> = self.rules.iter().map(ToString::to_string).collect();
+        f.write_str(&rules.join("; "))?;
         for net in &self.addresses {
             write!(f, ", also at {net}")?;
         }
@@ -143,6 +134,60 @@ impl fmt::Display for HttpGrant {
     }
 }
 
+/// Methods that change nothing at a server (RFC 9110, section 9.2.1).
+const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+impl HttpGrant {
+    /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
+    pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
+        let pairs =
+            self.rules.iter().flat_map(|rule| wants.rules.iter().map(move |one| (rule, one)));
+        pairs.into_iter().any(|(granted, wanted)| {
+            let is_unsafe = |method: &&String| !SAFE_METHODS.contains(&method.as_str());
+            let mut methods = granted.methods.iter().filter(is_unsafe);
+            methods.any(|method| wanted.methods.contains(method))
+                && granted.hosts.iter().any(|host| wanted.hosts.contains(host))
+        })
+    }
+
+    /// Adds a host with methods. Hosts that have the same methods share a rule.
+    fn add(&mut self, origin: Origin, methods: Vec<String>) {
+        let same = self.rules.iter_mut().find(|rule| rule.methods == methods);
+        match same {
+            Some(rule) if rule.hosts.contains(&origin) => {}
+            Some(rule) => rule.hosts.push(origin),
+            None => self.rules.push(HttpRule { hosts: vec![origin], methods }),
+        }
+    }
+
+    /// This grant as keys of `portcullis.toml`, with one more address. Headers are shown by their names alone:
+    /// where their values are kept is for the operator.
+    fn keys(&self, more: Option<IpAddr>) -> String {
+        let one = |rule: &HttpRule, between: &str| {
+            let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
+            format!("hosts = {hosts:?}{between}methods = {:?}", rule.methods)
+        };
+        let mut lines = match self.rules.as_slice() {
+            [rule] => vec![one(rule, "\n")],
+            rules => {
+                let rules: Vec<_> =
+                    rules.iter().map(|rule| format!("{{ {} }}", one(rule, ", "))).collect();
+                vec![format!("rules = [{}]", rules.join(", "))]
+            }
+        };
+        let more = more.map(|more| IpNet::from(more).to_string());
+        let mut addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        addresses.extend(more.filter(|more| !addresses.contains(more)));
+        if !addresses.is_empty() {
+            lines.push(format!("addresses = {addresses:?}"));
+        }
+        for origin in self.headers.keys() {
+            lines.push(format!("# and the headers for {origin}, as they are there now"));
+        }
+        lines.join("\n")
+    }
+}
+
 /// Adds a want to what is wanted so far.
 pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> Result<(), String> {
     // A setting may hold a directory or an address; the former is no matter of requests.
@@ -151,15 +196,7 @@ pub(super) fn want(sum: &mut Option<HttpGrant>, target: &str, access: &str) -> R
     }
     let origin = target.parse()?;
     let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
-    let grant = sum.get_or_insert_with(|| HttpGrant {
-        entries: Vec::new(),
-        addresses: Vec::new(),
-        headers: BTreeMap::new(),
-    });
-    match grant.entries.iter_mut().find(|entry| entry.methods == methods) {
-        Some(entry) => entry.hosts.push(origin),
-        None => grant.entries.push(HttpEntry { hosts: vec![origin], methods }),
-    }
+    sum.get_or_insert_default().add(origin, methods);
     Ok(())
 }
 
@@ -172,7 +209,7 @@ impl Ask for Request {
     }
 
     fn is_within(&self, grant: &HttpGrant) -> bool {
-        grant.allows(&self.origin, &self.method)
+        grant.rules.iter().any(|rule| rule.has(self))
     }
 
     fn subject(&self) -> String {
@@ -181,38 +218,14 @@ impl Ask for Request {
     }
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
-        let mut entries = granted.map_or_else(Vec::new, |granted| granted.entries.clone());
-        let (origin, method) = (&self.origin, &self.method);
-        if let Some(entry) = entries.iter_mut().find(|entry| entry.methods == [method.as_str()]) {
-            entry.hosts.push(origin.clone());
-        } else if let Some(entry) = entries.iter_mut().find(|e| e.hosts == [origin.clone()]) {
-            entry.methods.push(method.clone());
-        } else {
-            let (hosts, methods) = (vec![origin.clone()], vec![method.clone()]);
-            entries.push(HttpEntry { hosts, methods });
+        let mut grant = granted.cloned().unwrap_or_default();
+        // The rule of the host alone gets one more method; a rule of several hosts would let in more.
+        let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
+        match own {
+            Some(rule) => rule.methods.push(self.method.clone()),
+            None => grant.add(self.origin.clone(), vec![self.method.clone()]),
         }
-        format!("{}{}", written(&entries), rest(granted, None))
-    }
-}
-
-/// Entries as `portcullis.toml` has them.
-fn written(entries: &[HttpEntry]) -> String {
-    let one = |HttpEntry { hosts, methods }: &HttpEntry| {
-        let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
-        (format!("hosts = {hosts:?}"), format!("methods = {methods:?}"))
-    };
-    match entries {
-        [entry] => {
-            let (hosts, methods) = one(entry);
-            format!("{hosts}\n{methods}")
-        }
-        entries => {
-            let lines = entries.iter().map(|entry| {
-                let (hosts, methods) = one(entry);
-                format!("  {{ {hosts}, {methods} }},\n")
-            });
-            format!("allow = [\n{}]", lines.collect::<String>())
-        }
+        grant.keys(None)
     }
 }
 
@@ -231,10 +244,9 @@ impl Ask for Connection {
             let name_is_loopback = self.host == "localhost" && address.is_loopback();
             (name_is_address || name_is_loopback)
                 && grant
-                    .entries
+                    .rules
                     .iter()
-                    .flat_map(|entry| &entry.hosts)
-                    .any(|o| o.host() == self.host)
+                    .any(|rule| rule.hosts.iter().any(|origin| origin.host() == self.host))
         };
         portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
@@ -251,26 +263,11 @@ impl Ask for Connection {
     }
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
-        let Some(granted) = granted else { return rest(None, Some(self.address)) };
-        format!("{}{}", written(&granted.entries), rest(Some(granted), Some(self.address)))
-    }
-}
-
-/// What a grant says beside hosts and methods, with one more address. Headers are shown by their names alone:
-/// where their values are kept is for the operator.
-fn rest(granted: Option<&HttpGrant>, more: Option<std::net::IpAddr>) -> String {
-    let there = granted.into_iter().flat_map(|granted| &granted.addresses);
-    let mut text = match more {
-        Some(more) => format!("\naddresses = {}", listed(there, &IpNet::from(more).to_string())),
-        None => {
-            let there: Vec<_> = there.map(ToString::to_string).collect();
-            if there.is_empty() { String::new() } else { format!("\naddresses = {there:?}") }
+        match granted {
+            Some(granted) => granted.keys(Some(self.address)),
+            None => format!("addresses = [\"{}\"]", IpNet::from(self.address)),
         }
-    };
-    for origin in granted.iter().flat_map(|granted| granted.headers.keys()) {
-        text += &format!("\n# and the headers for {origin}, as they are there now");
     }
-    text
 }
 
 /// The requests of one call. One client for each: no connection is shared between calls.
@@ -289,24 +286,42 @@ impl Http {
 }
 
 impl Policy for Gate {
-    fn allows(&self, request: Request) -> bool {
-        self.pass(request).is_ok()
+    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
+        Some(Box::new(self.pass(request).ok()?))
     }
 
-    fn allows_connection(&self, connection: Connection) -> bool {
-        self.pass(connection).is_ok()
-    }
-
-    fn answered(&self, request: &Request, answer: Result<u16, Fault>) {
-        let outcome = match answer {
-            Ok(status) => format!("status {status}"),
-            Err(fault) => word(fault).to_owned(),
-        };
-        self.came_of(request, Verdict::Allowed, &outcome);
+    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
+        Some(Box::new(self.pass(connection).ok()?))
     }
 
     fn secrets(&self) -> Option<&Secrets> {
         Some(&self.grants().http.as_ref()?.headers)
+    }
+}
+
+impl RequestPermit for Permit<Request> {
+    fn request(&self) -> &Request {
+        self.ask()
+    }
+
+    fn record(self: Box<Self>, answer: Result<u16, Fault>) {
+        let outcome = match answer {
+            Ok(status) => format!("status {status}"),
+            Err(fault) => word(fault).to_owned(),
+        };
+        let recorded = Self::record(*self, &outcome);
+        debug_assert!(recorded.is_ok(), "a request is on record before it is sent");
+    }
+}
+
+impl ConnectionPermit for Permit<Connection> {
+    fn connection(&self) -> &Connection {
+        self.ask()
+    }
+
+    fn record(self: Box<Self>) {
+        let recorded = self.record_done("connected");
+        debug_assert!(recorded.is_ok(), "a connection is on record before it is made");
     }
 }
 
@@ -373,11 +388,7 @@ mod tests {
     use super::*;
 
     fn grant(text: &str) -> HttpGrant {
-        toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
-    }
-
-    fn request(origin: &str, method: &str) -> Request {
-        Request { origin: origin.parse().unwrap(), method: method.into(), path: "/".into() }
+        toml::from_str(text).unwrap()
     }
 
     #[test]
@@ -396,49 +407,71 @@ mod tests {
             ("http://b.example:81", "GET", true),
             ("https://b.example:81", "GET", false),
         ] {
-            assert_eq!(request(origin, method).is_within(&grant), expected, "{method} {origin}");
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            assert_eq!(ask.is_within(&grant), expected, "{method} {origin}");
         }
     }
 
     #[test]
-    fn a_method_belongs_to_the_hosts_of_its_own_entry() {
-        let text = "allow = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]";
-        let mut wants = None;
-        want(&mut wants, "a", "GET").unwrap();
-        want(&mut wants, "b", "POST").unwrap();
-        for grant in [grant(text), wants.unwrap()] {
-            for (origin, method, expected) in
-                [("a", "GET", true), ("b", "POST", true), ("a", "POST", false), ("b", "GET", false)]
-            {
-                assert_eq!(
-                    request(origin, method).is_within(&grant),
-                    expected,
-                    "{method} {origin}"
-                );
-            }
-            assert_eq!(grant.to_string(), "GET a; POST b");
+    fn a_rule_permits_nothing_at_the_hosts_of_another_rule() {
+        let granted = grant(
+            "rules = [{ hosts = [\"a.example\"] }, { hosts = [\"b.example\"], methods = [\"POST\"] }]",
+        );
+        let mut wanted = None;
+        want(&mut wanted, "a.example", "GET").unwrap();
+        want(&mut wanted, "b.example", "POST").unwrap();
+        let wanted = wanted.unwrap();
+        for (origin, method, expected) in [
+            ("https://a.example", "GET", true),
+            ("https://a.example", "POST", false),
+            ("https://b.example", "POST", true),
+            ("https://b.example", "GET", false),
+        ] {
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            assert_eq!(ask.is_within(&granted), expected, "{method} {origin}");
+            assert_eq!(ask.is_wanted(&wanted), expected, "{method} {origin}");
         }
+        assert_eq!(granted.to_string(), "GET a.example; POST b.example");
     }
 
     #[test]
-    fn a_remedy_allows_the_request_and_nothing_else_that_is_new() {
+    fn a_remedy_permits_what_was_asked_and_nothing_else() {
+        let ask = |origin: &str, method: &str| Request {
+            origin: origin.parse().unwrap(),
+            method: method.into(),
+            path: "/".into(),
+        };
         for before in [
             "hosts = [\"a\"]",
             "hosts = [\"a\", \"b\"]",
             "hosts = [\"a\"]\nmethods = [\"POST\", \"PUT\"]\naddresses = [\"10.0.0.0/8\"]",
-            "allow = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]",
+            "rules = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]",
         ] {
             let before = grant(before);
             for (origin, method) in [("a", "DELETE"), ("c", "GET"), ("c", "POST")] {
-                let ask = request(origin, method);
-                let after: HttpGrant = grant(&ask.remedy(Some(&before)));
-                assert!(ask.is_within(&after), "{after}");
-                let new = after.pairs().filter(|(origin, method)| !before.allows(origin, method));
-                assert_eq!(new.count(), 1, "{before} and {method} {origin}: {after}");
-                assert!(before.pairs().all(|(origin, method)| after.allows(origin, method)));
+                let after = grant(&ask(origin, method).remedy(Some(&before)));
+                let origins = ["a", "b", "c"].into_iter();
+                let all = origins.flat_map(|origin| {
+                    ["GET", "POST", "PUT", "DELETE"].map(|method| ask(origin, method))
+                });
+                let is_new = |ask: &Request| ask.is_within(&after) && !ask.is_within(&before);
+                let new: Vec<_> = all.clone().filter(is_new).map(|ask| ask.subject()).collect();
+                assert_eq!(new, [ask(origin, method).subject()], "{before}: {after}");
+                assert!(all.clone().all(|ask| !ask.is_within(&before) || ask.is_within(&after)));
                 assert_eq!(before.addresses, after.addresses);
             }
         }
+        let post = ask("https://a.example", "POST");
+        let new: HttpGrant = toml::from_str(&post.remedy(None)).unwrap();
+        assert_eq!(new, grant("hosts = [\"a.example\"]\nmethods = [\"POST\"]"));
     }
 
     #[test]
@@ -467,12 +500,11 @@ mod tests {
     fn what_could_not_be_enforced_is_refused_at_load() {
         for (text, expected) in [
             ("hosts = []", "name at least one"),
+            ("", "name at least one"),
+            ("methods = [\"GET\"]", "no `hosts`"),
+            ("rules = [{ hosts = [] }]", "name at least one"),
+            ("rules = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
             ("hosts = [\"a\"]\nmethods = []", "name at least one"),
-            ("methods = [\"GET\"]", "beside no `hosts`"),
-            ("allow = []", "name at least one"),
-            ("allow = [{ hosts = [] }]", "name at least one"),
-            ("allow = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
-            ("allow = [{ methods = [\"GET\"] }]", "hosts"),
             ("hosts = [\"a\"]\nmethods = [\"get\"]", "capitals"),
             ("hosts = [\"*\"]", "`*`"),
             ("hosts = [\"*.a.example\"]", "`*.a.example`"),

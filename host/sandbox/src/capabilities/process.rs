@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_audit::Verdict;
-use portcullis_confine::{Command, Ended, Fault, Output as Ran, Place};
+use portcullis_confine::{Command, Commands, Ended, Fault, Output as Ran, Place};
 use portcullis_files::Access;
 use serde::Deserialize;
 use tokio_util::task::AbortOnDropHandle;
@@ -14,7 +13,7 @@ use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::{Ask, Gate};
+use crate::gate::{Ask, Permit};
 use crate::sandbox::State;
 
 /// Which commands a plugin may use.
@@ -88,25 +87,25 @@ impl Ask for ProcessAsk {
     }
 }
 
-/// Sees to it that the end of a command is on record.
-struct Watched {
-    gate: Gate,
-    ask: ProcessAsk,
-    ended: bool,
-}
+/// The permit of a command that runs. Where the call ends before the command, the record says that the command
+/// was stopped.
+struct RunningPermit(Option<Permit<ProcessAsk>>);
 
-impl Watched {
-    fn new(gate: &Gate, ask: ProcessAsk) -> Self {
-        Self { gate: gate.clone(), ask, ended: false }
-    }
-
+impl RunningPermit {
+    /// Records the outcome of the command.
     fn end(mut self, outcome: &str) {
-        self.ended = true;
-        self.gate.came_of(&self.ask, Verdict::Allowed, outcome);
+        self.record(outcome);
     }
 
-    /// In a word, as a command came to its end.
-    fn ran(self, ran: &Result<Ran, Fault>) {
+    fn record(&mut self, outcome: &str) {
+        if let Some(permit) = self.0.take() {
+            let recorded = permit.record(outcome);
+            debug_assert!(recorded.is_ok(), "a command is on record before it starts");
+        }
+    }
+
+    /// Records how a command ended.
+    fn end_as(self, ran: &Result<Ran, Fault>) {
         match ran {
             Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
             Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
@@ -117,11 +116,9 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for RunningPermit {
     fn drop(&mut self) {
-        if !self.ended {
-            self.gate.came_of(&self.ask, Verdict::Allowed, "stopped");
-        }
+        self.record("stopped");
     }
 }
 
@@ -147,7 +144,7 @@ impl State {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Option<Place>, Watched), ProcessError> {
+    ) -> Result<(Arc<Command>, Option<Place>, Permit<ProcessAsk>), ProcessError> {
         let path = directory.map(PathBuf::from);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
@@ -161,13 +158,12 @@ impl State {
         let access = opened.as_ref().map_or(Access::Read, |(_, access)| *access);
         let (command, arguments) = (command.to_owned(), arguments.to_vec());
         let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
-        let ask = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?.into_ask();
-        let watched = Watched::new(&self.gate, ask);
+        let permit = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
         let place = path.zip(opened).map(|(path, (handle, access))| {
             let write = access == Access::Write;
             Place { path, handle, write }
         });
-        Ok((known.ok_or(ProcessError::Denied)?, place, watched))
+        Ok((known.ok_or(ProcessError::Denied)?, place, permit))
     }
 }
 
@@ -189,17 +185,12 @@ impl process::Host for State {
         message: String,
         directory: Option<String>,
     ) -> Outcome<String> {
-        let (command, place, watched) = match self.admit(&command, directory, &[]) {
+        let (command, place, permit) = match self.admit(&command, directory, &[]) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
-        if message.contains('\n') {
-            watched.end("failed");
-            return Ok(Err(ProcessError::Failed("a request is one line".into())));
-        }
-        let answer = self.places.commands.request(&command, place.as_ref(), &message).await;
-        watched.end(answer.as_ref().map_or_else(word, |_| "answered"));
-        Ok(answer.map_err(Into::into))
+        let commands = &self.places.commands;
+        Ok(request(permit, commands, &command, place.as_ref(), &message).await)
     }
 }
 
@@ -211,24 +202,14 @@ impl process::HostRunning for State {
         input: Vec<u8>,
         directory: Option<String>,
     ) -> Outcome<Resource<Running>> {
-        let (command, place, watched) = match self.admit(&command, directory, &arguments) {
+        let (command, place, permit) = match self.admit(&command, directory, &arguments) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
-        let child = match command.start(place.as_ref(), &arguments).await {
-            Ok(child) => child,
-            Err(fault) => {
-                watched.end(word(&fault));
-                return Ok(Err(fault.into()));
-            }
-        };
-        let work = async move {
-            let ran = command.finish(child, &input).await;
-            watched.ran(&ran);
-            ran.map(output).map_err(Into::into)
-        };
-        let running = Running(AbortOnDropHandle::new(tokio::spawn(work)));
-        Ok(Ok(self.table.push(running)?))
+        match start(permit, command, place.as_ref(), input).await {
+            Ok(running) => Ok(Ok(self.table.push(running)?)),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     async fn wait(
@@ -249,6 +230,48 @@ impl process::HostRunning for State {
         self.table.delete(running)?;
         Ok(())
     }
+}
+
+/// Has a worker of a command answer one message.
+async fn request(
+    permit: Permit<ProcessAsk>,
+    commands: &Commands,
+    command: &Arc<Command>,
+    place: Option<&Place>,
+    message: &str,
+) -> Result<String, ProcessError> {
+    let permit = RunningPermit(Some(permit));
+    if message.contains('\n') {
+        permit.end("failed");
+        return Err(ProcessError::Failed("a request is one line".into()));
+    }
+    let answer = commands.request(command, place, message).await;
+    permit.end(answer.as_ref().map_or_else(word, |_| "answered"));
+    answer.map_err(Into::into)
+}
+
+/// Starts a command with the arguments of the permit.
+async fn start(
+    permit: Permit<ProcessAsk>,
+    command: Arc<Command>,
+    place: Option<&Place>,
+    input: Vec<u8>,
+) -> Result<Running, ProcessError> {
+    let arguments = permit.ask().arguments.clone();
+    let permit = RunningPermit(Some(permit));
+    let child = match command.start(place, &arguments).await {
+        Ok(child) => child,
+        Err(fault) => {
+            permit.end(word(&fault));
+            return Err(fault.into());
+        }
+    };
+    let work = async move {
+        let ran = command.finish(child, &input).await;
+        permit.end_as(&ran);
+        ran.map(output).map_err(Into::into)
+    };
+    Ok(Running(AbortOnDropHandle::new(tokio::spawn(work))))
 }
 
 fn output(Ran { ended, stdout, stderr }: Ran) -> Output {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -12,9 +13,9 @@ use wasmtime::component::Resource;
 
 use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
 use crate::capabilities::{Capability, Grants};
-use crate::gate::Ask;
+use crate::gate::{Ask, Denied, Permit};
 use crate::sandbox::State;
-use portcullis_checked_files::{Records, WriteError};
+use portcullis_checked_files::{PreparedWrite, Records, WriteError};
 
 /// Longest key, in bytes.
 const MAX_KEY: usize = 512;
@@ -103,6 +104,26 @@ pub struct Keyspace {
     caller_only: bool,
 }
 
+/// Opens a keyspace of the plugin's folder, whose keys begin with `prefix`.
+fn open(permit: Permit<StoreAsk>, folder: PathBuf, prefix: String) -> Result<Keyspace, Denied> {
+    let caller_only = permit.ask().caller_only;
+    permit.record_done("opened")?;
+    Ok(Keyspace { records: Arc::new(Records::new(folder)), prefix, caller_only })
+}
+
+/// Writes a value that was prepared. Answers its new version.
+fn keep(permit: Permit<StoreAsk>, prepared: PreparedWrite<'_>) -> Result<u64, WriteError> {
+    let version = prepared.commit()?;
+    permit.record_done("kept").map_err(std::io::Error::other)?;
+    Ok(version)
+}
+
+/// Removes a value; an absent one is fine.
+fn remove(permit: Permit<StoreAsk>, records: &Records, key: &str) -> std::io::Result<()> {
+    records.remove(key)?;
+    permit.record_done("removed").map_err(std::io::Error::other)
+}
+
 impl Keyspace {
     fn of(&self, key: &str) -> (Arc<Records>, String) {
         (self.records.clone(), format!("{}{key}", self.prefix))
@@ -120,9 +141,8 @@ impl store::Host for State {}
 impl store::HostKeyspace for State {
     async fn open(&mut self, scope: Scope) -> Outcome<Handle> {
         let caller_only = matches!(scope, Scope::Caller);
-        if self.gate.pass(StoreAsk { key: String::new(), caller_only, act: Act::Open }).is_err() {
-            return Ok(Err(StoreError::Denied));
-        }
+        let ask = StoreAsk { key: String::new(), caller_only, act: Act::Open };
+        let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
         let prefix = match scope {
             Scope::Plugin => "all/".to_owned(),
             Scope::Caller => {
@@ -130,8 +150,8 @@ impl store::HostKeyspace for State {
                 format!("{}/", portcullis_checked_files::digest(principal.as_bytes()))
             }
         };
-        let records = Arc::new(Records::new(self.places.store.clone()));
-        Ok(Ok(self.table.push(Keyspace { records, prefix, caller_only })?))
+        let keyspace = open(permit, self.places.store.clone(), prefix)?;
+        Ok(Ok(self.table.push(keyspace)?))
     }
 
     async fn get(&mut self, keyspace: Handle, key: String) -> Outcome<Option<Entry>> {
@@ -157,11 +177,10 @@ impl store::HostKeyspace for State {
         let (records, key) = keyspace.of(&key);
         let gate = self.gate.clone();
         let written = blocking(move || {
-            let allowed = |bytes| {
-                let act = Act::Keep(bytes);
-                gate.pass(StoreAsk { key: shown, caller_only, act }).is_ok()
-            };
-            records.write(&key, &value, expect, None, allowed)
+            let prepared = records.prepare(&key, &value, expect, None)?;
+            let act = Act::Keep(prepared.bytes_in_all());
+            let permit = gate.pass(StoreAsk { key: shown, caller_only, act });
+            keep(permit.map_err(|_| WriteError::Full)?, prepared)
         })
         .await;
         Ok(written.map_err(|error| match error {
@@ -177,11 +196,9 @@ impl store::HostKeyspace for State {
         let keyspace = self.table.get(&keyspace)?;
         let shown = portcullis_sanitize::line(&key, 100);
         let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
-        if self.gate.pass(ask).is_err() {
-            return Ok(Err(StoreError::Denied));
-        }
+        let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
         let (records, key) = keyspace.of(&key);
-        Ok(blocking(move || records.remove(&key)).await.map_err(other))
+        Ok(blocking(move || remove(permit, &records, &key)).await.map_err(other))
     }
 
     async fn keys(

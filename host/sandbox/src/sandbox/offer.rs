@@ -10,6 +10,7 @@ use crate::bindings::{
     Completion, Dressing, Manifest, Page, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
     completions, jobs, manifest, prompts, resources, tools, views,
 };
+use crate::capabilities::actions::PermittedTool;
 
 /// One of the contract's interfaces that a plugin can export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -66,12 +67,7 @@ impl Feature {
 #[derive(Debug, Clone)]
 pub enum Work {
     /// To call a tool.
-    Tool {
-        /// Which.
-        name: String,
-        /// Its arguments: a JSON object, checked.
-        arguments: String,
-    },
+    Tool(PermittedTool),
     /// A page of the resources that its manifest does not name.
     Resources(Option<String>),
     /// A resource, by its URI.
@@ -198,10 +194,11 @@ impl Offer {
         }
         let request: Resource<Request> = store.data_mut().table.push(Request)?;
         Ok(match work {
-            Work::Tool { name, arguments } => {
+            Work::Tool(call) => {
                 let Some(tools) = &self.tools else { bail!("it exports no tools") };
                 let tools = tools.load(&mut *store, one)?;
-                tools.call_call(store, request, &name, &arguments).await?.map(Outcome::Tool)
+                let answer = tools.call_call(store, request, call.name(), call.arguments()).await?;
+                answer.map(Outcome::Tool)
             }
             Work::Resources(cursor) => {
                 let resources = self.resources(store, one)?;

@@ -62,12 +62,12 @@ pub async fn work(
     component: &Component,
     work: Work,
 ) -> Result<Result<Outcome, ProtocolError>> {
-    let Work::Tool { name, arguments } = work else { bail!("it has tools alone") };
-    let arguments: Map<String, Value> = serde_json::from_str(&arguments)?;
+    let Work::Tool(call) = work else { bail!("it has tools alone") };
+    let arguments: Map<String, Value> = serde_json::from_str(call.arguments())?;
     let engine = store.engine().clone();
     let (functions, _) = portcullis_foreign_components::tools(&engine, component, &Docs::default());
-    let Some(function) = functions.iter().find(|function| function.name == name) else {
-        bail!("it has no function for {name}");
+    let Some(function) = functions.iter().find(|function| function.name == call.name()) else {
+        bail!("it has no function for {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
     Ok(answer

@@ -1,0 +1,54 @@
+//! Permits for single uses of files: each function with an effect takes one by value, and uses it up by
+//! recording the outcome.
+
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use super::view::Miss;
+use super::{FilePermit, FileUse, Judge, Outcome};
+
+/// Proof that the judge allowed one use of a file.
+#[must_use = "a permit is for an effect, which takes it by value"]
+pub(super) struct Permit(Box<dyn FilePermit>);
+
+impl Permit {
+    /// Asks the judge. `None`: refused.
+    pub(super) fn ask(judge: &dyn Judge, wanted: FileUse) -> Option<Self> {
+        judge.permit(wanted).map(Self)
+    }
+
+    /// Uses the permit up: records the outcome of the effect, and only then hands out its result.
+    pub(super) fn record<T>(self, result: Result<T, Miss>) -> Result<T, Miss> {
+        let outcome = match &result {
+            Ok(_) => Outcome::Done,
+            Err(Miss { closed: Some(why), .. }) => Outcome::Refused(why),
+            Err(Miss { code: ErrorCode::NotPermitted, .. }) => Outcome::Refused("not-permitted"),
+            Err(Miss { code, .. }) => Outcome::Failed(code.name()),
+        };
+        // Without a record, the guest does not even learn whether there is such a file.
+        if self.0.record(outcome) { result } else { Err(ErrorCode::NotPermitted.into()) }
+    }
+
+    /// As [`Self::record`], for a result of wasmtime-wasi.
+    pub(super) fn record_wasi<T>(self, result: FsResult<T>) -> FsResult<T> {
+        let result = match result {
+            Ok(done) => Ok(done),
+            Err(error) => match error.downcast() {
+                Ok(code) => Err(Miss::from(code)),
+                // A trap ends the call, and the record of the call says so.
+                Err(trap) => return Err(FsError::trap(trap)),
+            },
+        };
+        Ok(self.record(result)?)
+    }
+
+    /// Uses the permit up: the change was made, as the record before it says.
+    pub(super) fn record_made(self) {
+        self.0.record(Outcome::Done);
+    }
+
+    /// Uses the permit up: the change was not made.
+    pub(super) fn record_not_made(self) {
+        self.0.record(Outcome::Failed("not-made"));
+    }
+}
