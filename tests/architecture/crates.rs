@@ -75,7 +75,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("http-body-util", &["egress", "http-server", "login", "pack", "sandbox"]),
     ("humantime", &["audit"]),
     ("hyper", &["http-server", "login"]),
-    ("hyper-util", &["http-server", "login"]),
+    ("hyper-util", &["egress", "http-server", "login"]),
     ("ipnet", &["sandbox"]),
     ("jsonschema", &["schema"]),
     ("jsonwebtoken", &["http-server"]),

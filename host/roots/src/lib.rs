@@ -224,15 +224,51 @@ impl Roots {
         intent: Intent,
         nearest: &[String],
     ) -> Result<Designated, Refusal> {
+        self.locate(argument)?.open(kind, intent, nearest)
+    }
+
+    /// Finds the root that a path argument lies beneath, by its text alone: no file is looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], in words for whoever made the call.
+    pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
         if self.is_empty() {
             return Err(Refusal::NoRoots);
         }
         let path = designate::parse(argument)?;
         let found = self.roots.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
         // The innermost root, which leaves the shortest rest.
-        let (root, rest) = found
-            .min_by_key(|(_, rest)| rest.components().count())
-            .ok_or_else(|| Refusal::Outside(self.to_string()))?;
+        let innermost = found.min_by_key(|(_, rest)| rest.components().count());
+        match innermost.map(|(root, rest)| (root, rest.to_owned())) {
+            Some((root, rest)) => Ok(Located { root, path, rest }),
+            None => Err(Refusal::Outside(self.to_string())),
+        }
+    }
+}
+
+/// A path argument that lies beneath a root by its text. It is not open yet.
+#[derive(Debug)]
+pub struct Located<'a> {
+    root: &'a Root,
+    path: PathBuf,
+    /// The path from the root.
+    rest: PathBuf,
+}
+
+impl Located<'_> {
+    /// Opens what the path names, for one call. `nearest`: see [`Roots::designate`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`], in words for whoever made the call.
+    pub fn open(
+        &self,
+        kind: Kind,
+        intent: Intent,
+        nearest: &[String],
+    ) -> Result<Designated, Refusal> {
+        let Self { root, path, rest } = self;
         if !root.is_in_place() {
             return Err(Refusal::Moved(root.path().display().to_string()));
         }
@@ -242,7 +278,7 @@ impl Roots {
                 let rest = rest.ancestors().nth(above).expect("it is at or beneath the root");
                 designate::designate(root, path, rest, kind, intent)
             }
-            None => designate::designate(root, &path, rest, kind, intent),
+            None => designate::designate(root, path, rest, kind, intent),
         }
     }
 }

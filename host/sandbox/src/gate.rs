@@ -99,6 +99,21 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
+    /// Uses the permit up: on the way to the effect it was refused for another reason than a grant or a want.
+    /// The caller tells the operator of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Permit::record`].
+    pub fn record_refusal(mut self, outcome: &str) -> Result<(), Denied> {
+        let Some(ask) = self.ask.take() else { return Ok(()) };
+        if self.is_recorded {
+            self.gate.record_outcome(&ask, Verdict::Denied, outcome);
+            return Ok(());
+        }
+        self.gate.record_refusal(&ask, outcome)
+    }
+
     /// Uses the permit up: on the way to the effect it turned out that no grant can allow it, such as a path
     /// that leads out of its directory.
     pub fn revoke(mut self, outcome: &'static str) -> Denied {
@@ -278,6 +293,16 @@ impl Gate {
                 "the audit lacks an outcome: `{plugin}` was allowed to {subject}: {error}"
             );
         }
+    }
+
+    /// Records an ask that is refused for another reason than a grant or a want. The caller tells the operator
+    /// of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] where it cannot be recorded.
+    pub fn record_refusal<A: Ask>(&self, ask: &A, outcome: &str) -> Result<(), Denied> {
+        self.record(ask, Verdict::Denied, Some(outcome))
     }
 
     /// Records a refusal that no grant can change, such as of a path that leads out of its directory.

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use portcullis_files::{Access, FileUse, Origin, Preopen};
-use portcullis_roots::{Designated, Intent, Kind, Reach, Refusal, Root, Roots};
+use portcullis_roots::{Designated, Intent, Kind, Located, Reach, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::Failure;
@@ -23,8 +23,17 @@ pub(super) fn designate(
     let mut designated = Vec::new();
     for (path, text) in widest(&tool.definition.paths, arguments) {
         let argument = path.pointer.trim_start_matches('/');
-        let permit = pass(gate, text, access_of(path.access))?;
-        match open(permit, roots, path, text)? {
+        let ask = ask(text, access_of(path.access));
+        let located = match roots.locate(text) {
+            Ok(located) => located,
+            Err(refusal) => {
+                // The roots, and not a grant, are what would have to change.
+                gate.record_refusal(&ask, refusal.word())?;
+                return Err(explain(argument, text, &refusal));
+            }
+        };
+        // Whether the file is written to is not known yet: its one record has the outcome.
+        match open(gate.pass_read(ask)?, &located, path)? {
             Ok(opened) => designated.push(opened),
             Err(refusal) => return Err(explain(argument, text, &refusal)),
         }
@@ -34,22 +43,19 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// Judges the use of a designated path like that of any file, so that a tool whose plugin may not write is
+/// The use of a designated path is judged like that of any file, so that a tool whose plugin may not write is
 /// refused before it runs.
-fn pass(gate: &Gate, text: &str, access: Access) -> Result<Permit<FileUse>, Denied> {
-    let ask = FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access };
-    // Whether it is written to is not known yet: its one record has the outcome.
-    gate.pass_read(ask)
+fn ask(text: &str, access: Access) -> FileUse {
+    FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access }
 }
 
 /// Opens a path of the arguments beneath a root. The outcome is on record before there is a handle.
 fn open(
     permit: Permit<FileUse>,
-    roots: &Roots,
+    located: &Located<'_>,
     path: &PathArgument,
-    text: &str,
 ) -> Result<Result<Designated, Refusal>, Denied> {
-    let opened = roots.designate(text, kind(path.kind), intent(path.access), &path.nearest);
+    let opened = located.open(kind(path.kind), intent(path.access), &path.nearest);
     match &opened {
         Ok(Designated { reach: Reach::File { handle: None, .. }, .. }) => {
             permit.record("no-entry")?;
@@ -72,7 +78,7 @@ fn open(
             | Refusal::Barred(_)
             | Refusal::Moved(_)),
         ) => {
-            let _recorded = permit.revoke(refusal.word());
+            permit.record_refusal(refusal.word())?;
         }
     }
     Ok(opened)

@@ -1,0 +1,403 @@
+//! What can be granted of `http`, and which requests and connections are within a grant.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use portcullis_egress::{Connection, Origin, Request, Secrets};
+use serde::Deserialize;
+
+use crate::capabilities::{Capability, Grants};
+use crate::gate::Ask;
+
+/// Which requests a plugin may make.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct HttpGrant {
+    /// To where, with which methods. Never empty.
+    pub rules: Vec<HttpRule>,
+    /// Addresses that are not public and may be reached all the same.
+    pub addresses: Vec<IpNet>,
+    /// Headers that the host adds to requests to one of the origins, and no plugin sees.
+    pub headers: Secrets,
+}
+
+/// Hosts, and the methods of requests to them. One rule permits nothing at the hosts of another one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpRule {
+    /// Never empty.
+    pub hosts: Vec<Origin>,
+    /// In capitals. Never empty.
+    #[serde(default = "get")]
+    pub methods: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    #[serde(default)]
+    hosts: Option<Vec<Origin>>,
+    #[serde(default)]
+    methods: Option<Vec<String>>,
+    #[serde(default)]
+    rules: Vec<HttpRule>,
+    #[serde(default)]
+    addresses: Vec<IpNet>,
+    #[serde(default)]
+    headers: Secrets,
+}
+
+fn get() -> Vec<String> {
+    vec!["GET".into()]
+}
+
+impl HttpRule {
+    fn check(&self) -> Result<(), String> {
+        if self.hosts.is_empty() {
+            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
+        }
+        if self.methods.is_empty() {
+            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
+        }
+        match self.methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
+            Some(method) => Err(format!("the method `{method}` is not written in capitals")),
+            None => Ok(()),
+        }
+    }
+
+    fn has(&self, request: &Request) -> bool {
+        self.hosts.contains(&request.origin) && self.methods.contains(&request.method)
+    }
+}
+
+impl TryFrom<Unchecked> for HttpGrant {
+    type Error = String;
+
+    fn try_from(unchecked: Unchecked) -> Result<Self, String> {
+        let Unchecked { hosts, methods, mut rules, addresses, headers } = unchecked;
+        match (hosts, methods) {
+            (Some(hosts), methods) => {
+                rules.insert(0, HttpRule { hosts, methods: methods.unwrap_or_else(get) });
+            }
+            (None, Some(_)) => return Err("`methods` has no `hosts` beside it: name them".into()),
+            (None, None) if rules.is_empty() => {
+                return Err(
+                    "`hosts` is missing: name at least one, or leave out grants.http".into()
+                );
+            }
+            (None, None) => {}
+        }
+        rules.iter().try_for_each(HttpRule::check)?;
+        for (origin, headers) in &headers {
+            if !rules.iter().any(|rule| rule.hosts.contains(origin)) {
+                return Err(format!(
+                    "`headers` names {origin}, which `hosts` does not grant: a header for it would \
+                     never be sent"
+                ));
+            }
+            for name in headers.keys() {
+                http::HeaderName::try_from(name.as_str())
+                    .map_err(|_| format!("`{name}` is not the name of a header"))?;
+            }
+        }
+        Ok(Self { rules, addresses, headers })
+    }
+}
+
+impl fmt::Display for HttpRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        write!(f, "{} {}", self.methods.join(","), hosts.join(", "))
+    }
+}
+
+impl fmt::Display for HttpGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules: Vec<_> = self.rules.iter().map(ToString::to_string).collect();
+        f.write_str(&rules.join("; "))?;
+        for net in &self.addresses {
+            write!(f, ", also at {net}")?;
+        }
+        for (origin, headers) in &self.headers {
+            let names: Vec<_> = headers.keys().map(String::as_str).collect();
+            write!(f, ", the host adds {} for {origin}", names.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Methods that change nothing at a server (RFC 9110, section 9.2.1).
+const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+impl HttpGrant {
+    /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
+    pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
+        let pairs =
+            self.rules.iter().flat_map(|rule| wants.rules.iter().map(move |one| (rule, one)));
+        pairs.into_iter().any(|(granted, wanted)| {
+            let is_unsafe = |method: &&String| !SAFE_METHODS.contains(&method.as_str());
+            let mut methods = granted.methods.iter().filter(is_unsafe);
+            methods.any(|method| wanted.methods.contains(method))
+                && granted.hosts.iter().any(|host| wanted.hosts.contains(host))
+        })
+    }
+
+    /// Adds a host with methods. Hosts that have the same methods share a rule.
+    fn add(&mut self, origin: Origin, methods: Vec<String>) {
+        let same = self.rules.iter_mut().find(|rule| rule.methods == methods);
+        match same {
+            Some(rule) if rule.hosts.contains(&origin) => {}
+            Some(rule) => rule.hosts.push(origin),
+            None => self.rules.push(HttpRule { hosts: vec![origin], methods }),
+        }
+    }
+
+    /// This grant as keys of `portcullis.toml`, with one more address. Headers are shown by their names alone:
+    /// where their values are kept is for the operator.
+    fn keys(&self, more: Option<IpAddr>) -> String {
+        let one = |rule: &HttpRule, between: &str| {
+            let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
+            format!("hosts = {hosts:?}{between}methods = {:?}", rule.methods)
+        };
+        let mut lines = match self.rules.as_slice() {
+            [rule] => vec![one(rule, "\n")],
+            rules => {
+                let rules: Vec<_> =
+                    rules.iter().map(|rule| format!("{{ {} }}", one(rule, ", "))).collect();
+                vec![format!("rules = [{}]", rules.join(", "))]
+            }
+        };
+        let more = more.map(|more| IpNet::from(more).to_string());
+        let mut addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        addresses.extend(more.filter(|more| !addresses.contains(more)));
+        if !addresses.is_empty() {
+            lines.push(format!("addresses = {addresses:?}"));
+        }
+        for origin in self.headers.keys() {
+            lines.push(format!("# and the headers for {origin}, as they are there now"));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(in crate::capabilities) fn want(
+    sum: &mut Option<HttpGrant>,
+    target: &str,
+    access: &str,
+) -> Result<(), String> {
+    // A setting may hold a directory or an address; the former is no matter of requests.
+    if std::path::Path::new(target).is_absolute() {
+        return Ok(());
+    }
+    let origin = target.parse()?;
+    let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
+    sum.get_or_insert_default().add(origin, methods);
+    Ok(())
+}
+
+impl Ask for Request {
+    type Grant = HttpGrant;
+    const CAPABILITY: Capability = Capability::Http;
+
+    fn grant(grants: &Grants) -> Option<&HttpGrant> {
+        grants.http.as_ref()
+    }
+
+    fn is_within(&self, grant: &HttpGrant) -> bool {
+        grant.rules.iter().any(|rule| rule.has(self))
+    }
+
+    fn subject(&self) -> String {
+        let path = portcullis_sanitize::line(&self.path, 500);
+        format!("{} {}{path}", self.method, self.origin.url())
+    }
+
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        let mut grant = granted.cloned().unwrap_or_default();
+        // The rule of the host alone gets one more method; a rule of several hosts would let in more.
+        let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
+        match own {
+            Some(rule) => rule.methods.push(self.method.clone()),
+            None => grant.add(self.origin.clone(), vec![self.method.clone()]),
+        }
+        grant.keys(None)
+    }
+}
+
+impl Ask for Connection {
+    type Grant = HttpGrant;
+    const CAPABILITY: Capability = Capability::Http;
+
+    fn grant(grants: &Grants) -> Option<&HttpGrant> {
+        grants.http.as_ref()
+    }
+
+    fn is_within(&self, grant: &HttpGrant) -> bool {
+        let address = self.address.to_canonical();
+        let named = || {
+            let name_is_address = self.host.trim_matches(['[', ']']).parse() == Ok(self.address);
+            let name_is_loopback = self.host == "localhost" && address.is_loopback();
+            (name_is_address || name_is_loopback)
+                && grant
+                    .rules
+                    .iter()
+                    .any(|rule| rule.hosts.iter().any(|origin| origin.host() == self.host))
+        };
+        portcullis_egress::is_public(address)
+            || grant.addresses.iter().any(|net| net.contains(&address))
+            || named()
+    }
+
+    /// Which addresses a host's name leads to is not the plugin's to say.
+    fn is_wanted(&self, _: &HttpGrant) -> bool {
+        true
+    }
+
+    fn subject(&self) -> String {
+        format!("connect to {} at {}", self.host, self.address)
+    }
+
+    fn remedy(&self, granted: Option<&HttpGrant>) -> String {
+        match granted {
+            Some(granted) => granted.keys(Some(self.address)),
+            None => format!("addresses = [\"{}\"]", IpNet::from(self.address)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(text: &str) -> HttpGrant {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn within_is_scheme_host_port_and_method() {
+        let grant = grant(
+            "hosts = [\"a.example\", \"http://b.example:81\"]\nmethods = [\"GET\", \"POST\"]",
+        );
+        for (origin, method, expected) in [
+            ("https://a.example", "GET", true),
+            ("https://A.Example.", "POST", true),
+            ("https://a.example", "DELETE", false),
+            ("http://a.example", "GET", false),
+            ("https://a.example:8443", "GET", false),
+            ("https://sub.a.example", "GET", false),
+            ("https://a.example.evil", "GET", false),
+            ("http://b.example:81", "GET", true),
+            ("https://b.example:81", "GET", false),
+        ] {
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            assert_eq!(ask.is_within(&grant), expected, "{method} {origin}");
+        }
+    }
+
+    #[test]
+    fn a_rule_permits_nothing_at_the_hosts_of_another_rule() {
+        let granted = grant(
+            "rules = [{ hosts = [\"a.example\"] }, { hosts = [\"b.example\"], methods = [\"POST\"] }]",
+        );
+        let mut wanted = None;
+        want(&mut wanted, "a.example", "GET").unwrap();
+        want(&mut wanted, "b.example", "POST").unwrap();
+        let wanted = wanted.unwrap();
+        for (origin, method, expected) in [
+            ("https://a.example", "GET", true),
+            ("https://a.example", "POST", false),
+            ("https://b.example", "POST", true),
+            ("https://b.example", "GET", false),
+        ] {
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            assert_eq!(ask.is_within(&granted), expected, "{method} {origin}");
+            assert_eq!(ask.is_wanted(&wanted), expected, "{method} {origin}");
+        }
+        assert_eq!(granted.to_string(), "GET a.example; POST b.example");
+    }
+
+    #[test]
+    fn a_remedy_permits_what_was_asked_and_nothing_else() {
+        let ask = |origin: &str, method: &str| Request {
+            origin: origin.parse().unwrap(),
+            method: method.into(),
+            path: "/".into(),
+        };
+        for before in [
+            "hosts = [\"a\"]",
+            "hosts = [\"a\", \"b\"]",
+            "hosts = [\"a\"]\nmethods = [\"POST\", \"PUT\"]\naddresses = [\"10.0.0.0/8\"]",
+            "rules = [{ hosts = [\"a\"] }, { hosts = [\"b\"], methods = [\"POST\"] }]",
+        ] {
+            let before = grant(before);
+            for (origin, method) in [("a", "DELETE"), ("c", "GET"), ("c", "POST")] {
+                let after = grant(&ask(origin, method).remedy(Some(&before)));
+                let origins = ["a", "b", "c"].into_iter();
+                let all = origins.flat_map(|origin| {
+                    ["GET", "POST", "PUT", "DELETE"].map(|method| ask(origin, method))
+                });
+                let is_new = |ask: &Request| ask.is_within(&after) && !ask.is_within(&before);
+                let new: Vec<_> = all.clone().filter(is_new).map(|ask| ask.subject()).collect();
+                assert_eq!(new, [ask(origin, method).subject()], "{before}: {after}");
+                assert!(all.clone().all(|ask| !ask.is_within(&before) || ask.is_within(&after)));
+                assert_eq!(before.addresses, after.addresses);
+            }
+        }
+        let post = ask("https://a.example", "POST");
+        let new: HttpGrant = toml::from_str(&post.remedy(None)).unwrap();
+        assert_eq!(new, grant("hosts = [\"a.example\"]\nmethods = [\"POST\"]"));
+    }
+
+    #[test]
+    fn addresses_are_public_or_named() {
+        let public = grant("hosts = [\"a.example\"]");
+        let named = grant("hosts = [\"http://127.0.0.1:8080\", \"http://localhost:8080\"]");
+        let ranges = grant("hosts = [\"a.example\"]\naddresses = [\"10.1.0.0/16\"]");
+        for (grant, host, address, expected) in [
+            (&public, "a.example", "8.8.8.8", true),
+            (&public, "a.example", "127.0.0.1", false),
+            (&public, "a.example", "::ffff:10.0.0.1", false),
+            (&public, "a.example", "169.254.169.254", false),
+            (&named, "127.0.0.1", "127.0.0.1", true),
+            (&named, "localhost", "127.0.0.1", true),
+            (&named, "localhost", "10.0.0.1", false),
+            (&named, "127.0.0.2", "127.0.0.2", false),
+            (&ranges, "a.example", "10.1.2.3", true),
+            (&ranges, "a.example", "10.2.2.3", false),
+        ] {
+            let ask = Connection { host: host.into(), address: address.parse().unwrap() };
+            assert_eq!(ask.is_within(grant), expected, "{host} {address}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_enforced_is_refused_at_load() {
+        for (text, expected) in [
+            ("hosts = []", "name at least one"),
+            ("", "name at least one"),
+            ("methods = [\"GET\"]", "no `hosts`"),
+            ("rules = [{ hosts = [] }]", "name at least one"),
+            ("rules = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
+            ("hosts = [\"a\"]\nmethods = []", "name at least one"),
+            ("hosts = [\"a\"]\nmethods = [\"get\"]", "capitals"),
+            ("hosts = [\"*\"]", "`*`"),
+            ("hosts = [\"*.a.example\"]", "`*.a.example`"),
+            ("hosts = [\"https://a/path\"]", "path"),
+            ("hosts = [\"a\"]\nheaders.\"b\".x = { env = \"X\" }", "never be sent"),
+            ("hosts = [\"a\"]\nheaders.\"a\".\"x y\" = { env = \"X\" }", "name of a header"),
+        ] {
+            let error = toml::from_str::<HttpGrant>(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}
