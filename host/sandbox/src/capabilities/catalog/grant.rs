@@ -1,13 +1,11 @@
-//! The capability `catalog`: the tools of every plugin and other server, for plugins that dress them.
+//! What can be granted of the catalog, and whether a grant holds an ask.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use crate::bindings::portcullis::plugin::catalog::{self, Entry};
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::{Ask, Permit};
-use crate::sandbox::{Around, State};
+use crate::gate::Ask;
 
 /// A part of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -59,7 +57,7 @@ pub(super) fn want(sum: &mut Option<CatalogGrant>, target: &str) -> Result<(), S
 
 /// To see a part of the catalog.
 #[derive(Debug)]
-pub struct CatalogAsk(Part);
+pub struct CatalogAsk(pub Part);
 
 impl Ask for CatalogAsk {
     type Grant = CatalogGrant;
@@ -83,64 +81,5 @@ impl Ask for CatalogAsk {
     fn remedy(&self, granted: Option<&CatalogGrant>) -> String {
         let there = granted.into_iter().flat_map(|granted| granted.read.iter());
         format!("read = {}", listed(there, &self.0.to_string()))
-    }
-}
-
-/// Lists the tools of all sources, as the plugin of this name sees them.
-fn list_tools(permit: Permit<CatalogAsk>, around: &Around, plugin: &str) -> Vec<Entry> {
-    let own = |entry: &Entry| Entry { of_this_plugin: entry.source == plugin, ..entry.clone() };
-    let tools = around.tools().iter().map(own).collect();
-    permit.record_done("listed").map_or_else(|_| Vec::new(), |()| tools)
-}
-
-/// Reads the last answer of a tool to this caller.
-fn last_result(
-    permit: Permit<CatalogAsk>,
-    around: &Around,
-    principal: Option<String>,
-    tool: &str,
-) -> Option<String> {
-    let result = around.result(principal, tool);
-    permit.record_done("read").ok().and(result)
-}
-
-impl State {
-    /// The tools, where they may be seen.
-    fn seen(&self) -> Vec<Entry> {
-        let Some(around) = &self.call.around else { return Vec::new() };
-        match self.gate.pass(CatalogAsk(Part::Tools)) {
-            Ok(permit) => list_tools(permit, around, &self.gate.trail().plugin()),
-            Err(_) => Vec::new(),
-        }
-    }
-}
-
-impl catalog::Host for State {
-    async fn tools(&mut self) -> wasmtime::Result<Vec<Entry>> {
-        Ok(self.seen())
-    }
-
-    async fn tool(&mut self, name: String) -> wasmtime::Result<Option<Entry>> {
-        Ok(self.seen().into_iter().find(|entry| entry.name == name))
-    }
-
-    async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
-        let Some(around) = &self.call.around else { return Ok(None) };
-        Ok(match self.gate.pass(CatalogAsk(Part::Results)) {
-            Ok(permit) => last_result(permit, around, self.call.principal.clone(), &name),
-            Err(_) => None,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_not_part_of_tools() {
-        let grant: CatalogGrant = toml::from_str("read = [\"tools\"]").unwrap();
-        assert!(CatalogAsk(Part::Tools).is_within(&grant));
-        assert!(!CatalogAsk(Part::Results).is_within(&grant) && !grant.has_results());
     }
 }

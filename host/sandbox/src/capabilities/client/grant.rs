@@ -1,4 +1,4 @@
-//! The capability `client`: what a plugin may ask of the connected client and its user.
+//! What can be granted of the client, and whether a grant holds an ask.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::bindings::types;
 use crate::capabilities::{Capability, Grants, Named, listed};
-use crate::gate::{Ask, Denied, Permit};
+use crate::gate::Ask;
 
 /// What can be asked of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -113,33 +113,6 @@ impl ClientAsk {
     }
 }
 
-/// Questions to the client, each of which is permitted. Asking them is the effect of these permits.
-#[derive(Debug)]
-pub struct PermittedQuestions(types::Need);
-
-impl PermittedQuestions {
-    /// The questions of a plugin. `permit` gets a permit for each of them.
-    ///
-    /// # Errors
-    ///
-    /// Where one is of a kind that this host does not know (`None`), or is not permitted.
-    pub fn new(
-        need: types::Need,
-        permit: impl Fn(ClientAsk) -> Result<Permit<ClientAsk>, Denied>,
-    ) -> Result<Self, Option<Denied>> {
-        for (_, ask) in &need.asks {
-            let permit = permit(ClientAsk::of(ask).ok_or(None)?).map_err(Some)?;
-            permit.record_done("asked").map_err(Some)?;
-        }
-        Ok(Self(need))
-    }
-
-    /// The questions, to be put to the client now.
-    pub fn into_need(self) -> types::Need {
-        self.0
-    }
-}
-
 /// What a plugin would do, as a record has it: bounded, and without secrets.
 fn deed_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
     let clean = |text: &str, most| {
@@ -178,43 +151,5 @@ impl Ask for ClientAsk {
             text += &format!("\nagreed.{kind:?} = {patterns:?}");
         }
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_granted_features_are_within() {
-        let grant: ClientGrant = toml::from_str("features = [\"elicitation\"]").unwrap();
-        for (feature, expected) in
-            [(Feature::Elicitation, true), (Feature::Sampling, false), (Feature::Roots, false)]
-        {
-            assert_eq!(
-                ClientAsk { feature, deed: String::new() }.is_within(&grant),
-                expected,
-                "{feature}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_was_agreed_to_is_a_pattern_of_one_kind() {
-        let grant = "features = [\"consent\"]\nagreed.console = [\"stat *\", \"a*b*c\", \"exact\"]";
-        let grant: ClientGrant = toml::from_str(grant).unwrap();
-        for subject in ["stat fps", "stat ", "abc", "a-b-b-c", "exact"] {
-            assert!(grant.agrees("console", subject), "{subject}");
-            assert!(!grant.agrees("import", subject), "{subject} is of another kind");
-        }
-        for subject in ["stat", "status", "xstat fps", "ac", "abcd", "exactly", ""] {
-            assert!(!grant.agrees("console", subject), "{subject}");
-        }
-    }
-
-    #[test]
-    fn an_empty_list_is_refused_at_load() {
-        let error = toml::from_str::<ClientGrant>("features = []").unwrap_err();
-        assert!(error.to_string().contains("name at least one"), "{error}");
     }
 }

@@ -1,14 +1,13 @@
-//! The capability `files`: the paths that a call names, or the session's roots, or directories of
-//! the operator's choice; to read, or to write as well.
+//! Which files can be granted, and whether a grant holds a use of one.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use portcullis_files::{Access, FilePermit, FileUse, Judge, Origin, Outcome};
+use portcullis_files::{Access, FileUse, Origin};
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, listed};
-use crate::gate::{Ask, Gate, Permit};
+use crate::gate::Ask;
 
 /// Which part of the session's roots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -82,6 +81,19 @@ impl fmt::Display for FilesGrant {
             write!(f, ", write {}", directory.display())?;
         }
         Ok(())
+    }
+}
+
+impl Grants {
+    /// Grants a directory beside the roots, to be read and written.
+    pub fn let_write(&mut self, directory: PathBuf) {
+        let files = self.files.get_or_insert_with(|| FilesGrant {
+            access: Access::Write,
+            scope: Scope::default(),
+            directories: Vec::new(),
+            writable: Vec::new(),
+        });
+        files.writable.push(directory);
     }
 }
 
@@ -171,96 +183,5 @@ impl Ask for FileUse {
             }
         }
         text
-    }
-}
-
-impl Judge for Gate {
-    fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>> {
-        let permit = match wanted.access {
-            Access::Read => self.pass_read(wanted),
-            Access::Write => self.pass(wanted),
-        };
-        Some(Box::new(permit.ok()?))
-    }
-
-    fn refuse(&self, wanted: FileUse, why: &'static str) {
-        // The refusal is on record; the guest is told by an error code of its own.
-        let _recorded = self.refuse_always(&wanted, why);
-    }
-}
-
-impl FilePermit for Permit<FileUse> {
-    fn record(self: Box<Self>, outcome: Outcome) -> bool {
-        match outcome {
-            Outcome::Done => self.record_done("opened").is_ok(),
-            Outcome::Failed(why) => Self::record(*self, why).is_ok(),
-            Outcome::Refused(why) => {
-                // What changes something was on record before; the guest gets the code of the system.
-                let was_recorded = self.is_recorded();
-                let _denied = self.revoke(why);
-                was_recorded
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(path: &str, access: Access, origin: Origin, opened_for: Access) -> FileUse {
-        FileUse { path: path.into(), access, origin, opened_for }
-    }
-
-    #[test]
-    fn within_a_grant_for_reading_arguments() {
-        use Access::{Read, Write};
-        let grant: FilesGrant = toml::from_str("access = \"read\"").unwrap();
-        for (ask, expected) in [
-            (ask("/a/b", Read, Origin::Argument, Read), true),
-            (ask("/a/b", Write, Origin::Argument, Write), false),
-            (ask("/a/b", Read, Origin::Root, Read), false),
-            (ask("/a/b", Read, Origin::Directory, Read), false),
-            (ask("/a/b", Read, Origin::Beside, Read), false),
-        ] {
-            assert_eq!(ask.is_within(&grant), expected, "{ask:?}");
-        }
-    }
-
-    #[test]
-    fn within_a_grant_for_writing_roots_and_a_directory() {
-        use Access::{Read, Write};
-        let grant: FilesGrant =
-            toml::from_str(
-                "access = \"write\"\nscope = \"roots\"\ndirectories = [\"/opt/x\"]\nwritable = [\"/var/y\"]",
-            )
-            .unwrap();
-        for (ask, expected) in [
-            (ask("/a/b", Write, Origin::Argument, Write), true),
-            // Opened for reading: the grant does not widen what the tool declared.
-            (ask("/a/b", Write, Origin::Argument, Read), false),
-            (ask("/a/b", Write, Origin::Root, Write), true),
-            (ask("/opt/x/y", Read, Origin::Directory, Read), true),
-            (ask("/opt/x/y", Write, Origin::Directory, Write), false),
-            (ask("/opt/x2/y", Read, Origin::Directory, Read), false),
-            (ask("/var/y/z", Write, Origin::Directory, Write), true),
-            (ask("/var/y/z", Read, Origin::Directory, Write), true),
-            (ask("/var/y2/z", Read, Origin::Directory, Write), false),
-        ] {
-            assert_eq!(ask.is_within(&grant), expected, "{ask:?}");
-        }
-    }
-
-    #[test]
-    fn wants_add_up() {
-        let mut sum = None;
-        want(&mut sum, "arguments", "read").unwrap();
-        want(&mut sum, "arguments", "write").unwrap();
-        want(&mut sum, "/opt/x", "read").unwrap();
-        let sum = sum.unwrap();
-        assert_eq!((sum.access, sum.scope), (Access::Write, Scope::Arguments));
-        assert_eq!(sum.directories, [PathBuf::from("/opt/x")]);
-        assert!(want(&mut None, "arguments", "execute").is_err());
-        assert!(want(&mut None, "somewhere", "read").is_err());
     }
 }

@@ -6,6 +6,9 @@
 use crate::bindings::portcullis::plugin::settings;
 use crate::sandbox::State;
 
+/// Its name in the wants of a manifest.
+pub(super) const NAME: &str = "settings";
+
 impl settings::Host for State {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {
         Ok(self.settings.get(&key).cloned())
