@@ -14,6 +14,7 @@ use super::Registered;
 use crate::sandbox::State;
 
 pub use grant::{FilesGrant, Scope};
+pub use portcullis_files::FileUse;
 
 impl Registered for FilesGrant {
     const NAME: &'static str = "files";

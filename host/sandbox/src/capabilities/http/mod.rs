@@ -13,6 +13,7 @@ use crate::sandbox::State;
 
 pub use grant::{HttpGrant, HttpRule};
 pub use link::Http;
+pub use portcullis_egress::{Connection, Request};
 
 impl Registered for HttpGrant {
     const NAME: &'static str = "http";
