@@ -5,6 +5,7 @@ mod absences;
 mod capabilities;
 mod circles;
 mod crates;
+mod families;
 mod lengths;
 mod modules;
 mod sources;
