@@ -2,6 +2,7 @@
 //! files and functions, and the statements of `docs/ARCHITECTURE.md`.
 
 mod absences;
+mod capabilities;
 mod circles;
 mod crates;
 mod families;

@@ -11,10 +11,14 @@ use portcullis_engine::Limits;
 use crate::support::home::Home;
 use crate::support::workspace;
 
-/// Every document: the README and all that is in `docs`.
+/// Each capability has its page in its folder.
+const CAPABILITIES: &str = "host/sandbox/src/capabilities";
+
+/// Every document: the README, all that is in `docs`, and the pages of the capabilities.
 fn documents() -> Vec<(PathBuf, String)> {
     let mut files = vec![workspace().join("README.md")];
     collect(&workspace().join("docs"), &mut files);
+    collect(&workspace().join(CAPABILITIES), &mut files);
     let read = |file: PathBuf| {
         let text =
             fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -181,7 +185,7 @@ fn every_test_that_the_security_page_names_exists() {
 fn every_capability_has_a_page() {
     let names = Capability::ALL.iter().map(ToString::to_string).chain(["settings".to_owned()]);
     for name in names {
-        let page = workspace().join("docs/capabilities").join(format!("{name}.md"));
+        let page = workspace().join(CAPABILITIES).join(name).join("README.md");
         assert!(page.is_file(), "{} is missing", page.display());
     }
 }

@@ -26,6 +26,7 @@ mod isolation;
 mod offers;
 mod ownership;
 mod paths;
+mod permits;
 mod plugins;
 mod processes;
 mod protocol;

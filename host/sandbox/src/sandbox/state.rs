@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use portcullis_cache::Cache;
 use portcullis_confine::Commands;
-use portcullis_files::{Files, FilesData, FilesView, Preopen, Quota};
+use portcullis_files::{Files, FilesView, Preopen, Quota};
 use portcullis_roots::Roots;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
@@ -18,9 +18,7 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::around::{Around, News};
 use super::sockets;
-use crate::bindings::portcullis::plugin::{
-    cache, catalog, changes, process, request, settings, store,
-};
+use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
@@ -216,7 +214,7 @@ fn quota(limits: &Limits) -> Quota {
 pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
-    use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random};
+    use wasmtime_wasi::p2::bindings::{cli, clocks, random};
     use wasmtime_wasi::random::WasiRandom;
 
     wasmtime_wasi_io::add_to_linker_async(linker)?;
@@ -238,21 +236,7 @@ pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
     request::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
     settings::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
     for capability in Capability::ALL.into_iter().filter(|c| policy.has(*c)) {
-        match capability {
-            Capability::Files => {
-                filesystem::types::add_to_linker::<State, FilesData>(linker, State::files)?;
-                filesystem::preopens::add_to_linker::<State, FilesData>(linker, State::files)?;
-                changes::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
-            }
-            Capability::Http => {
-                wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
-            }
-            Capability::Process => process::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
-            Capability::Store => store::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
-            Capability::Cache => cache::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
-            Capability::Catalog => catalog::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?,
-            Capability::Client | Capability::Actions => {}
-        }
+        capability.link(linker)?;
     }
     if policy.plain {
         sockets::link(linker)?;

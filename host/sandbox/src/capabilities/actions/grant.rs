@@ -1,0 +1,99 @@
+//! Which actions can be granted, and whether a grant holds an ask.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::gate::Ask;
+
+/// Which actions are granted, by the plugin's own names for them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActionsGrant {
+    allow: Named<String>,
+}
+
+impl fmt::Display for ActionsGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "take the actions {}", self.allow)
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(super) fn want(sum: &mut Option<ActionsGrant>, target: &str) -> Result<(), String> {
+    if target.is_empty() {
+        return Err("an action has a name".into());
+    }
+    let allow = Named::add(sum.take().map(|sum| sum.allow), target.to_owned());
+    *sum = Some(ActionsGrant { allow });
+    Ok(())
+}
+
+/// Longest text of a call's arguments in a record, in characters, and of one of them.
+const MAX_DOING: usize = 800;
+const MAX_VALUE: usize = 200;
+
+/// One action.
+#[derive(Debug)]
+pub struct ActionAsk {
+    pub(super) action: String,
+    /// What is to be done, for the record.
+    doing: String,
+}
+
+impl ActionAsk {
+    /// The action that a tool needs for a call with these arguments.
+    pub fn of(action: &str, tool: &str, arguments: &Value) -> Self {
+        let arguments = told(arguments, 0).to_string();
+        let doing = format!("{tool} {}", portcullis_sanitize::line(&arguments, MAX_DOING));
+        Self { action: action.to_owned(), doing }
+    }
+}
+
+/// Arguments as a record may have them: bounded, and without secrets.
+fn told(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::String(text) => {
+            let text = portcullis_sanitize::line(text, MAX_VALUE);
+            portcullis_audit::without_secrets(&text).into()
+        }
+        Value::Array(_) | Value::Object(_) if depth == 4 => "…".into(),
+        Value::Array(items) => items.iter().take(20).map(|item| told(item, depth + 1)).collect(),
+        Value::Object(map) => {
+            let one = |(name, value): (&String, &Value)| {
+                let shown = if portcullis_audit::is_secret_name(name) {
+                    "***".into()
+                } else {
+                    told(value, depth + 1)
+                };
+                (portcullis_sanitize::line(name, 80), shown)
+            };
+            map.iter().take(50).map(one).collect::<serde_json::Map<_, _>>().into()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+impl Ask for ActionAsk {
+    type Grant = ActionsGrant;
+    const CAPABILITY: Capability = Capability::Actions;
+
+    fn grant(grants: &Grants) -> Option<&ActionsGrant> {
+        grants.actions.as_ref()
+    }
+
+    fn is_within(&self, grant: &ActionsGrant) -> bool {
+        grant.allow.contains(&self.action)
+    }
+
+    fn subject(&self) -> String {
+        format!("take the action {}: {}", portcullis_sanitize::line(&self.action, 80), self.doing)
+    }
+
+    fn remedy(&self, granted: Option<&ActionsGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.allow.iter());
+        format!("allow = {}", listed(there, &portcullis_sanitize::line(&self.action, 80)))
+    }
+}

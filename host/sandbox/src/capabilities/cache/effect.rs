@@ -1,0 +1,21 @@
+//! Keeping a value, which takes its permit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_cache::Cache;
+
+use super::grant::CacheAsk;
+use crate::gate::Permit;
+
+/// Keeps one value, for `ttl` where that is given.
+pub async fn keep(
+    permit: Permit<CacheAsk>,
+    cache: Arc<Cache>,
+    key: String,
+    value: Vec<u8>,
+    ttl: Option<Duration>,
+) -> wasmtime::Result<()> {
+    tokio::task::spawn_blocking(move || cache.set(&key, value, ttl)).await?;
+    Ok(permit.record_done("kept")?)
+}

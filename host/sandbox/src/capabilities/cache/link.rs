@@ -1,0 +1,54 @@
+//! What a guest sees of its cache: the interface `cache`.
+
+use std::time::Duration;
+
+use portcullis_cache::Flight;
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use super::effect;
+use super::grant::CacheAsk;
+use crate::bindings::portcullis::plugin::cache;
+use crate::sandbox::State;
+
+/// Links the interface.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    cache::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+}
+
+/// The right to make a value: a resource of the guest.
+pub struct Claim(#[expect(dead_code, reason = "held, never read")] Flight);
+
+impl cache::Host for State {
+    async fn get(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
+        let Some(cache) = self.places.cache.clone() else { return Ok(None) };
+        let found = tokio::task::spawn_blocking(move || cache.get(&key)).await?;
+        Ok(found.map(|bytes| bytes.to_vec()))
+    }
+
+    async fn set(&mut self, key: String, value: Vec<u8>, ttl_ms: u64) -> wasmtime::Result<()> {
+        let Some(cache) = self.places.cache.clone() else { return Ok(()) };
+        let bytes = (key.len() + value.len()) as u64;
+        let ask = CacheAsk { key: portcullis_sanitize::line(&key, 100), bytes };
+        let ttl = (ttl_ms > 0).then(|| Duration::from_millis(ttl_ms));
+        match self.gate.pass(ask) {
+            Ok(permit) => effect::keep(permit, cache, key, value, ttl).await,
+            // The plugin is not told: a cache may drop any value.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl cache::HostClaim for State {
+    async fn take(&mut self, key: String) -> wasmtime::Result<Option<Resource<Claim>>> {
+        let Some(cache) = self.places.cache.clone() else { return Ok(None) };
+        match cache.claim(&key).await {
+            Some(flight) => Ok(Some(self.table.push(Claim(flight))?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn drop(&mut self, claim: Resource<Claim>) -> wasmtime::Result<()> {
+        self.table.delete(claim)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! The capability `cache`: derived data of one plugin that the host may drop at any time.
+
+pub mod effect;
+mod grant;
+mod link;
+#[cfg(test)]
+mod tests;
+
+use wasmtime::component::Linker;
+
+use super::Registered;
+use crate::sandbox::State;
+
+pub use grant::{CacheAsk, CacheGrant};
+pub use link::Claim;
+
+impl Registered for CacheGrant {
+    const NAME: &'static str = "cache";
+    const IMPORTS: &'static [&'static str] = &["portcullis:plugin/cache"];
+    const LEAST: &'static str = "bytes = 1_000_000";
+
+    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
+        grant::want(sum, target)
+    }
+
+    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+        link::link(linker)
+    }
+}

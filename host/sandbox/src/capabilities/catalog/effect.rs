@@ -1,0 +1,24 @@
+//! Reading the catalog and the last answers: each takes its permit.
+
+use super::grant::CatalogAsk;
+use crate::bindings::portcullis::plugin::catalog::Entry;
+use crate::gate::Permit;
+use crate::sandbox::Around;
+
+/// Lists the tools of all sources, as the plugin of this name sees them.
+pub fn list_tools(permit: Permit<CatalogAsk>, around: &Around, plugin: &str) -> Vec<Entry> {
+    let own = |entry: &Entry| Entry { of_this_plugin: entry.source == plugin, ..entry.clone() };
+    let tools = around.tools().iter().map(own).collect();
+    permit.record_done("listed").map_or_else(|_| Vec::new(), |()| tools)
+}
+
+/// Reads the last answer of a tool to this caller.
+pub fn last_result(
+    permit: Permit<CatalogAsk>,
+    around: &Around,
+    principal: Option<String>,
+    tool: &str,
+) -> Option<String> {
+    let result = around.result(principal, tool);
+    permit.record_done("read").ok().and(result)
+}

@@ -1,0 +1,85 @@
+//! What can be granted of the catalog, and whether a grant holds an ask.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::gate::Ask;
+
+/// A part of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// What the tools are: names, descriptions, schemas.
+    Tools,
+    /// What they last answered to the caller.
+    Results,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tools => "tools",
+            Self::Results => "results",
+        })
+    }
+}
+
+/// Which parts are granted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogGrant {
+    read: Named<Part>,
+}
+
+impl CatalogGrant {
+    /// Whether the last answers are granted.
+    pub fn has_results(&self) -> bool {
+        self.read.contains(&Part::Results)
+    }
+}
+
+impl fmt::Display for CatalogGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "see of all plugins: {}", self.read)
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(super) fn want(sum: &mut Option<CatalogGrant>, target: &str) -> Result<(), String> {
+    let part = [Part::Tools, Part::Results].into_iter().find(|part| part.to_string() == target);
+    let part = part.ok_or("of the catalog there are tools and results")?;
+    let read = Named::add(sum.take().map(|sum| sum.read), part);
+    *sum = Some(CatalogGrant { read });
+    Ok(())
+}
+
+/// To see a part of the catalog.
+#[derive(Debug)]
+pub struct CatalogAsk(pub Part);
+
+impl Ask for CatalogAsk {
+    type Grant = CatalogGrant;
+    const CAPABILITY: Capability = Capability::Catalog;
+
+    fn grant(grants: &Grants) -> Option<&CatalogGrant> {
+        grants.catalog.as_ref()
+    }
+
+    fn is_within(&self, grant: &CatalogGrant) -> bool {
+        grant.read.contains(&self.0)
+    }
+
+    fn subject(&self) -> String {
+        match self.0 {
+            Part::Tools => "see the tools of all plugins".into(),
+            Part::Results => "see the last answers of all tools".into(),
+        }
+    }
+
+    fn remedy(&self, granted: Option<&CatalogGrant>) -> String {
+        let there = granted.into_iter().flat_map(|granted| granted.read.iter());
+        format!("read = {}", listed(there, &self.0.to_string()))
+    }
+}

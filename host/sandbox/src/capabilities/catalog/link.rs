@@ -1,0 +1,42 @@
+//! What a guest sees of the catalog: the interface `catalog`.
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::effect;
+use super::grant::{CatalogAsk, Part};
+use crate::bindings::portcullis::plugin::catalog::{self, Entry};
+use crate::sandbox::State;
+
+/// Links the interface.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    catalog::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+}
+
+impl State {
+    /// The tools, where they may be seen.
+    fn visible_tools(&self) -> Vec<Entry> {
+        let Some(around) = &self.call.around else { return Vec::new() };
+        match self.gate.pass(CatalogAsk(Part::Tools)) {
+            Ok(permit) => effect::list_tools(permit, around, &self.gate.trail().plugin()),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+impl catalog::Host for State {
+    async fn tools(&mut self) -> wasmtime::Result<Vec<Entry>> {
+        Ok(self.visible_tools())
+    }
+
+    async fn tool(&mut self, name: String) -> wasmtime::Result<Option<Entry>> {
+        Ok(self.visible_tools().into_iter().find(|entry| entry.name == name))
+    }
+
+    async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
+        let Some(around) = &self.call.around else { return Ok(None) };
+        Ok(match self.gate.pass(CatalogAsk(Part::Results)) {
+            Ok(permit) => effect::last_result(permit, around, self.call.principal.clone(), &name),
+            Err(_) => None,
+        })
+    }
+}

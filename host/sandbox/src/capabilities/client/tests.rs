@@ -1,0 +1,37 @@
+//! Tests of what a grant of the client holds.
+
+use super::grant::*;
+use crate::gate::Ask as _;
+
+#[test]
+fn only_the_granted_features_are_within() {
+    let grant: ClientGrant = toml::from_str("features = [\"elicitation\"]").unwrap();
+    for (feature, expected) in
+        [(Feature::Elicitation, true), (Feature::Sampling, false), (Feature::Roots, false)]
+    {
+        assert_eq!(
+            ClientAsk { feature, deed: String::new() }.is_within(&grant),
+            expected,
+            "{feature}"
+        );
+    }
+}
+
+#[test]
+fn what_was_agreed_to_is_a_pattern_of_one_kind() {
+    let grant = "features = [\"consent\"]\nagreed.console = [\"stat *\", \"a*b*c\", \"exact\"]";
+    let grant: ClientGrant = toml::from_str(grant).unwrap();
+    for subject in ["stat fps", "stat ", "abc", "a-b-b-c", "exact"] {
+        assert!(grant.agrees("console", subject), "{subject}");
+        assert!(!grant.agrees("import", subject), "{subject} is of another kind");
+    }
+    for subject in ["stat", "status", "xstat fps", "ac", "abcd", "exactly", ""] {
+        assert!(!grant.agrees("console", subject), "{subject}");
+    }
+}
+
+#[test]
+fn an_empty_list_is_refused_at_load() {
+    let error = toml::from_str::<ClientGrant>("features = []").unwrap_err();
+    assert!(error.to_string().contains("name at least one"), "{error}");
+}

@@ -1,0 +1,187 @@
+//! Which files can be granted, and whether a grant holds a use of one.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use portcullis_files::{Access, FileUse, Origin};
+use serde::Deserialize;
+
+use crate::capabilities::{Capability, Grants, listed};
+use crate::gate::Ask;
+
+/// Which part of the session's roots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// What the arguments of the call name.
+    #[default]
+    Arguments,
+    /// All of the session's roots.
+    Roots,
+}
+
+/// Which files a plugin may use.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilesGrant {
+    /// At most to do what.
+    pub access: Access,
+    /// In which part of the roots.
+    #[serde(default)]
+    pub scope: Scope,
+    /// Directories beside the roots, read-only.
+    #[serde(default, deserialize_with = "absolute")]
+    pub directories: Vec<PathBuf>,
+    /// Directories beside the roots that may be written as well, made where they are missing.
+    #[serde(default, deserialize_with = "absolute")]
+    pub writable: Vec<PathBuf>,
+}
+
+/// Absolute paths, in which `~` is the user's home.
+fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    let mut paths = Vec::<PathBuf>::deserialize(from)?;
+    for path in &mut paths {
+        *path = portcullis_confine::at_home(path);
+        if !path.is_absolute() {
+            let path = path.display();
+            return Err(serde::de::Error::custom(format!("{path} is not an absolute path")));
+        }
+    }
+    Ok(paths)
+}
+
+impl FilesGrant {
+    /// The directories beside the roots, and what may be done there. Those that may be written are
+    /// made where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// Where one cannot be made.
+    pub fn beside_the_roots(&self) -> std::io::Result<Vec<(&Path, Access)>> {
+        for directory in &self.writable {
+            portcullis_checked_files::create_private_folder(directory)?;
+        }
+        let read = self.directories.iter().map(|directory| (&**directory, Access::Read));
+        let write = self.writable.iter().map(|directory| (&**directory, Access::Write));
+        Ok(read.chain(write).collect())
+    }
+}
+
+impl fmt::Display for FilesGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.scope {
+            Scope::Arguments => "the paths a call names",
+            Scope::Roots => "all of the session's roots",
+        };
+        write!(f, "{} {what}", self.access)?;
+        for directory in &self.directories {
+            write!(f, ", read {}", directory.display())?;
+        }
+        for directory in &self.writable {
+            write!(f, ", write {}", directory.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl Grants {
+    /// Grants a directory beside the roots, to be read and written.
+    pub fn let_write(&mut self, directory: PathBuf) {
+        let files = self.files.get_or_insert_with(|| FilesGrant {
+            access: Access::Write,
+            scope: Scope::default(),
+            directories: Vec::new(),
+            writable: Vec::new(),
+        });
+        files.writable.push(directory);
+    }
+}
+
+/// Adds a want to what is wanted so far.
+pub(super) fn want(sum: &mut Option<FilesGrant>, target: &str, access: &str) -> Result<(), String> {
+    let access = match access {
+        "read" => Access::Read,
+        "write" => Access::Write,
+        _ => return Err("the access is \"read\" or \"write\"".into()),
+    };
+    let grant = sum.get_or_insert_with(|| FilesGrant {
+        access: Access::Read,
+        scope: Scope::Arguments,
+        directories: Vec::new(),
+        writable: Vec::new(),
+    });
+    match target {
+        "arguments" => {}
+        "roots" => grant.scope = Scope::Roots,
+        directory if Path::new(directory).is_absolute() => {
+            match access {
+                Access::Read => grant.directories.push(directory.into()),
+                Access::Write => grant.writable.push(directory.into()),
+            }
+            return Ok(());
+        }
+        // A setting may hold a directory or an address; the latter is no matter of files.
+        address if address.contains("://") => return Ok(()),
+        _ => return Err("the target is \"arguments\", \"roots\" or an absolute path".into()),
+    }
+    grant.access = grant.access.max(access);
+    Ok(())
+}
+
+impl Ask for FileUse {
+    type Grant = FilesGrant;
+    const CAPABILITY: Capability = Capability::Files;
+
+    fn grant(grants: &Grants) -> Option<&FilesGrant> {
+        grants.files.as_ref()
+    }
+
+    fn is_within(&self, grant: &FilesGrant) -> bool {
+        let place = match self.origin {
+            Origin::Argument => self.access <= grant.access,
+            Origin::Root => self.access <= grant.access && grant.scope == Scope::Roots,
+            Origin::Directory => {
+                let lies_in = |list: &[PathBuf]| list.iter().any(|one| self.path.starts_with(one));
+                lies_in(&grant.writable)
+                    || (self.access == Access::Read && lies_in(&grant.directories))
+            }
+            Origin::Beside => false,
+        };
+        place && self.access <= self.opened_for
+    }
+
+    /// What was opened to be read is not written to, and neighbours of a file are not reached.
+    fn is_grantable(&self) -> bool {
+        self.origin != Origin::Beside && self.access <= self.opened_for
+    }
+
+    fn subject(&self) -> String {
+        format!("{} {}", self.access, self.path.display())
+    }
+
+    fn remedy(&self, granted: Option<&FilesGrant>) -> String {
+        let before = granted.map_or(Access::Read, |granted| granted.access);
+        let beside = matches!(self.origin, Origin::Directory | Origin::Beside);
+        let access = if beside { before } else { before.max(self.access) };
+        let mut text = format!("access = \"{access}\"");
+        let is_all = granted.is_some_and(|granted| granted.scope == Scope::Roots);
+        if is_all || self.origin == Origin::Root {
+            text += "\nscope = \"roots\"";
+        }
+        let folder = self.path.parent().unwrap_or(&self.path).display().to_string();
+        for (key, of) in [("directories", Access::Read), ("writable", Access::Write)] {
+            let there = granted.map_or(&[][..], |granted| match of {
+                Access::Read => granted.directories.as_slice(),
+                Access::Write => granted.writable.as_slice(),
+            });
+            let there = there.iter().map(|one| one.display());
+            if beside && of == self.access {
+                text += &format!("\n{key} = {}", listed(there, &folder));
+            } else if there.len() > 0 {
+                let there: Vec<_> = there.map(|one| one.to_string()).collect();
+                text += &format!("\n{key} = {there:?}");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,71 @@
+//! What a guest sees of the network: `wasi:http`.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use portcullis_egress::{Caps, Client, Fault};
+use wasmtime::component::Linker;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
+
+use crate::gate::Gate;
+use crate::sandbox::State;
+use portcullis_engine::{Limits, size};
+
+/// Links the interfaces.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
+}
+
+/// The requests of one call. One client for each: no connection is shared between calls.
+pub struct Http(Client);
+
+impl Http {
+    /// A whole allowance.
+    pub fn new(gate: Gate, limits: &Limits) -> Self {
+        let caps = Caps {
+            requests: limits.http_requests.get(),
+            body_bytes: size(limits.http_body_bytes),
+            time: Duration::from_millis(limits.http_ms.get()),
+        };
+        Self(Client::new(gate, caps, concat!("portcullis/", env!("CARGO_PKG_VERSION"))))
+    }
+}
+
+type Sent = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send>;
+type Ended = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl WasiHttpHooks for Http {
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _response_processed: Ended,
+    ) -> Sent {
+        let time = options.and_then(|options| options.first_byte_timeout);
+        let sent = self.0.send(request, time);
+        Box::new(async move {
+            let response = sent.await.map_err(error_code)?;
+            let ended: Ended = Box::new(async { Ok(()) });
+            Ok((response.map(|body| body.map_err(error_code).boxed_unsync()), ended))
+        })
+    }
+}
+
+/// What the guest may learn of a request that failed: a code, no address.
+fn error_code(fault: Fault) -> Error {
+    match fault {
+        Fault::TooMany => Error::ConnectionLimitReached,
+        Fault::BadAddress => Error::HttpRequestUriInvalid,
+        Fault::Denied => Error::HttpRequestDenied,
+        Fault::AddressDenied => Error::DestinationIpProhibited,
+        Fault::Misconfigured => Error::ConfigurationError,
+        Fault::ConnectionRefused => Error::ConnectionRefused,
+        Fault::Unreachable => Error::DestinationUnavailable,
+        Fault::Certificate => Error::TlsCertificateError,
+        Fault::TimedOut => Error::HttpResponseTimeout,
+        Fault::Protocol => Error::HttpProtocolError,
+        Fault::Encoded => Error::HttpResponseContentCoding(None),
+        Fault::TooLong => Error::HttpResponseBodySize(None),
+        Fault::Incomplete => Error::HttpResponseIncomplete,
+    }
+}

@@ -1,0 +1,30 @@
+//! The capability `http`: requests to hosts that the operator names.
+
+pub mod effect;
+mod grant;
+mod link;
+#[cfg(test)]
+mod tests;
+
+use wasmtime::component::Linker;
+
+use super::Registered;
+use crate::sandbox::State;
+
+pub use grant::{HttpGrant, HttpRule};
+pub use link::Http;
+pub use portcullis_egress::{Connection, Request};
+
+impl Registered for HttpGrant {
+    const NAME: &'static str = "http";
+    const IMPORTS: &'static [&'static str] = &["wasi:http/"];
+    const LEAST: &'static str = "hosts = [\"HOST\"]";
+
+    fn want(sum: &mut Option<Self>, target: &str, access: &str) -> Result<(), String> {
+        grant::want(sum, target, access)
+    }
+
+    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+        link::link(linker)
+    }
+}

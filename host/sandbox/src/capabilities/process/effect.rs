@@ -1,0 +1,120 @@
+//! Starting a command, or having one answer: each takes its permit.
+
+use std::sync::Arc;
+
+use portcullis_confine::{Command, CommandError, Commands, Ended, Output as Ran, WorkingDirectory};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::grant::ProcessAsk;
+use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
+use crate::gate::Permit;
+
+/// The permit of a command that runs. Where the call ends before the command, the record says that the command
+/// was stopped.
+struct RunningPermit(Option<Permit<ProcessAsk>>);
+
+impl RunningPermit {
+    /// Records the outcome of the command.
+    fn end(mut self, outcome: &str) {
+        self.record(outcome);
+    }
+
+    fn record(&mut self, outcome: &str) {
+        if let Some(permit) = self.0.take() {
+            let recorded = permit.record(outcome);
+            debug_assert!(recorded.is_ok(), "a command is on record before it starts");
+        }
+    }
+
+    /// Records how a command ended.
+    fn end_as(self, ran: &Result<Ran, CommandError>) {
+        match ran {
+            Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
+            Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
+                self.end(&format!("signal {signal}"));
+            }
+            Err(fault) => self.end(word(fault)),
+        }
+    }
+}
+
+impl Drop for RunningPermit {
+    fn drop(&mut self) {
+        self.record("stopped");
+    }
+}
+
+fn word(fault: &CommandError) -> &'static str {
+    match fault {
+        CommandError::NotFound(_) => "not-found",
+        CommandError::TimedOut => "timed-out",
+        CommandError::TooLarge => "too-large",
+        CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => "failed",
+    }
+}
+
+/// A command that runs: a resource of the guest.
+pub struct Running(pub(super) AbortOnDropHandle<Result<Output, ProcessError>>);
+
+/// Has a worker of a command answer one message.
+pub async fn request(
+    permit: Permit<ProcessAsk>,
+    commands: &Commands,
+    command: &Arc<Command>,
+    place: Option<&WorkingDirectory>,
+    message: &str,
+) -> Result<String, ProcessError> {
+    let permit = RunningPermit(Some(permit));
+    if message.contains('\n') {
+        permit.end("failed");
+        return Err(ProcessError::Failed("a request is one line".into()));
+    }
+    let answer = commands.request(command, place, message).await;
+    permit.end(answer.as_ref().map_or_else(word, |_| "answered"));
+    answer.map_err(Into::into)
+}
+
+/// Starts a command with the arguments of the permit.
+pub async fn start(
+    permit: Permit<ProcessAsk>,
+    command: Arc<Command>,
+    place: Option<&WorkingDirectory>,
+    input: Vec<u8>,
+) -> Result<Running, ProcessError> {
+    let arguments = permit.ask().arguments.clone();
+    let permit = RunningPermit(Some(permit));
+    let child = match command.start(place, &arguments).await {
+        Ok(child) => child,
+        Err(fault) => {
+            permit.end(word(&fault));
+            return Err(fault.into());
+        }
+    };
+    let work = async move {
+        let ran = command.finish(child, &input).await;
+        permit.end_as(&ran);
+        ran.map(output).map_err(Into::into)
+    };
+    Ok(Running(AbortOnDropHandle::new(tokio::spawn(work))))
+}
+
+fn output(Ran { ended, stdout, stderr }: Ran) -> Output {
+    let status = match ended {
+        Ended::Exited(code) => Some(code),
+        Ended::Signalled(_) => None,
+    };
+    Output { status, stdout, stderr }
+}
+
+impl From<CommandError> for ProcessError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::NotFound(program) => Self::NotFound(program),
+            CommandError::TimedOut => Self::TimedOut,
+            CommandError::TooLarge => Self::TooLarge,
+            CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => {
+                Self::Failed(portcullis_sanitize::line(&error.to_string(), 1000))
+            }
+        }
+    }
+}

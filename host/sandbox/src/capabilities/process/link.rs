@@ -1,0 +1,108 @@
+//! What a guest sees of its commands: the interface `process`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_confine::{Command, WorkingDirectory};
+use portcullis_files::Access;
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use super::effect::{self, Running};
+use super::grant::ProcessAsk;
+use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
+use crate::gate::Permit;
+use crate::sandbox::State;
+
+/// Links the interface.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    process::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+}
+
+/// What a guest is answered. The outer error ends its call: a fault of this program.
+type Outcome<T> = wasmtime::Result<Result<T, ProcessError>>;
+
+impl State {
+    /// The command, and the directory it is to work in, if the gate lets them through.
+    fn admit(
+        &mut self,
+        command: &str,
+        directory: Option<String>,
+        arguments: &[String],
+    ) -> Result<(Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>), ProcessError> {
+        let path = directory.map(PathBuf::from);
+        let opened = path.as_ref().map(|path| self.files.directory(path));
+        let known = self.places.commands.get(command);
+        let fits = known.as_ref().is_none_or(|command| command.takes(arguments));
+        let fault = match (&opened, fits) {
+            (Some(None), _) => Some("which is no directory of this call"),
+            (_, false) => Some("with arguments that its `more-args` does not allow"),
+            (Some(Some(_)) | None, true) => None,
+        };
+        let opened = opened.flatten();
+        let access = opened.as_ref().map_or(Access::Read, |(_, access)| *access);
+        let (command, arguments) = (command.to_owned(), arguments.to_vec());
+        let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
+        let permit = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
+        let place = path.zip(opened).map(|(path, (handle, access))| WorkingDirectory {
+            path,
+            handle,
+            writable: access == Access::Write,
+        });
+        Ok((known.ok_or(ProcessError::Denied)?, place, permit))
+    }
+}
+
+impl process::Host for State {
+    async fn request(
+        &mut self,
+        command: String,
+        message: String,
+        directory: Option<String>,
+    ) -> Outcome<String> {
+        let (command, place, permit) = match self.admit(&command, directory, &[]) {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let commands = &self.places.commands;
+        Ok(effect::request(permit, commands, &command, place.as_ref(), &message).await)
+    }
+}
+
+impl process::HostRunning for State {
+    async fn start(
+        &mut self,
+        command: String,
+        arguments: Vec<String>,
+        input: Vec<u8>,
+        directory: Option<String>,
+    ) -> Outcome<Resource<Running>> {
+        let (command, place, permit) = match self.admit(&command, directory, &arguments) {
+            Ok(admitted) => admitted,
+            Err(error) => return Ok(Err(error)),
+        };
+        match effect::start(permit, command, place.as_ref(), input).await {
+            Ok(running) => Ok(Ok(self.table.push(running)?)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        running: Resource<Running>,
+        milliseconds: u32,
+    ) -> Outcome<Option<Output>> {
+        let running = self.table.get_mut(&running)?;
+        let time = Duration::from_millis(milliseconds.into());
+        Ok(match tokio::time::timeout(time, &mut running.0).await {
+            Err(_) => Ok(None),
+            Ok(Ok(ended)) => ended.map(Some),
+            Ok(Err(error)) => Err(ProcessError::Failed(error.to_string())),
+        })
+    }
+
+    async fn drop(&mut self, running: Resource<Running>) -> wasmtime::Result<()> {
+        self.table.delete(running)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! What a guest sees of its store: the interface `store`.
+
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use super::effect::{self, Keyspace};
+use super::grant::{Act, StoreAsk};
+use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
+use crate::sandbox::State;
+use portcullis_checked_files::WriteError;
+
+/// Longest key, in bytes.
+const MAX_KEY: usize = 512;
+
+/// Links the interface.
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    store::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+}
+
+/// A guest's handle of one.
+type Handle = Resource<Keyspace>;
+
+/// What a guest is answered. The outer error ends its call: a fault of this program.
+type Outcome<T> = wasmtime::Result<Result<T, StoreError>>;
+
+impl store::Host for State {}
+
+impl store::HostKeyspace for State {
+    async fn open(&mut self, scope: Scope) -> Outcome<Handle> {
+        let caller_only = matches!(scope, Scope::Caller);
+        let ask = StoreAsk { key: String::new(), caller_only, act: Act::Open };
+        let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
+        let prefix = match scope {
+            Scope::Plugin => "all/".to_owned(),
+            Scope::Caller => {
+                let principal = self.call.principal.as_deref().unwrap_or("local");
+                format!("{}/", portcullis_checked_files::digest(principal.as_bytes()))
+            }
+        };
+        let keyspace = effect::open(permit, self.places.store.clone(), prefix)?;
+        Ok(Ok(self.table.push(keyspace)?))
+    }
+
+    async fn get(&mut self, keyspace: Handle, key: String) -> Outcome<Option<Entry>> {
+        let (records, key) = self.table.get(&keyspace)?.of(&key);
+        let found = blocking(move || records.read(&key)).await;
+        Ok(found.map_err(other).map(|found| {
+            found.map(|record| Entry { value: record.value, version: record.version })
+        }))
+    }
+
+    async fn set(
+        &mut self,
+        keyspace: Handle,
+        key: String,
+        value: Vec<u8>,
+        expect: Option<u64>,
+    ) -> Outcome<u64> {
+        if key.len() > MAX_KEY {
+            return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
+        }
+        let keyspace = self.table.get(&keyspace)?;
+        let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
+        let (records, key) = keyspace.of(&key);
+        let gate = self.gate.clone();
+        let written = blocking(move || {
+            let prepared = records.prepare(&key, &value, expect, None)?;
+            let act = Act::Keep(prepared.bytes_in_all());
+            let permit = gate.pass(StoreAsk { key: shown, caller_only, act });
+            effect::keep(permit.map_err(|_| WriteError::Full)?, prepared)
+        })
+        .await;
+        Ok(written.map_err(|error| match error {
+            WriteError::Conflict => StoreError::Conflict,
+            WriteError::Full => StoreError::Quota(
+                self.gate.grants().store.as_ref().map_or(0, |grant| grant.bytes.get()),
+            ),
+            WriteError::Io(error) => other(error),
+        }))
+    }
+
+    async fn delete(&mut self, keyspace: Handle, key: String) -> Outcome<()> {
+        let keyspace = self.table.get(&keyspace)?;
+        let shown = portcullis_sanitize::line(&key, 100);
+        let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
+        let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
+        let (records, key) = keyspace.of(&key);
+        Ok(blocking(move || effect::remove(permit, &records, &key)).await.map_err(other))
+    }
+
+    async fn keys(
+        &mut self,
+        keyspace: Handle,
+        prefix: String,
+        after: Option<String>,
+        limit: u32,
+    ) -> Outcome<Vec<String>> {
+        let Keyspace { records, prefix: own, .. } = self.table.get(&keyspace)?;
+        let (records, own) = (records.clone(), own.clone());
+        let keys = blocking(move || records.keys()).await.map_err(other);
+        Ok(keys.map(|keys| {
+            let mut keys: Vec<_> = keys
+                .iter()
+                .filter_map(|key| key.strip_prefix(&own))
+                .filter(|key| key.starts_with(&prefix))
+                .filter(|key| after.as_deref().is_none_or(|after| *key > after))
+                .map(str::to_owned)
+                .collect();
+            keys.sort_unstable();
+            keys.truncate(limit as usize);
+            keys
+        }))
+    }
+
+    async fn drop(&mut self, keyspace: Handle) -> wasmtime::Result<()> {
+        self.table.delete(keyspace)?;
+        Ok(())
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.expect("reading and writing records does not panic")
+}
+
+/// What the plugin may read of a fault of the host's disk: no path of the host.
+fn other(error: std::io::Error) -> StoreError {
+    tracing::warn!("store: {error}");
+    StoreError::Other("the host could not read or write its store".into())
+}

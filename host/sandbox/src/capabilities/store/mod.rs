@@ -1,0 +1,32 @@
+//! The capability `store`: small durable state of one plugin, one record a file.
+//!
+//! Writes are versioned, so that two calls (or two processes) that change one key at once notice
+//! each other.
+
+pub mod effect;
+mod grant;
+mod link;
+#[cfg(test)]
+mod tests;
+
+use wasmtime::component::Linker;
+
+use super::Registered;
+use crate::sandbox::State;
+
+pub use effect::Keyspace;
+pub use grant::{Act, StoreAsk, StoreGrant};
+
+impl Registered for StoreGrant {
+    const NAME: &'static str = "store";
+    const IMPORTS: &'static [&'static str] = &["portcullis:plugin/store"];
+    const LEAST: &'static str = "bytes = 1_000_000";
+
+    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
+        grant::want(sum, target)
+    }
+
+    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+        link::link(linker)
+    }
+}

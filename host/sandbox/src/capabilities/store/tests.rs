@@ -1,0 +1,27 @@
+//! Tests of what a grant of the store holds.
+
+use super::*;
+use crate::gate::Ask as _;
+
+#[test]
+fn within_is_up_to_the_granted_bytes() {
+    let grant: StoreGrant = toml::from_str("bytes = 100").unwrap();
+    for (act, expected) in [
+        (Act::Open, true),
+        (Act::Delete, true),
+        (Act::Keep(100), true),
+        (Act::Keep(101), false),
+        (Act::Keep(u64::MAX), false),
+    ] {
+        assert_eq!(
+            StoreAsk { key: "k".into(), caller_only: false, act }.is_within(&grant),
+            expected,
+            "{act:?}"
+        );
+    }
+}
+
+#[test]
+fn zero_bytes_are_not_a_grant() {
+    assert!(toml::from_str::<StoreGrant>("bytes = 0").is_err());
+}
