@@ -4,6 +4,7 @@
 mod absences;
 mod circles;
 mod crates;
+mod families;
 mod lengths;
 mod modules;
 mod sources;

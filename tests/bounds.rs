@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::support::client::{Client, Era};
 use crate::support::home::Home;
 use crate::support::http::{self, Message};
 use crate::support::process::{Process, memory, peak_memory};
@@ -54,6 +55,32 @@ fn bombs(size: usize) -> [(&'static str, String); 5] {
         ("nested", of(&("[".repeat(90) + &"]".repeat(90) + ","))),
         ("keys", format!("{{{keys}\"last\":0}}")),
     ]
+}
+
+/// The limit holds for all input of a plugin, and not for arguments of tools alone.
+#[test]
+fn completions_and_uris_and_cursors_have_the_largest_size_of_arguments() {
+    let limits = "[plugins.conformance.limits]\nargument-bytes = 1_000\n";
+    let config = format!("[host]\nbundled = false\n[plugins.conformance]\n{limits}");
+    let home = Home::with(&["conformance"], &config);
+    let long = "x".repeat(1_100);
+    for era in Era::BOTH {
+        let mut client = Client::start(&home, era);
+        for (method, params) in [
+            (
+                "completion/complete",
+                json!({
+                    "ref": {"type": "ref/prompt", "name": "test_prompt_with_arguments"},
+                    "argument": {"name": "arg1", "value": long},
+                }),
+            ),
+            ("resources/read", json!({"uri": format!("test://template/{long}/data")})),
+        ] {
+            let asked = client.request(method, params);
+            let reply = client.reply(asked).to_string();
+            assert!(reply.contains("`argument-bytes` allows 1000"), "{method}: {reply:.300}");
+        }
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod confined;
 mod crowds;
 mod documents;
 mod ends;
+mod families;
 mod front;
 mod generation;
 mod generation_faults;

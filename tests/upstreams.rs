@@ -93,6 +93,12 @@ fn progress_comes_through_and_calls_are_recorded() {
     let called = audit.iter().find(|record| record["tool"] == "test_tool_with_progress");
     let called = called.unwrap_or_else(|| panic!("{audit:#?}"));
     assert_eq!((&called["plugin"], &called["outcome"]), (&json!("inner"), &json!("done")));
+    let refused = audit.iter().find(|record| record["tool"] == "echo");
+    let refused = refused.unwrap_or_else(|| panic!("a refused call leaves a record: {audit:#?}"));
+    assert_eq!(
+        (&refused["verdict"], &refused["outcome"]),
+        (&json!("denied"), &json!("invalid-arguments"))
+    );
 }
 
 #[test]

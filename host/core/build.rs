@@ -39,4 +39,30 @@ fn main() {
     }
     source.push_str("];\n");
     fs::write(out.join("bundled.rs"), source).expect("OUT_DIR can be written");
+    fs::write(out.join("families.rs"), families()).expect("OUT_DIR can be written");
+}
+
+/// What the families of the bundled plugins bring, as Rust.
+fn families() -> String {
+    let own = "../../resources/portcullis.toml";
+    println!("cargo::rerun-if-changed={own}");
+    let own = fs::read_to_string(own).expect("the host has a default configuration");
+    let defaults = format!("{own}\n{}", portcullis_bundle::DEFAULTS);
+    format!(
+        "/// The default configuration: the host's, and that of all families.\n\
+         pub const DEFAULTS: &str = {defaults:?};\n\
+         /// Scripts that commands run: name and text.\n\
+         pub const SCRIPTS: &[(&str, &str)] = &{:?};\n\
+         /// URI templates that a plugin serves and that its manifest does not name: plugin and template.\n\
+         pub const RESERVED_URIS: &[(&str, &str)] = &{:?};\n\
+         /// Environment variables that set the log level: variable, value, and level (`off`, `error`,\n\
+         /// `info` or `debug`).\n\
+         pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
+         /// The plugin that makes views of other tools.\n\
+         pub const VIEW_PLUGIN: Option<&str> = {:?};\n",
+        portcullis_bundle::SCRIPTS,
+        portcullis_bundle::RESERVED_URIS,
+        portcullis_bundle::LOG_LEVELS,
+        portcullis_bundle::VIEW_PLUGIN,
+    )
 }

@@ -261,6 +261,9 @@ impl Client {
         let id = &message["id"];
         match answer {
             // Some clients declare features that they do not support.
+            Some(Value::Object(answer)) if answer.contains_key("error") => self.send(&json!({
+                "jsonrpc": "2.0", "id": id, "error": answer["error"],
+            })),
             Some(Value::String(error)) => self.send(&json!({
                 "jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": error},
             })),

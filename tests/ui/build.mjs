@@ -1,4 +1,4 @@
-// Makes what is shipped in resources/ui from resources/ui/src: bundled, minified, and the runtime packed.
+// Makes what is shipped in plugins/ui/resources from plugins/ui/resources/src: bundled, minified, and the runtime packed.
 //
 //   npm run build        writes it; a test holds that it is what the sources make
 
@@ -8,7 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 
-export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../resources/ui");
+export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../plugins/ui/resources");
 
 const PROGRAMS = {
 	"runtime.js": "main.js",
@@ -18,7 +18,7 @@ const PROGRAMS = {
 };
 
 const HEAD =
-	"/* runtime.css and runtime.js, deflated; how to read them: resources/ui/README.md */\n" +
+	"/* runtime.css and runtime.js, deflated; how to read them: plugins/ui/resources/README.md */\n" +
 	'(async()=>{const[s,j]=(await new Response(new Blob([Uint8Array.from(atob("';
 const TAIL =
 	'"),c=>c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()).split("\\0");' +

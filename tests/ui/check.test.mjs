@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import Ajv from "ajv/dist/2020.js";
 import { test } from "node:test";
-import { checker } from "../../resources/ui/src/check.js";
-import { reader, shapeOf } from "../../resources/ui/src/schema.js";
+import { checker } from "../../plugins/ui/resources/src/check.js";
+import { reader, shapeOf } from "../../plugins/ui/resources/src/schema.js";
 import { HARD, HARD_INPUT } from "./tools.mjs";
 
 // No `multipleOf: 0.1`: Ajv refuses 4.3 by it, where binary fractions are not exact, and the runtime does not.

@@ -1,4 +1,4 @@
-// Makes a page by the rules of resources/ui/README.md, as the plugin does.
+// Makes a page by the rules of plugins/ui/resources/README.md, as the plugin does.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";

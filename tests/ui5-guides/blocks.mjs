@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const HERE = dirname(fileURLToPath(import.meta.url));
 
 /** Where the guides are. */
-export const GUIDES = join(HERE, '../../resources/ui5-guides');
+export const GUIDES = join(HERE, '../../plugins/ui5/resources/guides');
 
 /** The versions that stand for `{{package}}`. */
 export const VERSIONS = JSON.parse(readFileSync(join(GUIDES, 'versions.json'), 'utf8'));

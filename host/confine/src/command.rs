@@ -381,7 +381,7 @@ mod tests {
         let none = command("program = \"git\"").unwrap();
         assert!(none.takes(&[]) && !takes(&none, "--exec=x") && !takes(&none, ""));
         let some = command("program = \"npm\"\nmore-args = \"[a-z]+|@[a-z0-9]+/[a-z]+\"").unwrap();
-        assert!(takes(&some, "typescript") && takes(&some, "@ui5/cli"));
+        assert!(takes(&some, "typescript") && takes(&some, "@scope/cli"));
         assert!(!takes(&some, "--registry=x") && !takes(&some, "a b") && !takes(&some, "a\n"));
     }
 

@@ -4,6 +4,7 @@ mod designate;
 mod output;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -96,8 +97,8 @@ pub enum What {
     Tool {
         /// The plugin's own name for it.
         name: String,
-        /// Its arguments: a JSON object.
-        arguments: Value,
+        /// Its arguments: a JSON object. They are shared by the rounds of a call.
+        arguments: Arc<Value>,
     },
     /// A page of its resources.
     Resources {
@@ -143,6 +144,29 @@ impl What {
             | Self::Views
             | Self::Job(_) => false,
         }
+    }
+
+    /// The arguments of a tool as the plugin gets them, as JSON text; and the size of all input in bytes.
+    fn input(&self) -> (String, u64) {
+        let pairs = |pairs: &[(String, String)]| {
+            pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+        };
+        let size = match self {
+            Self::Tool { arguments, .. } => {
+                let text = arguments.to_string();
+                let size = text.len() as u64;
+                return (text, size);
+            }
+            Self::Prompt { arguments, .. } => pairs(arguments),
+            Self::Completion { argument, value, context, .. } => {
+                argument.len() + value.len() + pairs(context)
+            }
+            Self::Resources { cursor } => cursor.as_ref().map_or(0, String::len),
+            Self::Resource(uri) | Self::Version(uri) => uri.len(),
+            Self::Job(job) => job.len(),
+            Self::Views => 0,
+        };
+        (String::new(), size as u64)
     }
 
     /// For the audit: a tool by its name, everything else by what it is and its name.
@@ -260,25 +284,15 @@ pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
     let plugin = &loaded.plugin;
     let subject = portcullis_sanitize::line(&call.what.subject(), 300);
     let trail = plugin.trail(call.request.clone(), subject, call.context.principal.clone());
-    let text = match &call.what {
-        What::Tool { arguments, .. } => arguments.to_string(),
-        What::Prompt { arguments, .. } | What::Completion { context: arguments, .. } => {
-            arguments.iter().flat_map(|(name, value)| [name.as_str(), value]).collect()
-        }
-        What::Resources { .. }
-        | What::Resource(_)
-        | What::Version(_)
-        | What::Views
-        | What::Job(_) => String::new(),
-    };
+    let (text, size) = call.what.input();
     let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
-    let begun = trail.begin_call(text.len() as u64);
+    let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
-    let served = serve(loaded, gate, call, text).await;
+    let served = serve(loaded, gate, call, (text, size)).await;
     let recorded = match &served {
         Ok(answer) => {
             ongoing.end(Verdict::Allowed, output::outcome(answer), output::size_of(answer))
@@ -318,13 +332,17 @@ pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Opt
     }
 }
 
-async fn serve(loaded: &Loaded, gate: Gate, call: Call, text: String) -> Result<Answer, Failure> {
+async fn serve(
+    loaded: &Loaded,
+    gate: Gate,
+    call: Call,
+    (text, size): (String, u64),
+) -> Result<Answer, Failure> {
     let Call { what, roots, context, task, cancel, .. } = call;
     let most = loaded.plugin.terms.limits.argument_bytes.get();
-    if text.len() as u64 > most {
+    if size > most {
         return Err(Failure::TooLarge(format!(
-            "the arguments have {} bytes; `argument-bytes` allows {most}",
-            text.len()
+            "the arguments have {size} bytes; `argument-bytes` allows {most}"
         )));
     }
     let (work, described) = match what {

@@ -9,19 +9,14 @@ use portcullis_confine::{Command, Definition};
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
+use crate::families::SCRIPTS;
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user_dirs::Folders;
 pub use secrets::shown;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
-pub const DEFAULT: &str = include_str!("../../../resources/portcullis.toml");
-
-/// Scripts that come with the binary, for commands whose arguments name one as `@NAME`.
-const SCRIPTS: &[(&str, &str)] = &[
-    ("git-repository.sh", include_str!("../../../resources/git-repository.sh")),
-    ("ui5-lint-worker.mjs", include_str!("../../../resources/ui5/lint-worker.mjs")),
-];
+pub use crate::families::DEFAULTS as DEFAULT;
 
 /// Everything the operator says.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -96,6 +91,8 @@ impl HostConfig {
 pub struct PluginConfig {
     /// Whether it is there; it is unless this is false.
     pub enabled: Option<bool>,
+    /// Whether only `portcullis call` can use it, and no MCP client; clients can unless this is true.
+    pub command_line_only: Option<bool>,
     /// What is put before the names of its tools and prompts, with `_` between.
     pub prefix: Option<String>,
     /// Tools of it that no client sees, by the plugin's own names for them.
@@ -105,9 +102,9 @@ pub struct PluginConfig {
     /// tools do more: the operator vouches for them.
     #[serde(default)]
     pub trusted_hints: Vec<String>,
-    /// Anything, where clients take no structured answers: its tools promise none then, and give none.
-    #[serde(default)]
-    pub no_structured_content: String,
+    /// Whether its tools answer with structured content and announce an output schema; they do unless
+    /// this is false.
+    pub structured_content: Option<bool>,
     /// What it may do.
     #[serde(default)]
     pub grants: Grants,
@@ -252,6 +249,17 @@ impl Config {
         all.collect()
     }
 
+    /// The configuration for a server: without the plugins that are for the command line only.
+    #[must_use]
+    pub fn for_clients(mut self) -> Self {
+        for plugin in self.plugins.values_mut() {
+            if plugin.command_line_only == Some(true) {
+                plugin.enabled = Some(false);
+            }
+        }
+        self
+    }
+
     /// Limits of one plugin.
     pub fn limits_of(&self, plugin: &str) -> Limits {
         let base = self.limits.over(&Limits::default());
@@ -359,11 +367,20 @@ mod tests {
     }
 
     #[test]
+    fn clients_have_no_plugin_that_is_for_the_command_line_only() {
+        let text = "[plugins.a]\ncommand-line-only = true\n[plugins.b]\ncommand-line-only = false";
+        let served = Config::parse(text).unwrap().for_clients();
+        let enabled = |name: &str| served.plugins[name].enabled;
+        assert_eq!((enabled("a"), enabled("b")), (Some(false), None));
+    }
+
+    #[test]
     fn a_bundled_plugin_keeps_its_defaults_until_it_is_named() {
-        let named = Config::parse("[plugins.ui5-manifest]").unwrap();
-        assert_eq!(named.plugins["ui5-manifest"].grants, Grants::default());
         let unnamed = Config::parse("").unwrap();
-        assert!(unnamed.plugins["ui5-manifest"].grants.files.is_some());
+        let granted = |plugin: &PluginConfig| plugin.grants != Grants::default();
+        let (name, _) = unnamed.plugins.iter().find(|(_, plugin)| granted(plugin)).unwrap();
+        let named = Config::parse(&format!("[plugins.{name}]")).unwrap();
+        assert_eq!(named.plugins[name].grants, Grants::default());
         let off = Config::parse("[host]\nbundled = false").unwrap();
         assert!(off.plugins.is_empty());
     }

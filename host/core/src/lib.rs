@@ -8,6 +8,7 @@
 pub mod call;
 pub mod catalog;
 pub mod config;
+pub mod families;
 pub mod plugins;
 
 pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

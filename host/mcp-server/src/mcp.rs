@@ -37,7 +37,7 @@ pub use convert::{block, shown};
 pub use host::Host;
 
 use portcullis_core::sandbox::Feature;
-use session::Session;
+use session::{Caller, Session};
 
 /// Calls that may wait or run at the same time, over all sessions; more are refused at once.
 const MAX_CALLS: usize = 512;
@@ -281,10 +281,10 @@ impl ServerHandler for Server {
     async fn subscribe(
         &self,
         params: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered(Feature::Resources, "resources/subscribe").await?;
-        self.subscribe_to(params.uri)
+        Box::pin(self.subscribe_to(params.uri, &cx)).await
     }
 
     async fn unsubscribe(
@@ -299,25 +299,28 @@ impl ServerHandler for Server {
     async fn get_task(
         &self,
         params: GetTaskParams,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.host.tasks.get_task(&params.task_id).map(GetTaskResult::new)
+        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        tasks.get_task(&params.task_id).map(GetTaskResult::new)
     }
 
     async fn update_task(
         &self,
         params: UpdateTaskParams,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.host.tasks.update_task(&params.task_id, params.input_responses)
+        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        tasks.update_task(&params.task_id, params.input_responses)
     }
 
     async fn cancel_task(
         &self,
         params: CancelTaskParams,
-        _: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.host.tasks.cancel_task(&params.task_id)
+        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        tasks.cancel_task(&params.task_id)
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {

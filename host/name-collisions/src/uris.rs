@@ -175,19 +175,20 @@ mod tests {
     fn the_first_claim_counts_and_one_that_overlaps_is_refused() {
         let template = |text| Space::of_template(text).unwrap();
         let mut owners = Owners::default();
-        owners.claim(template("ui5://docs/{x}"), 0).unwrap();
+        owners.claim(template("notes://docs/{x}"), 0).unwrap();
         owners.claim(Space::of_uri("secret://key"), 1).unwrap();
-        for text in ["ui5:{+rest}", "UI5://docs/{x}", "ui5://docs/deep/{x}", "ui5://docs/"] {
+        for text in ["notes:{+rest}", "NOTES://docs/{x}", "notes://docs/deep/{x}", "notes://docs/"]
+        {
             assert_eq!(owners.claim(template(text), 2), Err(0), "{text}");
         }
         assert_eq!(owners.claim(template("secret:{x}"), 2), Err(1));
         assert_eq!(owners.claim(Space::of_uri("SECRET://key"), 2), Err(1));
-        assert_eq!(owners.claim(Space::of_uri("ui5://docs/one"), 2), Err(0));
-        owners.claim(template("ui5://docs/deep/{x}"), 0).unwrap();
-        owners.claim(template("ui5://other/{x}"), 2).unwrap();
+        assert_eq!(owners.claim(Space::of_uri("notes://docs/one"), 2), Err(0));
+        owners.claim(template("notes://docs/deep/{x}"), 0).unwrap();
+        owners.claim(template("notes://other/{x}"), 2).unwrap();
         for (uri, owner) in [
-            ("ui5://docs/deep/a", Some(0)),
-            ("ui5://other/a", Some(2)),
+            ("notes://docs/deep/a", Some(0)),
+            ("notes://other/a", Some(2)),
             ("secret://key", Some(1)),
             ("secret://keys", None),
             ("nothing", None),

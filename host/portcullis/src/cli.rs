@@ -15,7 +15,6 @@ mod safety;
 mod serve;
 mod signals;
 mod start;
-mod ui5;
 mod views;
 mod wrap;
 
@@ -96,9 +95,6 @@ enum Command {
     /// Show the configuration, or where it is
     #[command(subcommand)]
     Config(config::Args),
-    /// Carry what the UI5 plugins fetch to machines without a network
-    #[command(subcommand)]
-    Ui5(portcullis_pack::Args),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -161,7 +157,6 @@ pub fn main() -> ExitCode {
         Command::Completions { shell } => completions(shell),
         // It helps to mend a configuration with which nothing else runs.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
-        Command::Ui5(args) => ui5::run(args, cli.common.config.as_deref()),
         command @ (Command::Serve(_)
         | Command::Wrap(_)
         | Command::Preview(_)

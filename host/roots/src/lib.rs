@@ -135,12 +135,14 @@ impl Root {
 pub struct Roots {
     roots: Vec<Arc<Root>>,
     own: OwnFiles,
+    /// Whether the client has roots and has not said which.
+    unknown: bool,
 }
 
 impl Roots {
     /// Roots of the operator's choice, and what stays closed in those of a client too.
     pub fn new(roots: Vec<Root>, own: OwnFiles) -> Self {
-        Self { roots: roots.into_iter().map(Arc::new).collect(), own }
+        Self { roots: roots.into_iter().map(Arc::new).collect(), own, unknown: false }
     }
 
     /// Each root.
@@ -155,7 +157,12 @@ impl Roots {
 
     /// No roots, where the same stays closed.
     pub fn none(&self) -> Self {
-        Self { roots: Vec::new(), own: self.own.clone() }
+        Self { roots: Vec::new(), own: self.own.clone(), unknown: false }
+    }
+
+    /// No roots, as the client has some and has not said which. The same stays closed.
+    pub fn unknown(&self) -> Self {
+        Self { unknown: true, ..self.none() }
     }
 
     /// What stays closed, whatever the roots are.
@@ -209,7 +216,7 @@ impl Roots {
                 );
             }
         }
-        Self { roots: narrowed, own }
+        Self { roots: narrowed, own, unknown: false }
     }
 
     /// Opens what a path argument names, for one call.
@@ -233,6 +240,9 @@ impl Roots {
     ///
     /// [`Refusal`], in words for whoever made the call.
     pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
+        if self.unknown {
+            return Err(Refusal::Unknown);
+        }
         if self.is_empty() {
             return Err(Refusal::NoRoots);
         }

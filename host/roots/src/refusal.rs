@@ -10,6 +10,8 @@ use super::Barred;
 pub enum Refusal {
     /// The session has no roots.
     NoRoots,
+    /// The client has roots and has not said which.
+    Unknown,
     /// The path is relative.
     NotAbsolute,
     /// The path cannot be meant.
@@ -56,6 +58,7 @@ impl Refusal {
     pub fn word(&self) -> &'static str {
         match self {
             Self::NoRoots => "no-roots",
+            Self::Unknown => "roots-unknown",
             Self::NotAbsolute => "not-absolute",
             Self::Malformed(_) => "malformed",
             Self::Outside(_) => "outside",
@@ -73,6 +76,7 @@ impl Refusal {
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots
+            | Self::Unknown
             | Self::Outside(_)
             | Self::LeadsOut
             | Self::Moved(_)
@@ -91,6 +95,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRoots => f.write_str("this session has no roots, so no path can be opened"),
+            Self::Unknown => {
+                f.write_str("the client has roots and has not said which, so no path can be opened")
+            }
             Self::NotAbsolute => f.write_str("the path is not absolute"),
             Self::Malformed(why) => write!(f, "the path cannot be used: {why}"),
             Self::Outside(roots) => {

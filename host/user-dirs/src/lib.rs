@@ -92,23 +92,36 @@ pub fn find(given: Option<&Path>, folders: &Folders) -> Result<(PathBuf, Option<
     }
 }
 
-/// A configuration that is part of this program, with the variables of the environment that it names
-/// filled in: `${NAME:-OTHERWISE}` in a string, and `${origin NAME:-OTHERWISE}` for the host of an
-/// address; of `NAME|OTHER`, the first that is set counts. An operator's own file has no such thing: what it
-/// grants stands in it.
+/// A configuration that is part of this program, with environment variables expanded.
+///
+/// - `${NAME:-OTHERWISE}` in a string stands for the variable, or for `OTHERWISE` where it is not set;
+///   of `NAME|OTHER`, the first that is set counts.
+/// - `${origin NAME:-OTHERWISE}` stands for the origin (scheme, host and port) of the URL that the
+///   variable holds.
+/// - `"${set NAME}"` as a whole value stands for `true` where the variable is set and not empty, and for
+///   `false` otherwise; `"${unset NAME}"` stands for the opposite.
+///
+/// An operator's own file is not expanded: what it grants is written in it.
 ///
 /// # Errors
 ///
-/// Where a variable that should hold an address does not: which.
+/// Where a variable that should hold a URL does not: which.
 ///
 /// # Panics
 ///
 /// Where the text is not of this form: a fault of this program.
-#[expect(clippy::disallowed_methods, reason = "the variables that the UI5 MCP server has, too")]
+#[expect(clippy::disallowed_methods, reason = "bundled defaults name environment variables")]
 pub fn filled(text: &str) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let (place, behind) = after.split_once('}').expect("each place ends");
+        if let Some((want, name)) = flag(place) {
+            let is_set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            filled += before.strip_suffix('"').expect("a flag is a whole value");
+            filled += if is_set == want { "true" } else { "false" };
+            rest = behind.strip_prefix('"').expect("a flag is a whole value");
+            continue;
+        }
         let (name, otherwise) = place.split_once(":-").expect("each place has another value");
         let (as_origin, name) = match name.strip_prefix("origin ") {
             Some(name) => (true, name),
@@ -133,9 +146,22 @@ pub fn filled(text: &str) -> Result<String, String> {
     Ok(filled + rest)
 }
 
+/// Reads `set NAME` and `unset NAME`: whether the variable has to be set for `true`, and its name.
+fn flag(place: &str) -> Option<(bool, &str)> {
+    let set = place.strip_prefix("set ").map(|name| (true, name));
+    set.or_else(|| place.strip_prefix("unset ").map(|name| (false, name)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_are_true_or_false_as_variables_are_set() {
+        let text = "a = \"${set PORTCULLIS_TEST_NONE}\"\nb = \"${unset PORTCULLIS_TEST_NONE}\"\n\
+                    c = \"${set PATH}\"\nd = \"${unset PATH}\"\n";
+        assert_eq!(filled(text).unwrap(), "a = false\nb = true\nc = true\nd = false\n");
+    }
 
     #[test]
     fn what_the_environment_does_not_say_is_as_written() {

@@ -1,4 +1,14 @@
-//! The bundled plugins as WebAssembly components, embedded in the host.
+//! The bundled plugins as WebAssembly components, and what their families bring with them, embedded in
+//! the host.
+//!
+//! A family is a folder `plugins/FAMILY`:
+//!
+//! - `plugins/*`: the plugins. Each is built and bundled.
+//! - `libraries/*`: crates that the plugins share.
+//! - `defaults.toml`: the default configuration of the plugins, and the commands that they may run.
+//! - `commands/*`: scripts, which the arguments of a command name as `@FILE`.
+//! - `family.toml`: what else the host needs to know, see `build.rs`.
+//! - `resources/*`: data that the plugins are compiled with.
 
 /// A plugin that is part of the host's binary.
 pub struct Bundled {
@@ -8,4 +18,4 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
-include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
+include!(concat!(env!("OUT_DIR"), "/families.rs"));

@@ -71,6 +71,7 @@ fn open(
         // The roots, and not a grant, are what would have to change.
         Err(
             refusal @ (Refusal::NoRoots
+            | Refusal::Unknown
             | Refusal::NotAbsolute
             | Refusal::Malformed(_)
             | Refusal::Outside(_)
@@ -126,6 +127,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
             ": start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
              folder in the client"
         }
+        Refusal::Unknown => ": the client has to answer `roots/list`; try again",
         Refusal::Moved(_) => ": restart portcullis",
         Refusal::NotAbsolute
         | Refusal::Malformed(_)

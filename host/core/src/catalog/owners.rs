@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::families::RESERVED_URIS;
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
 use portcullis_name_collisions::uris::{self, Owners, Space};
@@ -75,10 +76,6 @@ impl Ranks {
     }
 }
 
-/// What bundled plugins serve beyond what their manifests name.
-const RESERVED: &[(&str, &str)] =
-    &[("ui", "ui://portcullis/{+view}"), ("ui5-linter", "ui5://documentation/{+page}")];
-
 /// A claim on URIs: the text as the operator is shown it, what it comes to, and whether it is a template.
 type Shown = (String, Space, bool);
 
@@ -90,7 +87,7 @@ fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Result<Shown, St
         let is_its = |(name, _): &&(&str, &str)| {
             loaded.plugin.origin == Origin::Bundled && *loaded.plugin.name == **name
         };
-        all.extend(RESERVED.iter().filter(is_its).map(|(_, text)| {
+        all.extend(RESERVED_URIS.iter().filter(is_its).map(|(_, text)| {
             let space = of_template(text).map(|(text, space, _)| (text, space, false));
             (at, space)
         }));
@@ -200,7 +197,7 @@ fn give_views(
 ) {
     for (other, at) in others.iter().zip(plugins.loaded.len()..) {
         let uri = views::outward(&other.source.name, "ui://");
-        let is_reserved = RESERVED.iter().any(|(_, template)| uris::owns(template, &uri));
+        let is_reserved = RESERVED_URIS.iter().any(|(_, template)| uris::owns(template, &uri));
         let space = Space::of_template(&format!("{uri}{{+rest}}"));
         let claimed = space.filter(|_| !is_reserved).map(|space| owners.claim(space, at));
         if !matches!(claimed, Some(Ok(()))) {

@@ -185,7 +185,7 @@ impl Loader {
                 None => remarks.push(format!("`{name}` has no tool `{off}` that could be off")),
             }
         }
-        if !own.no_structured_content.is_empty() {
+        if own.structured_content == Some(false) {
             for tool in &mut tools {
                 tool.text_only = true;
                 tool.definition.output_schema = None;

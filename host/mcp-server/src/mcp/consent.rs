@@ -63,9 +63,9 @@ mod tests {
             subject: "quit\n\nNothing happens.\u{202e}".into(),
             overwrites: Some("a\nb".into()),
         };
-        let form = form(&consent, "unreal");
+        let form = form(&consent, "editor");
         let message = form["message"].as_str().unwrap();
-        assert!(message.starts_with("`unreal` wants to run a command:\n\n    quit"), "{message}");
+        assert!(message.starts_with("`editor` wants to run a command:\n\n    quit"), "{message}");
         assert_eq!(message.lines().count(), 7, "{message}");
         assert!(!message.contains('\u{202e}'), "{message}");
     }

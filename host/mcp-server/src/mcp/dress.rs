@@ -86,13 +86,15 @@ impl Host {
     /// Asks it. Nothing, where it fails: the tools are as good without.
     async fn ask_for_dressings(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
         let mut context = Context::default();
-        self.surround(&mut context, loaded);
+        // Made for all sessions: no session's roots are in it.
+        let roots = self.roots.none();
+        self.surround(&mut context, loaded, &roots);
         let cancel = CancellationToken::new();
         let _stop = cancel.clone().drop_guard();
         let call = Call {
             request: portcullis_core::call::request_id(),
             what: What::Views,
-            roots: self.roots.clone(),
+            roots,
             context,
             task: false,
             cancel,

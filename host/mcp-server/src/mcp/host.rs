@@ -11,13 +11,13 @@ use portcullis_result_passthrough::Raw;
 use portcullis_roots::Roots;
 use portcullis_wrap::{Source, Upstreams, Wrap};
 use rmcp::model::Tool as McpTool;
-use rmcp::task_manager::TaskManager;
 use serde_json::Value;
 use tokio::sync::{OnceCell, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::session::Session;
+use super::tasks::Tasks;
 use super::{input, jobs};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::catalog::Catalog;
@@ -63,7 +63,7 @@ pub struct Host {
     pub raw: Raw,
     pub(super) wrap: Wrap,
     pub(super) calls: AtomicUsize,
-    pub(super) tasks: TaskManager,
+    pub(super) tasks: Tasks,
     pub(super) around: Arc<Around>,
     /// Log records of other servers that belong to no request.
     pub(super) logs: broadcast::Sender<Object>,
@@ -113,7 +113,7 @@ impl Host {
             raw: Raw::new().expect("the system has randomness"),
             wrap: Wrap::default(),
             calls: AtomicUsize::new(0),
-            tasks: TaskManager::new(),
+            tasks: Tasks::default(),
             around: Arc::default(),
             logs: broadcast::channel(LOGS).0,
             logging: Mutex::default(),

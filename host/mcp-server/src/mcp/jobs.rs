@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portcullis_roots::Roots;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
@@ -13,10 +14,10 @@ use portcullis_core::sandbox::{Context, Feature, LaterJob};
 const AT_ONCE: usize = 2;
 
 impl Host {
-    /// Lets a call of a plugin see what lies around it.
-    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded) {
+    /// Lets a call of a plugin use the state that all calls share. A job that the call puts off gets its roots.
+    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
         context.around = Some(self.around.clone());
-        context.has_jobs = loaded.features.contains(&Feature::Jobs);
+        context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
 }
 
@@ -39,16 +40,16 @@ pub fn run(host: &Arc<Host>) {
 }
 
 async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
-    let LaterJob { plugin, request, job } = later;
+    let LaterJob { plugin, request, job, roots } = later;
     let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
     let mut context = Context { background: true, ..Context::default() };
-    host.surround(&mut context, loaded);
+    host.surround(&mut context, loaded, &roots);
     let call = Call {
         request,
         what: What::Job(job),
-        roots: host.roots.clone(),
+        roots,
         context,
         task: true,
         cancel: host.shutdown.child_token(),

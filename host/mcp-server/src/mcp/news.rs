@@ -3,7 +3,7 @@
 
 #![expect(deprecated, reason = "logging is in both eras until 2027")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use portcullis_mcp_client::Notice;
@@ -11,14 +11,15 @@ use portcullis_roots::Roots;
 use portcullis_wrap::{Heard, level_name, rank};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
-use rmcp::service::{Peer, ServiceError, SubscriptionContext};
+use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
 use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::session::Session;
+use super::input::Exchange;
+use super::session::{Caller, Session};
 use super::{Host, Server};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::call::{Answer, Call, What};
@@ -105,13 +106,20 @@ impl Server {
     }
 
     /// Subscribes a client of the era with `initialize`.
-    pub(super) fn subscribe_to(&self, uri: String) -> Result<(), ErrorData> {
+    pub(super) async fn subscribe_to(
+        &self,
+        uri: String,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // From here on the roots are those that the client last named.
+        let caller = Caller::of(cx);
+        self.session.roots(&self.host.roots, &caller, cx, &Exchange::default()).await;
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
             let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
             return Err(ErrorData::invalid_params(why, None));
         }
-        let roots = self.session.known_roots().unwrap_or_else(|| self.host.roots.clone());
+        let roots = WatchRoots::of(self, &caller);
         subscriptions.entry(uri).or_insert_with_key(|uri| watch(&self.host, uri.clone(), roots));
         Ok(())
     }
@@ -119,10 +127,11 @@ impl Server {
     /// Tells a client of 2026-07-28 the news that it listens to.
     pub(super) async fn tell(&self, subscription: SubscriptionContext) {
         let mut news = self.host.around.listen();
+        let caller = Caller::of(subscription.request_context());
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
             .take(MAX_SUBSCRIPTIONS)
-            .map(|uri| watch(&self.host, uri.clone(), self.host.roots.clone()))
+            .map(|uri| watch(&self.host, uri.clone(), WatchRoots::of(self, &caller)))
             .collect();
         let (sink, shutdown) = (subscription.sink().clone(), self.host.shutdown.clone());
         loop {
@@ -168,16 +177,36 @@ async fn next<T: Clone>(news: &mut Receiver<T>, over: &CancellationToken) -> Opt
     }
 }
 
-fn watch(host: &Arc<Host>, uri: String, roots: Roots) -> Watch {
+/// The roots of whoever watches a resource, as they are at the moment.
+struct WatchRoots {
+    session: Weak<Session>,
+    has_roots: bool,
+}
+
+impl WatchRoots {
+    fn of(server: &Server, caller: &Caller) -> Self {
+        let has_roots = caller.capabilities.roots.is_some();
+        Self { session: Arc::downgrade(&server.session), has_roots }
+    }
+
+    fn now(&self, operator: &Roots) -> Roots {
+        match self.session.upgrade() {
+            Some(session) => session.roots_without_asking(operator, self.has_roots),
+            None => operator.unknown(),
+        }
+    }
+}
+
+fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
     let host = host.clone();
     AbortOnDropHandle::new(tokio::spawn(async move {
         let catalog = host.catalog().await;
         let watched = catalog.other_with(&uri).map(|other| other.source.upstream.watch(&uri));
-        let mut known = version(&host, &uri, &roots).await;
+        let mut known = version(&host, &uri, &roots.now(&host.roots)).await;
         // A resource whose plugin cannot tell is announced by the plugin, or by nobody.
         while known.is_some() {
             tokio::time::sleep(POLL).await;
-            let now = version(&host, &uri, &roots).await;
+            let now = version(&host, &uri, &roots.now(&host.roots)).await;
             if now.is_some() && now != known {
                 host.around.tell(News::Resource(uri.clone()));
             }

@@ -1,6 +1,6 @@
 //! What clients ask of other servers: passed on, and recorded like any call.
 
-use portcullis_mcp_client::{Object, Request};
+use portcullis_mcp_client::{Object, Request, Tool};
 use portcullis_wrap::{Answer, Caller as Asker, Offered, Source, State, views};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, InputResponses, JsonObject, MetaObject};
@@ -20,6 +20,8 @@ const MAX_ARGUMENTS: usize = 4 * 1024 * 1024;
 pub struct Passed<'a> {
     /// Whose it is.
     pub other: &'a Offered,
+    /// The tool that is called, if it is one: its schema is held against the arguments.
+    pub tool: Option<&'a Tool>,
     /// Such as `tools/call`.
     pub method: &'static str,
     /// As the other server knows them.
@@ -82,11 +84,6 @@ impl Server {
             }
         };
         let size = serde_json::to_vec(&passed.params).map_or(0, |text| text.len());
-        if size > MAX_ARGUMENTS {
-            return Ok(Passing::Failed(format!(
-                "the arguments have {size} bytes; {MAX_ARGUMENTS} are the most"
-            )));
-        }
         let trail = self.host.upstreams.trail(
             source,
             portcullis_core::call::request_id(),
@@ -97,6 +94,12 @@ impl Server {
         let ongoing = trail.begin_call(size as u64).map_err(|error| {
             internal(format!("the audit cannot be written, so nothing is asked: {error}"))
         })?;
+        if let Some((outcome, why)) = refused(passed.other, passed.tool, passed.arguments, passed.name, size) {
+            ongoing.end(Verdict::Denied, outcome, 0).map_err(|error| {
+                internal(format!("the audit cannot be written, so no answer is given: {error}"))
+            })?;
+            return Ok(Passing::Failed(why));
+        }
         let mut params = passed.params;
         params.extend(meta(&caller, cx).map(|meta| ("_meta".to_owned(), meta)));
         let mut request = Request::new(passed.method, params, &self.session.name.0);
@@ -174,6 +177,26 @@ impl Server {
             shutdown: &self.host.shutdown,
         }
     }
+}
+
+/// Why a request is refused before the other server gets it: a word for the record, and a sentence for whoever
+/// asked.
+fn refused(
+    other: &Offered,
+    tool: Option<&Tool>,
+    arguments: &JsonObject,
+    name: &str,
+    size: usize,
+) -> Option<(&'static str, String)> {
+    if size > MAX_ARGUMENTS {
+        let why = format!("the arguments have {size} bytes; {MAX_ARGUMENTS} are the most");
+        return Some(("too-large", why));
+    }
+    let schema = other.source.schema(tool?);
+    // The server checks what its own schema cannot say.
+    let Ok(schema) = &*schema else { return None };
+    let faults = schema.check(&arguments.clone().into()).err()?;
+    Some(("invalid-arguments", format!("invalid arguments for `{name}`: {faults}")))
 }
 
 fn size_of(result: &Value) -> u64 {

@@ -76,18 +76,12 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.clone().unwrap_or_default();
-        let schema = other.source.schema(tool);
-        if let Ok(schema) = &*schema
-            && let Err(faults) = schema.check(&arguments.clone().into())
-        {
-            let why = format!("invalid arguments for `{}`: {faults}", params.name);
-            return Ok(convert::error(why).into());
-        }
         let mut passed = Object::new();
         passed.insert("name".into(), tool.wire_name.as_str().into());
         passed.extend(params.arguments.map(|arguments| ("arguments".to_owned(), arguments.into())));
         let passed = Passed {
             other,
+            tool: Some(tool),
             method: "tools/call",
             params: passed,
             subject: tool.name.clone(),
@@ -110,15 +104,15 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = params.arguments.unwrap_or_default();
+        let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
         let asked = Asked {
             loaded,
             what: What::Tool {
                 name: tool.definition.name.clone(),
-                arguments: arguments.clone().into(),
+                arguments: arguments.clone(),
             },
             name: &params.name,
-            arguments: &arguments,
+            arguments: arguments.as_object().unwrap_or_else(|| no_arguments()),
             paths: !tool.definition.paths.is_empty(),
             state: params.request_state.as_deref(),
             responses: params.input_responses,
@@ -210,6 +204,7 @@ impl Server {
         passed.extend(params.arguments.map(|arguments| ("arguments".to_owned(), arguments.into())));
         let passed = Passed {
             other,
+            tool: None,
             method: "prompts/get",
             params: passed,
             subject: format!("prompts/get {}", prompt.name),
@@ -235,6 +230,7 @@ impl Server {
         passed.insert("uri".into(), own.as_deref().unwrap_or(&params.uri).into());
         let passed = Passed {
             other,
+            tool: None,
             method: "resources/read",
             params: passed,
             subject: format!("resources/read {}", params.uri),
@@ -266,6 +262,7 @@ impl Server {
         passed.remove("_meta");
         let passed = Passed {
             other,
+            tool: None,
             method: "completion/complete",
             params: passed,
             subject: format!("completion/complete {}", params.argument.name),

@@ -98,7 +98,9 @@ impl Server {
         let roots = match self.roots(wants_roots, &caller, cx, &exchange).await {
             Some(roots) => roots,
             // Neither lists nor completions can ask.
-            None if !asked.what.may_ask() => self.host.roots.clone(),
+            None if !asked.what.may_ask() => {
+                self.session.roots_without_asking(&self.host.roots, true)
+            }
             None => {
                 let asks = exchange.ask_roots();
                 let questions = seal.ask(&binding, &exchange, asks);
@@ -109,7 +111,7 @@ impl Server {
         let mut at_once = false;
         loop {
             let (mut context, least) = caller.context(&self.session, &exchange);
-            self.host.surround(&mut context, loaded);
+            self.host.surround(&mut context, loaded, &roots);
             context.background = at_once;
             let call = Call {
                 request: exchange.request.clone(),

@@ -12,10 +12,10 @@ use portcullis_roots::Roots;
 use portcullis_wrap::{LEVELS, rank};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
-    ProgressToken,
+    ClientCapabilities, ErrorCode, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{Peer, RequestContext, ServiceError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,9 @@ use portcullis_core::sandbox::{Context, Notice};
 /// How long a client may take to say what its roots are.
 const ROOTS_TIME: Duration = Duration::from_secs(3);
 
+/// Questions for the roots in one request, where they change while the client answers.
+const ROOTS_QUESTIONS: usize = 3;
+
 /// One session.
 #[derive(Default)]
 pub struct Session {
@@ -39,10 +42,19 @@ pub struct Session {
     pub over: Over,
     /// Unlike any other session's.
     pub name: Name,
-    /// The operator's roots narrowed by the client's; `None`: to be asked for.
-    roots: Mutex<Option<Roots>>,
+    roots: Mutex<KnownRoots>,
     /// The least level of log records that the client wants: 1 + its rank; 0: it did not say.
     level: AtomicU8,
+}
+
+/// What is known of the client's roots.
+#[derive(Default)]
+struct KnownRoots {
+    /// The operator's roots narrowed by the client's, as the client last named them.
+    last: Option<Roots>,
+    /// Counts the client's notices that its roots have changed: an answer to a question from before such a
+    /// notice is out of date.
+    changes: u64,
 }
 
 /// A name that nobody else has.
@@ -65,8 +77,9 @@ impl Drop for Over {
 }
 
 impl Session {
-    /// The session's roots. `None`: the client has to be asked, and only the answer to this
-    /// request can carry the question.
+    /// The session's roots. `None`: the client has to be asked, and only the answer to this request can carry the
+    /// question. Where the client has roots and does not say which, no path can be opened; it is asked again
+    /// with the next request.
     pub async fn roots(
         &self,
         operator: &Roots,
@@ -74,34 +87,63 @@ impl Session {
         cx: &RequestContext<RoleServer>,
         exchange: &Exchange,
     ) -> Option<Roots> {
-        if let Some(known) = &*self.roots.lock() {
-            return Some(known.clone());
+        if caller.capabilities.roots.is_none() {
+            return Some(operator.clone());
         }
-        let declared = caller.capabilities.roots.is_some();
-        let client = if !declared {
-            None
-        } else if caller.modern {
-            Some(exchange.roots()?)
-        } else {
-            ask_roots(cx).await
-        };
-        // A client that names none, or does not answer, has not narrowed anything.
-        let roots = match client.filter(|client| !client.is_empty()) {
-            Some(client) => operator.narrowed_by_uris(client.iter().map(String::as_str)),
-            None => operator.clone(),
-        };
-        *self.roots.lock() = Some(roots.clone());
-        Some(roots)
+        if caller.modern {
+            // Nothing tells of a change in this revision: each call asks.
+            let roots = narrowed(operator, &exchange.roots()?);
+            self.roots.lock().last = Some(roots.clone());
+            return Some(roots);
+        }
+        Some(self.roots_by_asking(operator, &cx.peer).await)
+    }
+
+    /// The roots of a client of the era with `initialize`, which is asked where its roots are not known.
+    async fn roots_by_asking(&self, operator: &Roots, peer: &Peer<RoleServer>) -> Roots {
+        for _ in 0..ROOTS_QUESTIONS {
+            let changes = {
+                let known = self.roots.lock();
+                if let Some(last) = &known.last {
+                    return last.clone();
+                }
+                known.changes
+            };
+            let Some(client) = ask_roots(peer).await else { return operator.unknown() };
+            let roots = match client {
+                ClientRoots::Named(client) => narrowed(operator, &client),
+                ClientRoots::HasNone => operator.clone(),
+            };
+            let mut known = self.roots.lock();
+            if known.changes == changes {
+                known.last = Some(roots.clone());
+                return roots;
+            }
+            // They have changed since the question.
+        }
+        operator.unknown()
+    }
+
+    /// The roots for a request that cannot ask the client, and for work without a request: as the client last
+    /// named them. Until then, no path of a client that has roots can be opened.
+    pub fn roots_without_asking(&self, operator: &Roots, has_roots: bool) -> Roots {
+        match &self.roots.lock().last {
+            _ if !has_roots => operator.clone(),
+            Some(last) => last.clone(),
+            None => operator.unknown(),
+        }
     }
 
     /// The session's roots, where they are known.
     pub fn known_roots(&self) -> Option<Roots> {
-        self.roots.lock().clone()
+        self.roots.lock().last.clone()
     }
 
     /// The client's roots have changed: they are asked for again with the next call.
     pub fn forget_roots(&self) {
-        *self.roots.lock() = None;
+        let mut known = self.roots.lock();
+        known.last = None;
+        known.changes += 1;
     }
 
     /// The least level of log records that a client of the era with `initialize` wants.
@@ -118,9 +160,32 @@ impl Session {
     }
 }
 
-async fn ask_roots(cx: &RequestContext<RoleServer>) -> Option<Vec<String>> {
-    match tokio::time::timeout(ROOTS_TIME, cx.peer.list_roots()).await {
-        Ok(Ok(answer)) => Some(answer.roots.into_iter().map(|root| root.uri).collect()),
+/// What a client answers to the question for its roots.
+enum ClientRoots {
+    /// URIs.
+    Named(Vec<String>),
+    /// It declares roots and does not know the method: it has none.
+    HasNone,
+}
+
+/// The operator's roots as far as the client names them. A client that names none narrows nothing.
+fn narrowed(operator: &Roots, client: &[String]) -> Roots {
+    if client.is_empty() {
+        return operator.clone();
+    }
+    operator.narrowed_by_uris(client.iter().map(String::as_str))
+}
+
+/// Asks a client for its roots. `None`: it does not say.
+async fn ask_roots(peer: &Peer<RoleServer>) -> Option<ClientRoots> {
+    match tokio::time::timeout(ROOTS_TIME, peer.list_roots()).await {
+        Ok(Ok(answer)) => {
+            Some(ClientRoots::Named(answer.roots.into_iter().map(|root| root.uri).collect()))
+        }
+        Ok(Err(ServiceError::McpError(error))) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+            tracing::warn!("the client declares roots and does not know `roots/list`");
+            Some(ClientRoots::HasNone)
+        }
         Ok(Err(error)) => {
             tracing::warn!("the client declares roots and does not tell them: {error}");
             None
@@ -295,5 +360,35 @@ async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<Ro
     };
     if let Err(error) = told {
         tracing::debug!("a notice did not reach the client: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_roots::{Intent, Kind, OwnFiles, Refusal, Root};
+
+    use super::*;
+
+    #[test]
+    fn without_asking_the_roots_are_those_that_the_client_last_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let operator = Roots::new(
+            vec![Root::open(folder.path(), &OwnFiles::default()).unwrap()],
+            OwnFiles::default(),
+        );
+        let opened = |roots: &Roots| {
+            let path = file.to_str().unwrap();
+            roots.designate(path, Kind::File, Intent::Read, &[]).map(drop)
+        };
+        let session = Session::default();
+        assert_eq!(opened(&session.roots_without_asking(&operator, false)), Ok(()));
+        let unknown = session.roots_without_asking(&operator, true);
+        assert_eq!(opened(&unknown), Err(Refusal::Unknown));
+        session.roots.lock().last = Some(operator.clone());
+        assert_eq!(opened(&session.roots_without_asking(&operator, true)), Ok(()));
+        session.forget_roots();
+        let forgotten = session.roots_without_asking(&operator, true);
+        assert_eq!(opened(&forgotten), Err(Refusal::Unknown));
     }
 }

@@ -1,11 +1,14 @@
 //! What takes long: the client gets a task at once, and asks for its end when it likes
 //! (`io.modelcontextprotocol/tasks`).
 
+use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use portcullis_roots::Roots;
-use rmcp::model::{CallToolResult, CreateTaskResult, InputResponses};
-use rmcp::task_manager::{TaskContext, TaskExit, TaskOptions};
+use rmcp::model::{CallToolResult, CreateTaskResult, ErrorData, InputResponses, Task};
+use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +25,51 @@ pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
 
 /// Tasks that may go on at the same time, of all clients together.
 const MAX_TASKS: usize = 64;
+
+/// A task that runs.
+type Running = Pin<Box<dyn Future<Output = Result<CallToolResult, TaskExit>> + Send>>;
+
+/// The tasks of all clients, each with its owner.
+pub struct Tasks {
+    manager: TaskManager,
+    /// The principal of each task, where the transport knows one, by the task's id.
+    owners: Mutex<HashMap<String, Option<String>>>,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self { manager: TaskManager::new(), owners: Mutex::default() }
+    }
+}
+
+impl Tasks {
+    /// The tasks, for a caller that owns this one.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such task, or another caller owns it: the two cannot be told apart.
+    pub fn of(&self, principal: Option<&str>, id: &str) -> Result<&TaskManager, ErrorData> {
+        match self.owners.lock().get(id) {
+            Some(owner) if owner.as_deref() == principal => Ok(&self.manager),
+            // The answer for an id that nobody has.
+            Some(_) | None => self.manager.get_task("").map(|_| &self.manager),
+        }
+    }
+
+    /// Starts a task.
+    fn spawn(
+        &self,
+        principal: Option<String>,
+        options: TaskOptions,
+        make: impl FnOnce(TaskContext) -> Running,
+    ) -> Task {
+        let task = self.manager.spawn(options, make);
+        let mut owners = self.owners.lock();
+        owners.retain(|id, _| self.manager.get_task(id).is_ok());
+        owners.insert(task.task_id.clone(), principal);
+        task
+    }
+}
 
 /// What a task has to do.
 pub struct Work {
@@ -45,7 +93,7 @@ impl Work {
     /// Where too much is going on already.
     pub fn begin(self, server: &Server) -> Result<CreateTaskResult, Failure> {
         let tasks = &server.host.tasks;
-        if tasks.running_task_count() >= MAX_TASKS {
+        if tasks.manager.running_task_count() >= MAX_TASKS {
             let why = format!("{MAX_TASKS} tasks are going on: try again later");
             return Err(Failure::TooLarge(why));
         }
@@ -54,7 +102,8 @@ impl Work {
         // A little longer than the plugin has, so that its own end is what the client learns of.
         let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
         let server = server.clone();
-        let task = tasks.spawn(options, |cx| Box::pin(self.run(server, cx)));
+        let principal = self.caller.principal.clone();
+        let task = tasks.spawn(principal, options, |cx| Box::pin(self.run(server, cx)));
         Ok(CreateTaskResult::new(task))
     }
 
@@ -93,7 +142,7 @@ impl Work {
         let (notices, mut told) = unbounded_channel();
         context.background = true;
         context.notices = Some(notices);
-        server.host.surround(&mut context, &self.loaded);
+        server.host.surround(&mut context, &self.loaded, &self.roots);
         let cancel = CancellationToken::new();
         let call = Call {
             request: self.exchange.request.clone(),
@@ -135,5 +184,30 @@ fn told(failure: Failure) -> Result<CallToolResult, TaskExit> {
         | Failure::TooLarge(_)
         | Failure::PluginFailed(_)
         | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_is_there_for_nobody_but_its_owner() {
+        let tasks = Tasks::default();
+        let start = |principal: Option<&str>| {
+            let options = TaskOptions::new().with_ttl_ms(60_000);
+            let task = tasks
+                .spawn(principal.map(str::to_owned), options, |_| Box::pin(std::future::pending()));
+            task.task_id
+        };
+        let (ada, nobody) = (start(Some("ada")), start(None));
+        assert!(tasks.of(Some("ada"), &ada).is_ok());
+        assert!(tasks.of(None, &nobody).is_ok());
+        for (principal, id) in [(Some("eve"), &ada), (None, &ada), (Some("ada"), &nobody)] {
+            let refused = tasks.of(principal, id).err().unwrap();
+            let unknown = tasks.of(principal, "no such task").err().unwrap();
+            assert_eq!(refused.code, unknown.code);
+            assert_eq!(refused.message, unknown.message, "the two cannot be told apart");
+        }
     }
 }

@@ -164,22 +164,7 @@ fn line(message: &Value) -> Vec<u8> {
 #[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
 pub fn manifest_call(project: &Path) -> Vec<u8> {
     let path = project.join("manifest.json");
-    let manifest = json!({
-        "_version": "1.81.0",
-        "sap.app": {
-            "id": "speed.app", "type": "application", "title": "An app",
-            "applicationVersion": {"version": "1.0.0"},
-        },
-        "sap.ui": {
-            "technology": "UI5",
-            "deviceTypes": {"desktop": true, "tablet": true, "phone": true},
-        },
-        "sap.ui5": {
-            "dependencies": {"minUI5Version": "1.136.0", "libs": {"sap.ui.core": {}}},
-            "contentDensities": {"compact": true, "cozy": true},
-        },
-    });
-    std::fs::write(&path, manifest.to_string()).expect("the project can be written to");
+    std::fs::write(&path, include_str!("manifest.json")).expect("the project can be written to");
     let arguments = json!({"manifestPath": path});
     let params = json!({"name": "run_manifest_validation", "arguments": arguments});
     line(&request(1, Era::Legacy, "tools/call", params))

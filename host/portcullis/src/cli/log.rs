@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use portcullis_core::families::LOG_LEVELS;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -72,25 +73,37 @@ pub fn fail(why: &str) {
     }
 }
 
-/// Begins to log to stderr: stdout carries answers and nothing else.
-/// `UI5_LOG_LVL`, which the UI5 MCP server reads, counts where neither `-v` nor `PORTCULLIS_LOG` says more.
+/// The log filter of `debug`, which is the most that is logged.
+const DEBUG: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
+
+/// The log filter for the number of `-v`, and for the level that a variable of a plugin family asks for.
+/// `-v` says the least that is logged: with it, the variable can only ask for more.
+fn filter(verbose: u8, asked: Option<&str>) -> &'static str {
+    match (verbose, asked) {
+        (0, Some("off")) => "off",
+        (0, Some("error")) => "error,rmcp=off",
+        (0 | 1, Some("debug")) => DEBUG,
+        (0, Some("info")) | (1, _) => "info,rmcp=off,plugin=info",
+        // rmcp logs the end of an ordinary HTTP request as an error.
+        (0, _) => "warn,rmcp=off",
+        (_, _) => DEBUG,
+    }
+}
+
+/// The level that the variable of a plugin family asks for: see `plugins/*/family.toml`.
+#[expect(clippy::disallowed_methods, reason = "families name the variables that are honoured")]
+fn asked() -> Option<&'static str> {
+    let is_set = |(variable, value, _): &&(&str, &str, &str)| {
+        std::env::var(variable).is_ok_and(|set| set == *value)
+    };
+    LOG_LEVELS.iter().find(is_set).map(|(_, _, level)| *level)
+}
+
+/// Begins to log to stderr: stdout carries answers and nothing else. `PORTCULLIS_LOG` counts over `-v`, and
+/// both over the variables of plugin families.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
 pub fn begin(verbose: u8, as_json: bool) {
-    const QUITE: &str = "info,rmcp=off,plugin=info";
-    const ALL: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
-    let default = match verbose {
-        // rmcp takes the end of an ordinary HTTP request for an error.
-        0 => "warn,rmcp=off",
-        1 => QUITE,
-        _ => ALL,
-    };
-    let default = match std::env::var("UI5_LOG_LVL").as_deref() {
-        Ok("silent") if verbose == 0 => "off",
-        Ok("error") if verbose == 0 => "error,rmcp=off",
-        Ok("info") if verbose == 0 => QUITE,
-        Ok("perf" | "verbose" | "silly") if verbose < 2 => ALL,
-        Ok(_) | Err(_) => default,
-    };
+    let default = filter(verbose, asked());
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
         .unwrap_or_else(|_| EnvFilter::new(default));
@@ -186,5 +199,29 @@ impl Visit for Line {
 
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.put(field.name(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter;
+
+    #[test]
+    fn verbosity_is_the_least_that_is_logged() {
+        for (verbose, asked, expected) in [
+            (0, None, "warn"),
+            (0, Some("off"), "off"),
+            (0, Some("error"), "error"),
+            (0, Some("info"), "info"),
+            (0, Some("debug"), "debug"),
+            (1, None, "info"),
+            (1, Some("off"), "info"),
+            (1, Some("debug"), "debug"),
+            (2, None, "debug"),
+            (2, Some("error"), "debug"),
+        ] {
+            let found = filter(verbose, asked);
+            assert!(found.starts_with(expected), "{verbose} {asked:?}: {found}");
+        }
     }
 }

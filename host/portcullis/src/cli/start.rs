@@ -62,8 +62,8 @@ impl Ready {
 
     /// A host that loads its plugins when they are first needed.
     pub fn host(&self) -> Result<Arc<Host>, String> {
-        let (sandbox, config, folders) =
-            (self.sandbox(), self.config.clone(), self.folders.clone());
+        let config = self.config.clone().for_clients();
+        let (sandbox, folders) = (self.sandbox(), self.folders.clone());
         let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
         let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
         Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
@@ -139,7 +139,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Upstream(args) => args.run(ready).await,
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
-            Command::Config(_) | Command::Ui5(_) | Command::Completions { .. } => {
+            Command::Config(_) | Command::Completions { .. } => {
                 unreachable!("it needs no host")
             }
         }

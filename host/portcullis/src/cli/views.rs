@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use portcullis_core::config::Config;
-
-/// The bundled plugin that dresses tools.
-pub const PLUGIN: &str = "ui";
+use portcullis_core::families::VIEW_PLUGIN;
 
 /// Flags for that plugin. What they say counts over the configuration.
 #[derive(clap::Args)]
@@ -31,7 +29,8 @@ impl Flags {
         if !self.no_cache && self.export_dir.is_none() && self.debug.is_none() {
             return Ok(());
         }
-        let plugin = config.plugins.entry(PLUGIN.to_owned()).or_default();
+        let name = VIEW_PLUGIN.ok_or("this program has no plugin that makes views")?;
+        let plugin = config.plugins.entry(name.to_owned()).or_default();
         if self.no_cache {
             plugin.settings.insert("cache".into(), "false".into());
             if let Some(cache) = &mut plugin.grants.cache {

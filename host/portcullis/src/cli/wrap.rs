@@ -1,7 +1,9 @@
 //! `portcullis wrap`: another MCP server, with views for its tools, without a configuration file.
 
+use portcullis_core::families::VIEW_PLUGIN;
+
 use super::start::Ready;
-use super::{End, serve, views};
+use super::{End, serve};
 
 /// What `wrap` takes.
 #[derive(clap::Args)]
@@ -36,7 +38,8 @@ impl Args {
         }
         if !self.with_bundled {
             for (name, plugin) in &mut ready.config.plugins {
-                if name != views::PLUGIN && portcullis_core::plugins::is_bundled(name) {
+                if Some(name.as_str()) != VIEW_PLUGIN && portcullis_core::plugins::is_bundled(name)
+                {
                     plugin.enabled = Some(false);
                 }
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
+use portcullis_roots::Roots;
 use tokio::sync::{Notify, broadcast};
 
 use crate::bindings::portcullis::plugin::catalog::Entry;
@@ -38,6 +39,8 @@ pub struct LaterJob {
     pub request: String,
     /// What it wrote itself.
     pub job: Vec<u8>,
+    /// The roots of the call that put it off.
+    pub roots: Roots,
 }
 
 /// Whose answer, and of which tool.
@@ -105,7 +108,7 @@ impl Around {
     }
 
     /// Keeps a job, unless too many of that plugin wait. One that waits already is not added again.
-    pub fn later(&self, plugin: Arc<str>, request: &str, job: Vec<u8>) -> bool {
+    pub fn later(&self, plugin: Arc<str>, request: &str, job: Vec<u8>, roots: &Roots) -> bool {
         let mut jobs = self.jobs.lock();
         let mut own = jobs.iter().filter(|other| other.plugin == plugin);
         if own.clone().any(|other| other.job == job) {
@@ -114,7 +117,8 @@ impl Around {
         if own.nth(MAX_JOBS - 1).is_some() {
             return false;
         }
-        jobs.push_back(LaterJob { plugin, request: request.to_owned(), job });
+        let (request, roots) = (request.to_owned(), roots.clone());
+        jobs.push_back(LaterJob { plugin, request, job, roots });
         self.more_jobs.notify_one();
         true
     }
@@ -185,13 +189,19 @@ mod tests {
     #[tokio::test]
     async fn jobs_wait_once_each_and_not_without_end() {
         let around = Around::default();
-        assert!(around.later("a".into(), "first", b"1".to_vec()));
-        assert!(around.later("a".into(), "second", b"1".to_vec()), "it waits already");
+        assert!(around.later("a".into(), "first", b"1".to_vec(), &Roots::default()));
+        assert!(
+            around.later("a".into(), "second", b"1".to_vec(), &Roots::default()),
+            "it waits already"
+        );
         for job in 0..MAX_JOBS {
-            around.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0]);
+            around.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0], &Roots::default());
         }
-        assert!(!around.later("a".into(), "", b"one too many".to_vec()));
-        assert!(around.later("b".into(), "", b"1".to_vec()), "another plugin's jobs do not count");
+        assert!(!around.later("a".into(), "", b"one too many".to_vec(), &Roots::default()));
+        assert!(
+            around.later("b".into(), "", b"1".to_vec(), &Roots::default()),
+            "another plugin's jobs do not count"
+        );
         let first = around.next_job().await;
         assert_eq!((&*first.request, &*first.job), ("first", b"1".as_slice()));
         assert_eq!(around.next_job().await.job, [0, 0]);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 use portcullis_files::{Files, FilesData, FilesView, Preopen, Quota};
+use portcullis_roots::Roots;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
@@ -88,8 +89,8 @@ pub struct Context {
     pub notices: Option<UnboundedSender<Notice>>,
     /// What lies around all calls.
     pub around: Option<Arc<Around>>,
-    /// Whether the plugin can be called later.
-    pub has_jobs: bool,
+    /// The roots of a job that the plugin puts off; `None`: it cannot be called later.
+    pub job_roots: Option<Roots>,
 }
 
 /// The store data of one instance.
@@ -350,11 +351,11 @@ impl request::HostRequest for State {
     }
 
     async fn later(&mut self, _: This, job: Vec<u8>) -> Result<bool> {
-        let Some(around) = self.call.around.as_ref().filter(|_| self.call.has_jobs) else {
+        let (Some(around), Some(roots)) = (&self.call.around, &self.call.job_roots) else {
             return Ok(false);
         };
         let trail = self.gate.trail();
-        Ok(job.len() <= MAX_JOB && around.later(trail.plugin(), trail.request(), job))
+        Ok(job.len() <= MAX_JOB && around.later(trail.plugin(), trail.request(), job, roots))
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! Builds the HTML page of a view from the templates in `resources/ui`.
+//! Builds the HTML page of a view from the templates in `plugins/ui/resources`.
 
 use crate::canonical;
 use portcullis_plugin::{
@@ -6,12 +6,12 @@ use portcullis_plugin::{
     serde_json::{Map, Value, json},
 };
 
-const TEMPLATE: &str = include_str!("../../../../../resources/ui/page.html");
-const PACKED: &str = include_str!("../../../../../resources/ui/packed.js");
-const RUNTIME: &str = include_str!("../../../../../resources/ui/runtime.js");
-const LOOKS: &str = include_str!("../../../../../resources/ui/runtime.css");
-const VIEW: &str = include_str!("../../../../../resources/ui/view.js");
-const SHELL: &str = include_str!("../../../../../resources/ui/shell.js");
+const TEMPLATE: &str = include_str!("../../../resources/page.html");
+const PACKED: &str = include_str!("../../../resources/packed.js");
+const RUNTIME: &str = include_str!("../../../resources/runtime.js");
+const LOOKS: &str = include_str!("../../../resources/runtime.css");
+const VIEW: &str = include_str!("../../../resources/view.js");
+const SHELL: &str = include_str!("../../../resources/shell.js");
 
 /// The media type of views, by MCP Apps (2026-01-26).
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";

@@ -1,13 +1,13 @@
-//! Builds the prompts for a model from the files in `resources/ui/prompts`. Texts of the tool are
+//! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are
 //! shortened and stand between marks that the tool cannot know.
 
 use crate::{canonical, kept::Refinement, page, provider::Question, spec};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
 
-const SYSTEM: &str = include_str!("../../../../../resources/ui/prompts/system.md");
-const SPECIFICATION: &str = include_str!("../../../../../resources/ui/prompts/specification.md");
-const DOCUMENT: &str = include_str!("../../../../../resources/ui/prompts/document.md");
-const REPAIR: &str = include_str!("../../../../../resources/ui/prompts/repair.md");
+const SYSTEM: &str = include_str!("../../../resources/prompts/system.md");
+const SPECIFICATION: &str = include_str!("../../../resources/prompts/specification.md");
+const DOCUMENT: &str = include_str!("../../../resources/prompts/document.md");
+const REPAIR: &str = include_str!("../../../resources/prompts/repair.md");
 
 /// Longest description in a prompt, in characters.
 const DESCRIPTION: usize = 4_000;
@@ -20,7 +20,7 @@ pub const FEEDBACK: usize = 2_000;
 
 /// The version of the prompts.
 pub fn version() -> &'static str {
-    include_str!("../../../../../resources/ui/prompts/version.txt").trim()
+    include_str!("../../../resources/prompts/version.txt").trim()
 }
 
 /// A digest of the prompts.

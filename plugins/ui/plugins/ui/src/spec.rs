@@ -1,4 +1,4 @@
-//! Validates a view specification against `resources/ui/view.schema.json`, with messages that name
+//! Validates a view specification against `plugins/ui/resources/view.schema.json`, with messages that name
 //! the place and the fix.
 //!
 //! A general validator can only report that a component matches none of fourteen alternatives. This
@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use std::{collections::HashMap, fmt};
 
 /// The schema, as shown to models.
-pub const SCHEMA: &str = include_str!("../../../../../resources/ui/view.schema.json");
+pub const SCHEMA: &str = include_str!("../../../resources/view.schema.json");
 /// Deepest nesting of components in a page.
 const LEVELS: usize = 20;
 /// Most components in a page.

@@ -16,7 +16,7 @@ macro_rules! guide {
     ($file:literal, $fits:expr) => {
         Guide {
             file: $file,
-            text: include_str!(concat!("../../../../../resources/ui5-guides/migration/", $file)),
+            text: include_str!(concat!("../../../resources/guides/migration/", $file)),
             fits: $fits,
         }
     };

@@ -52,7 +52,7 @@ pub(crate) fn title(text: &str) -> String {
 
 macro_rules! text {
     ($name:literal) => {
-        include_str!(concat!("../../../../../resources/ui5-guides/topics/", $name, ".md"))
+        include_str!(concat!("../../../resources/guides/topics/", $name, ".md"))
     };
 }
 

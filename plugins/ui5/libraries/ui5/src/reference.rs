@@ -3,7 +3,7 @@
 
 mod fetch;
 mod format;
-mod lock;
+pub mod lock;
 mod lookup;
 
 pub use format::{full, summary, uri};
@@ -131,7 +131,7 @@ impl Reference {
         let cached = fetch::cached(root, wanted.framework.lower_name());
         let Some((version, directory)) = nearest(cached, &wanted.version) else {
             return Err(format!(
-                "{why}. Where there is no network, `portcullis ui5 pack` and `portcullis ui5 unpack` bring \
+                "{why}. Where there is no network, `portcullis call pack_ui5_data` and `portcullis call unpack_ui5_data` bring \
                  it from a machine with one"
             ));
         };

@@ -23,7 +23,7 @@ use portcullis_plugin::prelude::*;
 use std::path::PathBuf;
 use ui5::Framework;
 
-/// The setting with the author of apps for which none is named.
+/// The setting with the author of apps, where the call names none.
 pub const AUTHOR_SETTING: &str = "author";
 
 /// Create a new basic SAPUI5 or OpenUI5 application implemented in TypeScript or JavaScript
@@ -80,17 +80,17 @@ fn sapui5() -> Framework {
     Framework::SapUi5
 }
 
-/// What is to be created: everything checked, everything known.
+/// The app to create, after all arguments were checked.
 pub struct App {
     namespace: Namespace,
     framework: Framework,
     version: Chosen,
     author: String,
     service: Option<Service>,
-    /// With an entity set.
+    /// The entity set and the columns to show.
     columns: Option<Columns>,
     typescript: bool,
-    /// What to tell about the choices made.
+    /// Messages to the caller about defaults that were chosen.
     notes: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ impl CreateApp {
 }
 
 impl App {
-    /// Checks the arguments, in the order the original has, and asks the service.
+    /// Checks the arguments, in the same order as the UI5 MCP server, and asks the service.
     fn plan(wanted: &CreateApp, request: &Request) -> Result<Self, String> {
         let namespace = Namespace::parse(&wanted.app_namespace)?;
         let author = author(wanted.author.as_deref())?;
@@ -197,7 +197,7 @@ impl App {
     }
 }
 
-/// The author that is named, or the operator's, or nobody.
+/// The author from the call, or else from the operator's setting, if any.
 fn author(named: Option<&str>) -> Result<String, String> {
     match named {
         Some(author) if is_author(author) => Ok(author.to_owned()),

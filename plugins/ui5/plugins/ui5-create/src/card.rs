@@ -39,7 +39,7 @@ fn card_folder() -> String {
     "card".to_owned()
 }
 
-/// What kind of content a card has.
+/// The type of a card.
 #[data]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "PascalCase")]
@@ -72,7 +72,7 @@ impl CardType {
         Self::WebPage,
     ];
 
-    /// As the argument has it.
+    /// The name in the argument.
     pub fn name(self) -> &'static str {
         match self {
             Self::Adaptive => "Adaptive",
@@ -171,7 +171,7 @@ fn list(files: &[File]) -> String {
     paths.join("\n")
 }
 
-/// The destinations with their URLs as browsers write them. Fails with what is wrong with one.
+/// The destinations with normalised URLs. Fails with the reason.
 fn checked(destinations: &[Destination]) -> Result<Vec<Destination>, String> {
     let mut checked: Vec<Destination> = Vec::with_capacity(destinations.len());
     if destinations.is_empty() {

@@ -1,4 +1,4 @@
-//! Which servers a URL may name: the operator's list, before anything is asked of anybody.
+//! Checks the host of a URL against the operator's list, before any request.
 
 use portcullis_plugin::settings;
 use url::Url;
@@ -13,12 +13,12 @@ const DEFAULT: &str = "localhost, services.odata.org";
 pub struct Domains(Vec<String>);
 
 impl Domains {
-    /// What the operator has set. Fails with what is wrong with it.
+    /// Reads the setting. Fails with the reason.
     pub fn from_settings() -> Result<Self, String> {
         Self::parse(&settings::get(SETTING).unwrap_or_else(|| DEFAULT.to_owned()))
     }
 
-    /// A list with commas. `.example.com` stands for what is beneath that domain, and not for itself.
+    /// Parses a list with commas. `.example.com` stands for all subdomains, without the domain itself.
     pub fn parse(list: &str) -> Result<Self, String> {
         if list.trim().is_empty() {
             return Ok(Self(Vec::new()));
@@ -41,7 +41,7 @@ impl Domains {
         domains.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Checks the host of a URL. The failure says which domains are allowed.
+    /// Checks the host of a URL. The error names the allowed domains.
     pub fn check(&self, url: &Url) -> Result<(), String> {
         let host = url.host_str().unwrap_or_default();
         let is_allowed = self.0.is_empty()
@@ -59,7 +59,7 @@ impl Domains {
         ))
     }
 
-    /// A sentence about the list, or nothing when all are allowed.
+    /// A sentence that names the allowed domains. Empty if all are allowed.
     pub fn note(&self) -> String {
         if self.0.is_empty() {
             return String::new();

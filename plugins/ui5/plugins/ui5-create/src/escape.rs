@@ -1,13 +1,13 @@
-//! Values made fit for the file they land in: a quote in an author's name must not end a string.
+//! Escapes values for the file they are written to: a quote in an author's name must not end a string.
 
 use std::fmt::Write as _;
 
-/// What a file is written in, as far as that decides what a value has to look like there.
+/// The syntax at a place of a file, which decides how a value is escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     /// Within a string.
     Json,
-    /// Within a string of JavaScript or TypeScript, whatever its quotes.
+    /// Within a string of JavaScript or TypeScript, with any quotes.
     Script,
     /// HTML or XML: within an attribute or between tags.
     Markup,
@@ -33,7 +33,7 @@ impl Syntax {
         Self::Text,
     ];
 
-    /// By the name of the file.
+    /// The syntax of a file, by its name.
     pub fn of(file: &str) -> Self {
         match file.rsplit_once('.').map_or("", |(_, extension)| extension) {
             "json" => Self::Json,
@@ -46,7 +46,7 @@ impl Syntax {
         }
     }
 
-    /// A name of its own.
+    /// The name in templates.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -64,7 +64,7 @@ impl Syntax {
         Self::ALL.into_iter().find(|syntax| syntax.name() == name)
     }
 
-    /// The value as it has to be written there.
+    /// The escaped value.
     pub fn escape(self, value: &str) -> String {
         match self {
             Self::Json | Self::Yaml => json(value),
@@ -94,7 +94,7 @@ fn script(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
-            // Whatever the quotes are, and if it should stand in a page's script.
+            // Also for the other quotes, and for a script within a page.
             '"' | '\'' | '`' | '\\' | '$' | '<' | '>' | '&' => push_units(&mut out, c),
             c if is_hidden(c) => push_units(&mut out, c),
             c => out.push(c),
@@ -148,7 +148,7 @@ fn markdown(value: &str) -> String {
     out
 }
 
-/// As code within Markdown: between more backticks than there are in it.
+/// Code within Markdown: between more backticks than the text has.
 pub fn code_span(value: &str) -> String {
     let mut longest = 0;
     let mut run = 0;
@@ -171,7 +171,7 @@ fn printable(c: char) -> char {
     if is_hidden(c) { ' ' } else { c }
 }
 
-/// Characters that are not seen, end lines, or turn the direction of what follows.
+/// Invisible characters, line breaks, and characters that change the writing direction.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

@@ -1,6 +1,6 @@
-//! What other programs do with an app that is in place: `npm install`, and the first commit.
+//! Runs other programs after the files of an app are written: `npm install`, and `git` for the first commit.
 //!
-//! Whatever comes of it, the files stay.
+//! The files stay even if these programs fail.
 
 use portcullis_plugin::{
     prelude::*,
@@ -8,42 +8,42 @@ use portcullis_plugin::{
 };
 use std::{path::Path, time::Duration};
 
-/// What the command `git-repository` does, as it is typed into a shell by somebody who trusts the folder.
+/// What the command `git-repository` does, as shell commands for a user who trusts the folder.
 const FIRST_COMMIT: &str =
     "git init --quiet && git add . && git commit --quiet --allow-empty -m \"Initial commit\"";
 
-/// The status with which `git-repository` says that there is a `.git` already.
+/// The exit code of `git-repository` for a directory that has a `.git` already.
 const ALREADY_THERE: i32 = 3;
 
-/// Why a step was not taken.
+/// The reason why a step was skipped or failed.
 #[derive(Debug)]
 enum Trouble {
-    /// There is a repository, which may be a stranger's: its hooks and configuration are code.
+    /// There is a repository already. Its hooks and configuration are code that nobody has checked.
     AlreadyThere,
-    /// Anything else, in words.
+    /// Any other reason.
     Failed(String),
 }
 
-/// Something to be done after the files are in place.
+/// A step that follows the writing of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Installs what the app is built with.
+    /// Installs the app's npm packages.
     NpmInstall,
-    /// Makes a repository with everything in it.
+    /// Creates a git repository and commits all files.
     GitRepository,
 }
 
-/// What came of the steps.
+/// The results of the steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
-    /// The steps that were taken, to their end.
+    /// The steps that succeeded.
     pub done: Vec<Step>,
-    /// What the caller has to know or to do.
+    /// Messages to the caller about the other steps.
     pub notes: Vec<String>,
 }
 
 impl Step {
-    /// The operator's name for the command, and what it is when it is typed into a shell.
+    /// The operator's name for the command, and the same command for a shell.
     fn command(self) -> (&'static str, &'static str) {
         match self {
             Self::NpmInstall => ("npm-install", "npm install"),
@@ -74,7 +74,7 @@ impl Step {
         }
     }
 
-    /// What the caller is told of a step that was not taken.
+    /// The message to the caller about a step that was skipped or failed.
     fn note(self, trouble: &Trouble, directory: &Path) -> String {
         let directory = directory.display();
         match trouble {
@@ -94,14 +94,14 @@ impl Step {
     }
 }
 
-/// Takes the steps, one after the other, and says how far they are. Where one cannot be taken, says
-/// what to type.
+/// Runs the steps one after the other and reports progress. For a step that fails, the message says which
+/// command to run instead.
 pub fn finish(steps: &[Step], directory: &Path, request: &Request) -> Finished {
     let mut finished = Finished::default();
     for (done, step) in steps.iter().enumerate() {
         let go_on = |waited: Duration| {
             let seconds = waited.as_secs_f64();
-            // How long it will take is not known: it comes nearer to its end, and never reaches it.
+            // The duration is unknown: the reported progress approaches the end and never reaches it.
             let part = seconds / (seconds + 20.0);
             let message = format!("{} ({seconds:.0} s)", step.purpose());
             request.progress(done as f64 + part, steps.len() as f64, &message);
@@ -124,7 +124,7 @@ mod tests {
 
     const BOTH: [Step; 2] = [Step::NpmInstall, Step::GitRepository];
 
-    /// A host with these commands, of which one fails; and those that were run.
+    /// A host with these commands, one of which fails; and the list of commands that were run.
     fn host(
         commands: &[&'static str],
         failing: &'static str,
@@ -132,7 +132,7 @@ mod tests {
         host_with(commands, failing, 1)
     }
 
-    /// The same, and the status with which that one ends.
+    /// Like the function above, with the exit code of the command that fails.
     fn host_with(
         commands: &[&'static str],
         failing: &'static str,

@@ -1,4 +1,4 @@
-//! Our own validator's verdict on manifests, and folders of their own, for the tests.
+//! Validates manifests in tests, and makes temporary folders.
 
 use ajv_report::{Dialect, Schema};
 use portcullis_plugin::serde_json::{Value, json};
@@ -6,14 +6,14 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use ui5_manifest::{pack::Pack, schema};
 
-/// Fails the test with everything that is wrong with the manifest.
+/// Fails the test if the manifest is invalid, and lists all errors.
 pub fn assert_valid(manifest: &Value) {
-    let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+    let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
     let mut manifest = manifest.clone();
     let version = manifest["_version"].as_str().expect("it has a version").to_owned();
     if version.starts_with("2.") {
         assert_second_version(&manifest);
-        // The schemas of the second version are not packed; this one has all that they have.
+        // The schemas of manifests 2.x are not packed; this schema has the same content.
         manifest["_version"] = json!("1.89.0");
     }
     let find = |version: &str| schema::find(&pack, version, |_| Err("no network".to_owned()));
@@ -37,7 +37,7 @@ pub fn assert_valid(manifest: &Value) {
     assert!(errors.is_empty(), "{errors:#?}\n{manifest:#}");
 }
 
-/// What the second version no longer has.
+/// Fails the test if the manifest has properties that manifests 2.x no longer have.
 fn assert_second_version(manifest: &Value) {
     for pointer in [
         "/sap.ui5/rootView/async",
@@ -50,36 +50,36 @@ fn assert_second_version(manifest: &Value) {
     }
 }
 
-/// A folder that is gone when this is dropped.
+/// A temporary folder, removed when this is dropped.
 pub struct Folder(TempDir);
 
 impl Folder {
-    /// An empty one.
+    /// Makes an empty folder.
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Where it is, as an argument.
+    /// The path as an argument.
     pub fn argument(&self) -> &str {
         self.path().to_str().expect("its path is text")
     }
 
-    /// A file in it.
+    /// Reads a file in the folder.
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// A JSON file in it.
+    /// Reads a JSON file in the folder.
     pub fn json(&self, path: &str) -> Value {
         self.read(path).parse().unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Everything in it and below, directories with a slash, sorted.
+    /// All files and directories in the folder, sorted; directories end with a slash.
     pub fn list(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut open = vec![self.path().to_owned()];

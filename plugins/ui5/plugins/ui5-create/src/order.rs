@@ -1,8 +1,8 @@
-//! The order of file names in answers: as people sort them, not by bytes.
+//! Sorts the file names in answers: ignoring case, and numbers by their value.
 
 use std::cmp::Ordering;
 
-/// Capitals count as small letters, numbers by their value, and `_ - . /` come first.
+/// Ignores case and compares numbers by their value; `_ - . /` come first.
 pub fn by_name(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a.chars().peekable(), b.chars().peekable());
     loop {

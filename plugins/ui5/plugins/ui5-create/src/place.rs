@@ -1,4 +1,4 @@
-//! Where files go: into a directory of their own, or among what is there. All of them, or none.
+//! Writes files into a new directory or into an existing one: all of them, or none.
 
 #[cfg(test)]
 mod tests;
@@ -10,12 +10,12 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The directory that a call may write in.
+/// The base directory of a call.
 #[derive(Clone, Debug)]
 pub struct Base(PathBuf);
 
 impl Base {
-    /// Takes an absolute path of a directory that is there. Fails in the words clients know.
+    /// Opens an absolute path of a directory that exists. The error messages are those of the UI5 MCP server.
     pub fn open(path: &str) -> Result<Self, String> {
         let plain = Path::new(path);
         if !plain.is_absolute() {
@@ -40,7 +40,7 @@ impl Base {
         &self.0
     }
 
-    /// A name beneath it, which may have several parts. Fails when it would lead elsewhere.
+    /// A path beneath the base directory. Fails if the path leads out of it.
     pub fn beneath(&self, name: &str) -> Result<PathBuf, Outside> {
         let mut parts = Vec::new();
         let mut is_outside = name.contains('\\') || name.chars().any(is_hidden);
@@ -58,7 +58,7 @@ impl Base {
         Ok(self.0.join(parts.into_iter().collect::<PathBuf>()))
     }
 
-    /// Creates a directory with these files. It appears with all of them, or not at all.
+    /// Creates a directory with these files, all at once.
     pub fn create(&self, target: &Path, files: &[File]) -> Result<(), String> {
         self.check_parents(target)?;
         let add =
@@ -69,7 +69,7 @@ impl Base {
         })
     }
 
-    /// Adds these files to what is in the directory: all, or none. Replaces nothing.
+    /// Adds these files to the directory: all, or none. Replaces no file.
     pub fn add(&self, files: &[File]) -> Result<(), String> {
         self.check_free(files)?;
         let add =
@@ -80,7 +80,7 @@ impl Base {
         })
     }
 
-    /// Fails with the names of all files that are there already.
+    /// Fails if some of the files exist, and names them.
     pub fn check_free(&self, files: &[File]) -> Result<(), String> {
         let taken: Vec<&str> = files
             .iter()
@@ -99,7 +99,7 @@ impl Base {
         files.iter().try_for_each(|file| self.check_parents(&self.0.join(&file.path)))
     }
 
-    /// Fails where what is between the base and the target is not a plain directory: a link could lead
+    /// Fails unless every part between the base and the target is a plain directory: a link could lead
     /// anywhere.
     fn check_parents(&self, target: &Path) -> Result<(), String> {
         let inside = target.strip_prefix(&self.0).expect("targets are beneath the base");
@@ -123,11 +123,11 @@ impl Base {
     }
 }
 
-/// A name leads out of the base, or to the base itself.
+/// The error for a path that leads out of the base, or to the base itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside(pub PathBuf);
 
-/// Whether anything is at that path, be it a link to nowhere.
+/// Whether the path exists, including links without a target.
 pub fn is_there(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(_) => true,

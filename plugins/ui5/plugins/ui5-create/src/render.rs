@@ -1,4 +1,4 @@
-//! Templates filled in: `[= value =]` is escaped for the file it stands in, `[% if .. %]` decides.
+//! Renders templates: `[= value =]` is escaped for the file it stands in, `[% if .. %]` decides.
 
 use crate::escape::{Syntax, code_span};
 use minijinja::{
@@ -8,29 +8,29 @@ use minijinja::{
 use semver::Version;
 use serde::Serialize;
 
-/// A file that is to be made, before values are put into it.
+/// A template of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// Where it goes, relative to what is created.
+    /// The path relative to the created directory.
     pub target: &'static str,
-    /// What it is made of.
+    /// The text of the template.
     pub text: &'static str,
 }
 
 /// A finished file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it goes, relative to what is created; with `/`.
+    /// The path relative to the created directory, with `/`.
     pub path: String,
-    /// All of it.
+    /// The content.
     pub text: String,
 }
 
-/// Fills in templates. In them, `since("1.124")` asks whether the UI5 version is that or newer.
+/// Renders templates. In them, `since("1.124")` asks whether the UI5 version is that or newer.
 ///
 /// # Panics
 ///
-/// When a template is wrong: they come with the program, and tests fill in all of them.
+/// If a template is invalid. Templates are part of the program, and tests render all of them.
 pub fn render(
     templates: &[Template],
     parts: &'static [Template],

@@ -1,4 +1,4 @@
-//! The OData service of an app: where it is, and what its metadata say.
+//! The OData service of an app: its URL and its metadata.
 
 pub mod metadata;
 #[cfg(test)]
@@ -13,29 +13,29 @@ use std::{
 };
 use url::Url;
 
-/// Where services are that have no host: a CAP server while one develops.
+/// The base of URLs without a host: a CAP server during development.
 const SAME_SERVER: &str = "http://localhost:4004";
 
-/// For everything together. An app without columns now is better than one with columns too late.
+/// Time limit for all requests together. Without an answer in time, the app gets no columns.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// No service has as much metadata as this.
+/// Largest metadata in bytes, far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// An OData V4 service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Where to ask it now.
+    /// The URL to ask now.
     address: Url,
-    /// As the app calls it: without a server that is there only during development.
+    /// The URL in the app, without the host of a development server.
     pub app_url: String,
 }
 
 impl Service {
-    /// Understands what the caller wrote. The failure says what would be right.
+    /// Parses the argument. The error says what is expected.
     pub fn parse(text: &str, domains: &Domains) -> Result<Self, String> {
         let full = match text.strip_prefix('/') {
-            // `//host` names a server: it would leave the one that is meant.
+            // `//host` names another server.
             Some(rest) if !rest.starts_with(['/', '\\']) => format!("{SAME_SERVER}{text}"),
             _ => text.to_owned(),
         };
@@ -54,7 +54,7 @@ impl Service {
         domains.check(&address)?;
         address.set_fragment(None);
         if !address.path().ends_with('/') {
-            // UI5 resolves what it asks for against this.
+            // UI5 resolves request paths against this URL.
             address.set_path(&format!("{}/", address.path()));
         }
         let app_url = if names_port_of_localhost(&full) {
@@ -66,18 +66,18 @@ impl Service {
         Ok(Self { address, app_url })
     }
 
-    /// Whether it is a CAP server, which wants a token before it is written to.
+    /// Whether the service is a CAP server, which requires a token for writing.
     pub fn is_cap(&self) -> bool {
         self.address.host_str() == Some("localhost") && self.address.port() == Some(4004)
     }
 
-    /// Asks for the metadata. Fails with why there are none.
+    /// Fetches the metadata. Fails with the reason.
     pub fn metadata(&self) -> Result<Metadata, String> {
         let mut url = self.address.clone();
         url.set_path(&format!("{}$metadata", url.path()));
         let started = Instant::now();
         let mut body = Vec::new();
-        // Together not much more than what the whole may take.
+        // The limits of all waits together stay close to the limit of the whole.
         let response = http::Request::get(url.as_str())
             .header("accept", "application/xml")
             .connect_timeout(PATIENCE / 2)
@@ -102,7 +102,7 @@ impl Service {
     }
 }
 
-/// Whether it starts with `http://localhost:<port>`, whatever the port.
+/// Whether the URL starts with `http://localhost:<port>`, with any port.
 fn names_port_of_localhost(url: &str) -> bool {
     let lower = url.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));

@@ -1,4 +1,4 @@
-//! Which versions what is created has: of UI5, of its types, of its manifest.
+//! Versions of UI5, of its types and of the manifest in what is created.
 
 use portcullis_plugin::serde_json;
 use semver::Version;
@@ -6,11 +6,10 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use ui5::{Cdn, Framework, versions};
 
-/// Made from the mapping that `@ui5/manifest` publishes; says so itself, with its date.
-const MANIFEST_VERSIONS: &str =
-    include_str!("../../../../../resources/ui5-templates/manifest-versions.json");
+/// Made from the mapping in `@ui5/manifest`. The file has its source and date.
+const MANIFEST_VERSIONS: &str = include_str!("../../../resources/templates/manifest-versions.json");
 
-/// Older ones are not supported.
+/// Oldest supported version.
 const OLDEST: Version = Version::new(1, 96, 0);
 
 /// The manifest version that UI5 1.136 introduced and every later one knows.
@@ -18,22 +17,22 @@ const SECOND_MANIFEST: &str = "2.0.0";
 
 #[derive(Deserialize)]
 struct ManifestVersions {
-    /// That of new cards.
+    /// The manifest version of new cards.
     cards: String,
-    /// By UI5 version, from 1.96 to 1.135.
+    /// Manifest versions by UI5 version, from 1.96 to 1.135.
     applications: HashMap<String, String>,
 }
 
-/// The version an app is made for.
+/// The UI5 version of an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Such as 1.136.0.
+    /// A version such as 1.136.0.
     pub version: Version,
-    /// What to know about it when nobody chose it.
+    /// A message about the version if the call did not name it.
     pub note: Option<String>,
 }
 
-/// The version the caller wants, or else the latest. Fails with what is wrong with it.
+/// The version that the call names, or else the latest. Fails with the reason.
 pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, String> {
     let (text, note) = match wanted {
         Some(text) if !is_three_numbers(text) => {
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_mapping() {
-        let pack = Pack::open(include_bytes!("../../../../../resources/ui5/manifests.pack"));
+        let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
         let mapping = pack.document("mapping").expect("it is packed");
         assert_eq!(mapping["latest"], Value::String(manifest_of_card()));
         for minor in 96..136 {

@@ -2,8 +2,8 @@
 
 use portcullis_plugin::prelude::*;
 
-const APPLICATIONS: &str = include_str!("../../../../../resources/ui5-guides/guidelines.md");
-const CARDS: &str = include_str!("../../../../../resources/ui5-guides/cards.md");
+const APPLICATIONS: &str = include_str!("../../../resources/guides/guidelines.md");
+const CARDS: &str = include_str!("../../../resources/guides/cards.md");
 
 const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
 

@@ -1,4 +1,4 @@
-//! The tool `run_ui5_linter`: what does the UI5 linter say of a project?
+//! The tool `run_ui5_linter`: runs the UI5 linter on a project.
 
 mod linter;
 mod pages;
@@ -14,10 +14,10 @@ use ui5::{
 };
 use ui5_lint_context::{Part, within_budget};
 
-/// Most bytes of findings in one answer; the setting `findings-bytes` says otherwise.
+/// Most bytes of findings in one answer, unless the setting `findings-bytes` is set.
 const FINDINGS_BYTES: usize = 40_000;
 
-/// Most bytes of descriptions of API in one answer; the setting `api-bytes` says otherwise.
+/// Most bytes of API descriptions in one answer, unless the setting `api-bytes` is set.
 const API_BYTES: usize = 24_000;
 
 /// Run UI5 linter on a UI5 project to find and optionally fix UI5 related problems like the usage of deprecated API. After making changes, you should always run the linter again to verify that no new problems have been introduced.
@@ -128,7 +128,7 @@ impl Tool for Lint {
     }
 }
 
-/// As the linter takes them: relative to the project.
+/// File patterns for the linter, relative to the project.
 fn relative(patterns: &[String], directory: &str) -> Vec<String> {
     let relative = |pattern: &String| {
         let beneath = Path::new(pattern).strip_prefix(directory).ok().and_then(Path::to_str);
@@ -182,7 +182,7 @@ fn answer(project: &Project, part: Part, with_context: bool) -> Result<Reply, Fa
     Ok(reply.structured(serde_json::to_value(findings)?))
 }
 
-/// The API of the project's own version of UI5, or the nearest at hand.
+/// The API reference of the project's UI5 version, or of the nearest version available.
 fn reference(project: &Project) -> Result<Reference, String> {
     let directory = settings::get(DATA_SETTING).filter(|path| !path.is_empty());
     let directory = directory.ok_or_else(|| format!("The setting `{DATA_SETTING}` is not set"))?;

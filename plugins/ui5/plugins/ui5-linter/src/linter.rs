@@ -1,4 +1,4 @@
-//! The linter itself: a worker that the host keeps warm.
+//! Runs the linter as a worker, a process that the host keeps for the next call.
 
 use portcullis_plugin::{
     changes,
@@ -8,22 +8,22 @@ use portcullis_plugin::{
 use serde_json::{Value, json};
 use ui5_lint_context::{FileFindings, read};
 
-/// The operator's name for the command that runs the worker, `resources/ui5/lint-worker.mjs`.
+/// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
-/// What the worker answers: one of these.
+/// The answer of the worker.
 #[derive(Deserialize)]
 #[serde(crate = "portcullis_plugin::serde")]
 struct Answer {
     /// The linter's report.
     results: Option<Value>,
-    /// The files as they are without what could be fixed.
+    /// The fixed files.
     #[serde(default)]
     fixes: Vec<Fixed>,
-    /// There is no linter.
+    /// No linter is installed.
     #[serde(default)]
     missing: bool,
-    /// Why there is no report.
+    /// The reason why there is no report.
     error: Option<String>,
 }
 
@@ -32,13 +32,13 @@ struct Answer {
 #[serde(crate = "portcullis_plugin::serde")]
 struct Fixed {
     path: String,
-    /// Of what the linter has read.
+    /// SHA-256 of the content that the linter read.
     sha256: String,
     contents: String,
 }
 
-/// The linter's report on a project. Fixes are written to all files together, or to none. Fails with why
-/// there is no report, in words for whoever asked.
+/// The linter's report on a project. Fixes are written to all files together, or to none. Fails with the
+/// reason for the caller.
 pub fn lint(
     directory: &str,
     patterns: Option<Vec<String>>,

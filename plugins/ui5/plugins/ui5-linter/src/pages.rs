@@ -1,12 +1,12 @@
-//! What helps with findings, to be read without any: migration guides, and summaries of documentation pages.
+//! Resources about findings: migration guides and summaries of documentation pages.
 
 use portcullis_plugin::prelude::*;
 use ui5_lint_context::{Page, all_guides, page, page_ids};
 
-/// What the addresses of the summaries begin with.
+/// The prefix of the URIs of summaries.
 const DOCUMENTATION: &str = "ui5://documentation/";
 
-/// All of them.
+/// The resources.
 pub struct Pages;
 
 impl Resources for Pages {

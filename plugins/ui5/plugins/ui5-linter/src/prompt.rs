@@ -1,8 +1,8 @@
-//! The prompt that has all findings of the linter fixed.
+//! The prompt `fix_ui5_linter_findings`.
 
 use portcullis_plugin::prelude::*;
 
-/// What is linted, as it is offered; any pattern will do.
+/// Suggested patterns; any pattern is accepted.
 const PATTERNS: [&str; 5] = [
     "webapp/**",
     "webapp/**/*.controller.*",

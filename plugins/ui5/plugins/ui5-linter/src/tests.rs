@@ -1,10 +1,10 @@
-//! What the tool makes of the linter's answers; the linter itself is a worker that a test plays.
+//! Tests of the tool's answers, with a fake linter.
 
 use super::*;
 use portcullis_plugin::{process::Error, rehearsal::Rehearsal};
 use std::fs;
 
-/// A project, and a linter that answers this.
+/// A project, and a fake linter with this answer.
 fn lint(
     answer: impl Fn(&str) -> Result<String, Error> + 'static,
     more: Value,

@@ -12,8 +12,8 @@ use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
 use std::cell::OnceCell;
 
-/// Made by `resources/ui5/make.sh`.
-static MANIFESTS: &[u8] = include_bytes!("../../../../../resources/ui5/manifests.pack");
+/// Made by `plugins/ui5/resources/make.sh`.
+static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifests.pack");
 
 /// Most errors in a result. Real mistakes cause some hundred at most; more would make the result
 /// too large.

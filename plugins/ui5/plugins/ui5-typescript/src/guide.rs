@@ -2,7 +2,7 @@
 
 use crate::versions::Choice;
 
-const GUIDE: &str = include_str!("../../../../../resources/ui5-guides/typescript.md");
+const GUIDE: &str = include_str!("../../../resources/guides/typescript.md");
 
 /// The guide as Markdown, with the chosen versions of packages.
 pub fn with(choice: &Choice) -> String {

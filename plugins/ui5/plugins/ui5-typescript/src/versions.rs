@@ -4,7 +4,7 @@ use semver::Version;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-const TABLE: &str = include_str!("../../../../../resources/ui5-guides/versions.json");
+const TABLE: &str = include_str!("../../../resources/guides/versions.json");
 
 /// The table in the plugin.
 #[derive(Deserialize)]

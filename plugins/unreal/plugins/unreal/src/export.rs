@@ -1,4 +1,4 @@
-//! The tool `export_asset`: an object as text; and what all texts of objects have in common.
+//! The tool `export_asset`, and what all tools share that answer with an object as text.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The longest text of one call, in bytes.
 const MAX_TEXT: usize = 4 << 20;
-/// How many warnings of one text are passed on.
+/// Most warnings about one text in an answer.
 const MAX_WARNINGS: usize = 20;
 
 about_project! {
@@ -28,12 +28,12 @@ about_project! {
     }
 }
 
-/// The usual format.
+/// The default format.
 pub fn t3d() -> String {
     "T3D".to_owned()
 }
 
-/// The usual length of a text, in characters.
+/// The default length limit of a text, in characters.
 pub fn usual() -> u32 {
     100_000
 }
@@ -49,7 +49,7 @@ told! {
     }
 }
 
-/// How much of an object a text tells.
+/// How complete the text of an object is.
 #[data]
 #[derive(Clone, Copy)]
 pub struct Told {
@@ -126,13 +126,13 @@ impl Exports for ExportAsset {
 
 /// Tools that answer with the text of an object.
 pub trait Exports: Asked + Tool {
-    /// How long the text may be.
+    /// Most characters of the text.
     fn max_chars(&self) -> u32;
 
-    /// The text as it is made of the files, or why there is none.
+    /// The text reconstructed from the files, or the reason why there is none.
     fn reconstruct(&self, offline: &Offline) -> Result<Text, String>;
 
-    /// The answer with the text, or with why there is none.
+    /// The answer with the text, or with the reason why there is none.
     fn answer(&self, made: Result<Text, String>, from: Origin) -> Self::Answer;
 }
 
@@ -140,12 +140,12 @@ pub trait Exports: Asked + Tool {
 pub struct Text {
     pub content: String,
     pub warnings: Vec<String>,
-    /// Where it was reconstructed.
+    /// How complete the text is, if it was reconstructed.
     pub told: Option<Told>,
 }
 
 impl Text {
-    /// What was made of a package.
+    /// The reconstruction from a package.
     pub fn of(text: unreal_package::T3d) -> Self {
         let unreal_package::Told { objects, properties, pins, undecoded, cut } = text.told;
         Self {
@@ -156,7 +156,7 @@ impl Text {
     }
 }
 
-/// What an answer is from.
+/// The source of an answer.
 pub struct Origin {
     pub source: SourceKind,
     pub as_of: String,
@@ -184,7 +184,7 @@ where
     ended(asked, made, from).map_err(Fault::from)
 }
 
-/// The answer of the files.
+/// The answer from the files.
 pub fn from_files<E>(asked: &E, offline: &Offline) -> Result<E::Answer, Failure>
 where
     E: Exports<Answer: Serialize>,
@@ -203,7 +203,7 @@ where
     if is_made { Ok(answer) } else { Err(failed(&answer)) }
 }
 
-/// The text of an object as the editor wrote it, cut where it is too long.
+/// The text from the editor, cut to the length limit.
 fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
     let content = result["content"].as_str().unwrap_or_default();
     let most = (most as usize).min(MAX_TEXT);

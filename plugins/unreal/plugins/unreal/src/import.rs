@@ -1,4 +1,4 @@
-//! The tool `import_asset`: has the editor make or replace an asset from a file.
+//! The tool `import_asset`: lets the editor create or replace an asset from a file.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -16,10 +16,10 @@ use unreal_project::{Mount, Project, SourceControl};
 
 /// The largest file that is imported, in bytes.
 const MAX_FILE: u64 = 2 << 30;
-/// How texts begin that this plugin made of files: the engine would take them for its own.
+/// The first words of texts that this plugin reconstructed: the engine would accept them as its own.
 const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
-/// Classes that are imported unless the setting `import-classes` names more: what an editor makes of files
-/// of other programs. Of what runs, such as Blueprints, the operator decides.
+/// Classes that may be imported: data from files of other programs. The setting `import-classes` adds more;
+/// the operator decides about classes that run code, such as Blueprints.
 const CLASSES: &[&str] = &[
     "/Script/Engine.AnimSequence",
     "/Script/Engine.CurveFloat",
@@ -147,7 +147,7 @@ impl Tool for ImportAsset {
     }
 }
 
-/// Refuses what the editor would find elsewhere than this plugin does, or cannot find.
+/// Refuses paths that the editor cannot find, or resolves to another file than this plugin.
 fn check_file(path: &str) -> Result<(), Failure> {
     let refused = |why: &str| Failure::new(format!("{} is not imported: {why}", shown(path)));
     check_path(path).map_err(&refused)?;
@@ -161,7 +161,7 @@ fn check_file(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a path means the same to the editor as to this plugin: whole, and without detours.
+/// Whether the editor resolves a path as this plugin does: the path is absolute and has no `.` or `..`.
 pub fn check_path(path: &str) -> Result<(), &'static str> {
     let is_hidden = shown(path) != path;
     let network = path.starts_with("//") || path.starts_with("\\\\");
@@ -194,7 +194,7 @@ fn check_origin(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The asset that is made.
+/// The asset to create.
 struct Target {
     folder: String,
     name: String,
@@ -230,7 +230,7 @@ impl Target {
         Ok(Self { folder: folder.to_owned(), name: name.to_owned(), object })
     }
 
-    /// What is there already, in words: what the editor knows, and the file that it would save to.
+    /// Describes the asset that exists at the path: what the editor has loaded, and the file on the disk.
     fn already_there(
         &self,
         editor: &Editor<'_>,
@@ -256,7 +256,7 @@ impl Target {
         })
     }
 
-    /// What the editor has in the place.
+    /// The asset that the editor has at the path.
     fn known(&self, editor: &Editor<'_>) -> Result<Option<String>, Failure> {
         let is_there = match editor.seen.kind {
             Kind::UnrealMcpServer => {
@@ -298,11 +298,11 @@ fn class(path: &str) -> Result<&str, Failure> {
     )))
 }
 
-/// Which tool imports it.
+/// The tool that imports the file.
 enum How {
-    /// That of the plugin, for everything.
+    /// The import tool of the editor plugin, for all classes.
     Plugin,
-    /// One of Epic's, for one kind of asset.
+    /// A tool of Epic's, for one kind of asset.
     Epic(&'static str),
 }
 

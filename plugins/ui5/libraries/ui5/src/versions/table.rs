@@ -3,8 +3,8 @@
 use crate::Framework;
 use serde_json::{Map, Value, json};
 
-/// Made by `resources/ui5/versions.sh`, which names the sources.
-const TABLE: &str = include_str!("../../../../../../resources/ui5/versions.json");
+/// Made by `plugins/ui5/resources/versions.sh`, which names the sources.
+const TABLE: &str = include_str!("../../../../resources/versions.json");
 
 fn table() -> Value {
     serde_json::from_str(TABLE).expect("it is made by a program")

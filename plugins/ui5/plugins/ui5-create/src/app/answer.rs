@@ -1,4 +1,4 @@
-//! What the caller is told about an app that was created.
+//! The answer about an app that was created.
 
 use super::App;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::path::Path;
 
-/// The answer, as far as it is known.
+/// The answer, to which results are added.
 pub struct Answer<'a> {
     app: &'a App,
     base: &'a Path,
@@ -18,17 +18,17 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Without what other programs are still to do.
+    /// The answer before other programs have run.
     pub fn new(app: &'a App, base: &'a Path, location: &'a Path, files: &'a [File]) -> Self {
         Self { app, base, location, files, finished: Finished::default() }
     }
 
-    /// Adds what other programs have done.
+    /// Adds the results of other programs.
     pub fn finished(&mut self, finished: Finished) {
         self.finished = finished;
     }
 
-    /// Nothing was written.
+    /// The answer of a dry run: nothing was written.
     pub fn of_dry_run(&self) -> String {
         let location = self.location.display();
         let mut text = format!(
@@ -41,7 +41,7 @@ impl<'a> Answer<'a> {
         text + &format!("The files inside {location} would be:\n{}\n", self.list())
     }
 
-    /// Everything is in place.
+    /// The answer after all files were written.
     pub fn of_success(&self) -> String {
         let location = self.location.display();
         let installed = if self.finished.done.contains(&Step::NpmInstall) {
@@ -74,7 +74,7 @@ impl<'a> Answer<'a> {
         format!("(Namespace: {namespace}\nFramework: {framework} {})", version.version)
     }
 
-    /// In CAP projects the server is another one.
+    /// CAP projects start their own server.
     fn how_to_start(&self) -> String {
         let base = self.base.to_string_lossy();
         if base.contains("/app/") || base.ends_with("/app") {

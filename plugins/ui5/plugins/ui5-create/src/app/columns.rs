@@ -1,14 +1,14 @@
-//! What the table of an app shows: the properties that were asked for, as far as the service has them.
+//! The columns of an app's table: the properties that the call names, as far as the service has them.
 
 use crate::service::metadata::Metadata;
 
-/// How many properties are shown when none is named.
+/// Number of columns if the call names none.
 const AT_MOST: usize = 5;
 
-/// How many entity sets are named to somebody who named none.
+/// Number of entity sets to suggest if the call names none.
 const SETS_NAMED: usize = 20;
 
-/// An entity set and what is shown of it.
+/// An entity set and the properties to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The entity set.
@@ -17,16 +17,16 @@ pub struct Columns {
     pub properties: Vec<String>,
 }
 
-/// The columns, and what to tell about them.
+/// The columns, and messages to the caller about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
-    /// Without an entity set there are none.
+    /// `None` without an entity set.
     pub columns: Option<Columns>,
-    /// What was found out.
+    /// The messages.
     pub notes: Vec<String>,
 }
 
-/// Fails when the service has no such entity set.
+/// Chooses the columns. Fails if the service has no such entity set.
 pub fn plan(
     set: Option<&str>,
     wanted: &[String],

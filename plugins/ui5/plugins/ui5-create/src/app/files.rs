@@ -1,4 +1,4 @@
-//! The files of an app: which there are, and what is put into them.
+//! The files of an app and the values for their templates.
 
 use super::App;
 use crate::{
@@ -21,17 +21,12 @@ macro_rules! named {
     ($target:literal, $set:literal, $path:literal) => {
         Template {
             target: $target,
-            text: include_str!(concat!(
-                "../../../../../../resources/ui5-templates/",
-                $set,
-                "/",
-                $path
-            )),
+            text: include_str!(concat!("../../../../resources/templates/", $set, "/", $path)),
         }
     };
 }
 
-/// Whatever the language.
+/// Files of apps in both languages.
 const COMMON: &[Template] = &[
     named!(".editorconfig", "app", "editorconfig"),
     named!(".gitignore", "app", "gitignore"),
@@ -55,7 +50,7 @@ const COMMON_STARTER: &[Template] = &[
     same!("app", "webapp/test/testsuite.qunit.html"),
 ];
 
-/// Tests as they were before.
+/// Tests for older versions.
 const COMMON_BEFORE: &[Template] = &[
     named!("webapp/test/testsuite.qunit.html", "app", "test-before-1.124/testsuite.qunit.html"),
     named!(
@@ -156,7 +151,7 @@ pub fn of(app: &App) -> Vec<File> {
     render(&sets.concat(), &[], &app.version.version, &values(app))
 }
 
-/// What the templates can name.
+/// The values that templates can use.
 fn values(app: &App) -> Value {
     let version = &app.version.version;
     let (types_package, types_range) = versions::types(app.framework, version);
@@ -187,7 +182,7 @@ fn values(app: &App) -> Value {
         "template_version": env!("CARGO_PKG_VERSION"),
         "service_url": service.map(|service| service.app_url.as_str()),
         "service_url_is_relative": service.is_some_and(|service| service.app_url.starts_with('/')),
-        // Good where writing needs a token, which CAP servers do, and later for all.
+        // CAP servers require a token for writing, which is fetched early. From UI5 1.141 for all servers.
         "early_requests": service.is_some_and(|service| service.is_cap())
             || *version >= Version::new(1, 141, 0),
         "entity_set": columns.map(|columns| columns.set.as_str()),

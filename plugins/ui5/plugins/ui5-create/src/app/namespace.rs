@@ -1,14 +1,14 @@
-//! The namespace of an app, and the names that are made from it.
+//! The namespace of an app, and the names derived from it.
 
-/// Such as `com.myorg.myapp`.
+/// A namespace such as `com.myorg.myapp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace(String);
 
-/// How long the name of a UI5 project may be.
+/// Most characters of the name of a UI5 project.
 const LONGEST_PROJECT: usize = 80;
 
 impl Namespace {
-    /// Fails with what is wrong with it.
+    /// Parses a namespace. Fails with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is_plain = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '.');
         if !text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -29,12 +29,12 @@ impl Namespace {
         Ok(Self(text.to_owned()))
     }
 
-    /// With dots.
+    /// The namespace with dots.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// With slashes, as modules have it.
+    /// The namespace with slashes, as in module names.
     pub fn path(&self) -> String {
         self.0.replace('.', "/")
     }

@@ -1,11 +1,11 @@
-//! Apps for every version and of every kind, and what is refused.
+//! Tests of apps of all versions and kinds, and of refusals.
 
 use super::*;
 use crate::judge::{Folder, assert_valid};
 use portcullis_plugin::{rehearsal::Rehearsal, serde_json::Value};
 use std::fs;
 
-/// Each at the edge of something that changes.
+/// Versions at which the generated files change.
 const VERSIONS: [&str; 24] = [
     "1.96.0", "1.97.2", "1.98.0", "1.99.1", "1.100.0", "1.103.0", "1.104.0", "1.107.0", "1.108.0",
     "1.109.3", "1.110.0", "1.112.0", "1.113.0", "1.115.0", "1.117.0", "1.118.0", "1.120.30",
@@ -24,7 +24,7 @@ fn call_on(host: &Rehearsal, arguments: Value) -> Result<String, String> {
     reply.map(|reply| reply.as_text()).map_err(|failure| failure.to_string())
 }
 
-/// The arguments, with a base, a namespace and a version unless they say otherwise.
+/// The arguments of a call, with defaults for the base, the namespace and the version.
 fn with(folder: &Folder, more: Value) -> Value {
     let mut all = json!({
         "appNamespace": "com.x",

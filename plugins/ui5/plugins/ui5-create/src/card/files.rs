@@ -1,4 +1,4 @@
-//! The files of a card: which there are, and what is put into them.
+//! The files of a card and the values for their templates.
 
 use super::{CardType, Destination};
 use crate::{
@@ -13,12 +13,12 @@ macro_rules! card {
     ($path:literal) => {
         Template {
             target: $path,
-            text: include_str!(concat!("../../../../../../resources/ui5-templates/card/", $path)),
+            text: include_str!(concat!("../../../../resources/templates/card/", $path)),
         }
     };
 }
 
-/// Whatever the type.
+/// Files of cards of all types.
 const COMMON: &[Template] = &[
     card!("package.json"),
     card!("card/manifest.json"),
@@ -29,13 +29,13 @@ const COMMON: &[Template] = &[
     card!("test/index.css"),
 ];
 
-/// Component cards bring their component.
+/// Files of component cards.
 const COMPONENT: &[Template] = &[card!("card/Component.js"), card!("card/View.view.xml")];
 
-/// The page that a new WebPage card shows.
+/// The URL that a new WebPage card shows.
 const WEB_PAGE: &[Template] = &[card!("card/web/page.html"), card!("card/web/page.css")];
 
-/// What goes into the manifest.
+/// The values for the manifest.
 const PARTS: &[Template] = &[
     card!("card/content/adaptive.json"),
     card!("card/content/analytical.json"),
@@ -72,6 +72,6 @@ pub fn of(card_type: CardType, destinations: &[Destination]) -> Vec<File> {
         "destinations": destinations,
         "manifest_version": versions::manifest_of_card(),
     });
-    // Cards run in whatever version their host has: no template asks for one.
+    // A card runs with the UI5 version of its host: no template depends on a version.
     render(&[COMMON, more].concat(), PARTS, &Version::new(1, 0, 0), &values)
 }

@@ -1,4 +1,4 @@
-//! Cards of every type, and what is refused.
+//! Tests of cards of all types, and of refusals.
 
 use super::*;
 use crate::judge::{Folder, assert_valid};
@@ -106,7 +106,7 @@ fn names_that_lead_elsewhere_are_refused() {
         call(json!({ "basePath": "rel" })).expect_err("relative"),
         "Path must be absolute: rel"
     );
-    // It is a name like others: nothing in it is run.
+    // The name of a destination is data: nothing in it is executed.
     let odd = "[= card_type =] {{x}} <%= y %> ${z}";
     call(json!({ "basePath": folder.argument(), "cardFolderName": odd })).expect("it is a name");
     assert!(folder.path().join(odd).join("card/manifest.json").is_file());

@@ -1,4 +1,4 @@
-//! Nothing is left half done, whatever is in the way.
+//! Tests that a failure leaves no part of the files.
 
 use super::*;
 use crate::judge::Folder;

@@ -3,22 +3,22 @@
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
-/// No metadata have more elements than this.
+/// Most elements of metadata.
 const MOST_NODES: u32 = 2_000_000;
 
-/// How long a chain of base types is followed, in case it is a circle.
+/// Most base types that are followed: the chain may be a circle.
 const LONGEST_CHAIN: usize = 32;
 
-/// What there is to be read from a service.
+/// The entity sets of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
     sets: Vec<EntitySet>,
 }
 
-/// Entities of one type.
+/// An entity set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntitySet {
-    /// What it is called in the URL.
+    /// The name in the URL.
     pub name: String,
     /// Properties whose values fit into a cell, in order, those of the base types first.
     pub properties: Vec<String>,
@@ -30,7 +30,7 @@ struct EntityType<'x> {
 }
 
 impl Metadata {
-    /// Reads the XML, whatever prefixes its names have. Fails with what is wrong with it.
+    /// Parses the XML, with any namespace prefixes. Fails with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -79,13 +79,13 @@ impl<'x> EntityType<'x> {
     }
 }
 
-/// A service may be anybody's: only what the arguments could name goes on into files and answers.
+/// A service is untrusted: only names that an argument could have go into files and answers.
 pub fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Neither lists nor complex types nor streams do.
+/// Collections, complex types and streams do not fit.
 fn fits_into_a_cell(edm_type: &str) -> bool {
     edm_type.strip_prefix("Edm.").is_some_and(|name| {
         name != "Stream" && !name.starts_with("Geography") && !name.starts_with("Geometry")

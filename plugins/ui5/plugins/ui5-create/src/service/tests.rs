@@ -1,4 +1,4 @@
-//! Which services are understood, and that none of them can do harm.
+//! Tests of OData services, including hostile ones.
 
 use super::*;
 use portcullis_plugin::rehearsal::Rehearsal;
@@ -93,7 +93,7 @@ fn what_is_no_metadata_is_told() {
 fn a_deep_document_is_no_end() {
     let depth = 200_000;
     let deep = format!("<Edmx>{}{}</Edmx>", "<a>".repeat(depth), "</a>".repeat(depth));
-    // Whether it is refused or read does not matter.
+    // Refusing and reading it are both right.
     drop(Metadata::parse(&deep));
 }
 

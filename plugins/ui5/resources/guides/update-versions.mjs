@@ -1,4 +1,4 @@
-// Brings versions.json up to date: `node resources/ui5-guides/update-versions.mjs` (needs npm).
+// Brings versions.json up to date: `node plugins/ui5/resources/guides/update-versions.mjs` (needs npm).
 //
 // For each package the newest release of npm, or the newest below the version that does not fit the others.
 // Afterwards let `tests/ui5-guides` have the same versions, and run it.

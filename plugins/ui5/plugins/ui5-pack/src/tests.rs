@@ -1,13 +1,17 @@
-//! From a CDN into a pack, from the pack into a data directory, and from there to what plugins find.
+//! Tests from a CDN into a pack, from the pack into a data directory, and from there to what plugins find.
 
-use std::{collections::BTreeMap, fs, path::Path};
-
+use super::{
+    Pack, Unpack,
+    collect::{Order, Packed, SCHEMAS, Version, pack},
+    contents::Part,
+    unpack::unpack,
+};
 use flate2::{Compression, write::GzEncoder};
-use portcullis_pack::{Contents, Framework, Order, Part, SCHEMAS, Version, pack, unpack};
 use portcullis_plugin::rehearsal::Rehearsal;
 use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, path::Path};
 use ui5::{
-    Cdn,
+    Cdn, Framework,
     reference::{Found, Reference, Release},
     versions::{self, DIRECTORY_SETTING, Source},
 };
@@ -48,14 +52,34 @@ fn web() -> Web {
     .collect()
 }
 
-fn order(version: Version) -> Order {
-    let schemas = Some(SCHEMAS.to_owned());
-    Order { framework: Framework::OpenUi5, version, cdn: None, schemas }
+/// A host that reaches these pages. All other addresses that a pack asks for answer 404.
+fn online(web: &Web) -> Rehearsal {
+    let missing = [
+        format!("{CDN}/version.json"),
+        format!("{BASE}/resources/sap-ui-version.json"),
+        format!("{BASE}/test-resources/sap/ui/core/designtime/api.json"),
+        format!("{SCHEMAS}/main/mapping.json"),
+        format!("{SCHEMAS}/v1.98.0/schema.json"),
+    ];
+    // A library without an API, in whatever version.
+    let without = web.keys().map(|url| url.replace("/sap/m/", "/sap/without/"));
+    let missing: Vec<_> = missing.into_iter().chain(without).collect();
+    let missing = missing.iter().filter(|url| !web.contains_key(*url));
+    let rehearsal = missing.fold(Rehearsal::new(), |host, url| host.page(url, 404, ""));
+    web.iter().fold(rehearsal, |host, (url, text)| host.page(url, 200, text.as_str()))
 }
 
-fn packed(web: &Web, order: &Order, out: &Path) -> Result<portcullis_pack::Packed, String> {
-    let mut fetch = |url: &str, _: u64| Ok(web.get(url).map(|text| text.clone().into_bytes()));
-    pack(order, out, &mut fetch, &mut |_| {})
+fn order(version: Version) -> Order {
+    let schemas = Some(SCHEMAS.to_owned());
+    Order { framework: Framework::OpenUi5, version, cdn: Cdn::default(), schemas }
+}
+
+fn packed(web: &Web, order: &Order) -> Result<Packed, String> {
+    pack(order, 1, &online(web).request())
+}
+
+fn unpacked(archive: &[u8], data: &Path) -> Result<super::unpack::Unpacked, String> {
+    unpack(archive, data, &Rehearsal::new().request())
 }
 
 fn minor() -> Version {
@@ -84,14 +108,13 @@ fn files(folder: &Path) -> Vec<String> {
 #[test]
 fn what_is_packed_is_found_by_the_plugins() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
-    let made = packed(&web(), &order(minor()), &out).expect("it is all there");
+    let data = folder.path().join("data");
+    let made = packed(&web(), &order(minor())).expect("it is all there");
     assert_eq!(made.contents.version, "1.136.5");
     assert_eq!(made.contents.counts(), (2, 1, 2));
-    assert_eq!(files(folder.path()), ["ui5.pack"], "nothing else is left");
-    let unpacked = unpack(&out, &data).expect("it is whole");
-    assert_eq!(unpacked.packed, made);
-    assert!(unpacked.api_is_new && unpacked.new_lists == 2);
+    let done = unpacked(&made.archive, &data).expect("it is whole");
+    assert_eq!(done.contents, made.contents);
+    assert!(done.api_is_new && done.new_lists == 2);
     let api = "mcp-server/api_json_files/openui5-1.136.5";
     assert_eq!(
         files(&data),
@@ -126,8 +149,8 @@ fn ui5_data_versions(data: &Path) -> String {
 #[test]
 fn what_is_there_already_stays_and_older_lists_do_too() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
-    packed(&web(), &order(minor()), &out).expect("it is all there");
+    let data = folder.path().join("data");
+    let made = packed(&web(), &order(minor())).expect("it is all there");
     let list = data.join("mcp-server/versions/openui5-version.json");
     fs::create_dir_all(list.parent().expect("it has one")).expect("it is writable");
     let newer = json!({ "fetched": u64::MAX, "body": "{}" }).to_string();
@@ -136,28 +159,27 @@ fn what_is_there_already_stays_and_older_lists_do_too() {
     fs::create_dir_all(&half).expect("it is writable");
     fs::write(half.join("sap.old.api.json"), "{}").expect("it is writable");
 
-    let first = unpack(&out, &data).expect("it is whole");
+    let first = unpacked(&made.archive, &data).expect("it is whole");
     assert!(first.api_is_new && first.new_lists == 1, "{first:?}");
     assert!(!half.join("sap.old.api.json").exists(), "what had no index was no API");
     assert_eq!(fs::read_to_string(&list).expect("it is there"), newer);
     let before = files(&data);
-    let second = unpack(&out, &data).expect("it is whole");
+    let second = unpacked(&made.archive, &data).expect("it is whole");
     assert!(!second.api_is_new && second.new_lists == 0, "{second:?}");
     assert_eq!(files(&data), before);
 }
 
-#[cfg(unix)]
 #[test]
 fn what_a_killed_process_had_unpacked_so_far_goes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (out, data) = (folder.path().join("ui5.pack"), folder.path().join("data"));
-    packed(&web(), &order(minor()), &out).expect("it is all there");
-    let left = data.join("mcp-server/unpacking-x/api");
+    let data = folder.path().join("data");
+    let made = packed(&web(), &order(minor())).expect("it is all there");
+    let left = data.join("mcp-server/unpacking/api");
     fs::create_dir_all(&left).expect("it is writable");
     fs::write(left.join("half.api.json"), "{").expect("it is writable");
-    unpack(&out, &data).expect("it is whole");
-    assert!(!files(&data).iter().any(|name| name.contains("unpacking")), "{:?}", files(&data));
-    assert!(!data.join("mcp-server/unpacking-x").exists());
+    unpacked(&made.archive, &data).expect("it is whole");
+    assert!(!files(&data).iter().any(|name| name.contains("half")), "{:?}", files(&data));
+    assert!(!data.join("mcp-server/unpacking").exists());
 }
 
 #[test]
@@ -168,7 +190,6 @@ fn versions_are_said_in_three_ways() {
         ("1.120.30", Some("1.120.30")),
         ("1.99", None),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
         let version: Version = text.parse().expect("it is one");
         let web: Web = web()
             .into_iter()
@@ -177,11 +198,11 @@ fn versions_are_said_in_three_ways() {
                 None => (url, body),
             })
             .collect();
-        let made = packed(&web, &order(version), &folder.path().join("x"));
+        let made = packed(&web, &order(version));
         assert_eq!(
             made.as_ref().ok().map(|made| made.contents.version.as_str()),
             expected,
-            "{made:?}"
+            "{text}"
         );
     }
     for text in ["", "1", "1.x", "../1.2.3", "1.2.3/..", "v1.2.3"] {
@@ -190,7 +211,7 @@ fn versions_are_said_in_three_ways() {
 }
 
 #[test]
-fn what_cannot_be_fetched_leaves_nothing() {
+fn what_cannot_be_fetched_makes_no_pack() {
     let without = |url: &str| {
         let mut web = web();
         web.remove(url).expect("it was there");
@@ -207,23 +228,19 @@ fn what_cannot_be_fetched_leaves_nothing() {
         (without(&core), "There is nothing at"),
         (without(&list), "There is nothing at"),
         (without(&format!("{SCHEMAS}/main/mapping.json")), "There is nothing at"),
-        (with(&core, "<html>Please log in</html>"), "no JSON object"),
+        (with(&core, "<html>Please log in</html>"), "not a JSON object"),
         (with(&list, r#"{"libraries":[{"name":"../x","npmPackageName":"x"}]}"#), "'../x'"),
         (
             with(&format!("{CDN}/version.json"), r#"{"1.136":{"version":"../x"}}"#),
             "lists no version",
         ),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let failure = packed(&web, &order(minor()), &folder.path().join("ui5.pack"));
-        let failure = failure.expect_err(expected);
+        let failure = packed(&web, &order(minor())).expect_err(expected);
         assert!(failure.contains(expected), "{failure}");
-        assert_eq!(files(folder.path()), <[String; 0]>::default());
     }
-    let folder = tempfile::tempdir().expect("a folder");
     let unreachable = Order { schemas: None, ..order(minor()) };
     let web = without(&format!("{SCHEMAS}/main/mapping.json"));
-    let made = packed(&web, &unreachable, &folder.path().join("x")).expect("schemas are left out");
+    let made = packed(&web, &unreachable).expect("schemas are left out");
     assert_eq!(made.contents.counts(), (2, 0, 2));
 }
 
@@ -297,21 +314,18 @@ fn a_hostile_pack_puts_nothing_anywhere() {
     refused(b"PK\x03\x04 something else", "no pack");
 }
 
-fn refused(pack: &[u8], expected: &str) {
+fn refused(archive: &[u8], expected: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, data) = (folder.path().join("x.pack"), folder.path().join("beneath/data"));
-    fs::write(&file, pack).expect("it is writable");
-    let failure = unpack(&file, &data).expect_err(expected);
+    let data = folder.path().join("beneath/data");
+    let failure = unpacked(archive, &data).expect_err(expected);
     assert!(failure.contains(expected), "{expected}: {failure}");
-    assert!(failure.starts_with("Nothing was unpacked from "), "{failure}");
-    assert_eq!(files(folder.path()), ["x.pack"], "{expected}");
+    assert_eq!(files(folder.path()), <[String; 0]>::default(), "{expected}");
 }
 
 #[test]
 fn an_archive_that_others_made_is_read_too() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("ui5.pack");
-    let made = packed(&web(), &order(minor()), &out).expect("it is all there");
+    let made = packed(&web(), &order(minor())).expect("it is all there");
     let text = serde_json::to_vec(&made.contents).expect("it is plain data");
     let web = web();
     let text_of = |part: Part| match part {
@@ -334,9 +348,73 @@ fn an_archive_that_others_made_is_read_too() {
     entries.extend(
         bodies.iter().map(|(name, body)| (name.as_str(), tar::EntryType::Regular, body.as_bytes())),
     );
-    let other = folder.path().join("other.pack");
-    fs::write(&other, archive(&entries)).expect("it is writable");
-    let unpacked = unpack(&other, &folder.path().join("data")).expect("it is as it should be");
-    let Contents { items, .. } = unpacked.packed.contents;
-    assert_eq!(items, made.contents.items);
+    let done = unpacked(&archive(&entries), &folder.path().join("data"));
+    assert_eq!(done.expect("it is as it should be").contents.items, made.contents.items);
+}
+
+#[test]
+fn other_programs_can_read_a_pack() {
+    let made = packed(&web(), &order(minor())).expect("it is all there");
+    let decoder = flate2::read::MultiGzDecoder::new(made.archive.as_slice());
+    let mut archive = tar::Archive::new(decoder);
+    let entries = archive.entries().expect("it is an archive");
+    let names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").path().expect("a path").display().to_string())
+        .collect();
+    let listed = made.contents.items.iter().map(|item| item.name.clone());
+    assert_eq!(names, ["contents.json".to_owned()].into_iter().chain(listed).collect::<Vec<_>>());
+}
+
+#[test]
+fn tools_use_the_mirrors_that_are_set_and_no_other_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (out, data, mirror) = (path("ui5.pack"), path("data"), "https://mirror.example");
+    let libraries = json!({ "libraries": [{ "name": "sap.ui.core", "npmPackageName": "x" }] });
+    let version = json!({ "1.136": { "version": "1.136.5" } });
+    let api = json!({ "library": "sap.ui.core", "symbols": [] });
+    let base = format!("{mirror}/ui5/1.136.5");
+    let host = Rehearsal::new()
+        .setting("cdn-url", &format!("{mirror}/ui5/"))
+        .setting("schemas-url", &format!("{mirror}/schemas/"))
+        .setting("data-dir", &data)
+        .page(&format!("{mirror}/ui5/version.json"), 200, version.to_string())
+        .page(&format!("{mirror}/ui5/versionoverview.json"), 404, "")
+        .page(&format!("{base}/resources/sap-ui-version.json"), 200, libraries.to_string())
+        .page(
+            &format!("{base}/test-resources/sap/ui/core/designtime/api.json"),
+            200,
+            api.to_string(),
+        )
+        .page(&format!("{mirror}/schemas/main/mapping.json"), 200, r#"{"latest": "1.99.0"}"#)
+        .page(&format!("{mirror}/schemas/v1.99.0/schema.json"), 200, "{}");
+    let order = json!({ "framework": "OpenUI5", "version": "1.136", "out": out });
+    let made = host.call::<Pack>(order.clone()).expect("it is all there").as_text();
+    let counts = "OpenUI5 1.136.5, libraries: 1, manifest schemas: 1, lists of versions: 1";
+    assert!(made.contains(counts), "{made}");
+    let done = host.call::<Unpack>(json!({ "file": out })).expect("it is whole").as_text();
+    assert!(done.contains("API reference added, newer lists of versions: 1"), "{done}");
+    let digest = made.split("SHA-256 ").nth(1).expect("it has a digest");
+    assert!(done.ends_with(digest), "{done}: {digest}");
+    assert!(Path::new(&data).join("mcp-server/manifest_schemas/v1.99.0/schema.json").is_file());
+    let mut without = order;
+    without["withoutSchemas"] = true.into();
+    let again = host.call::<Pack>(without).expect("the file is replaced").as_text();
+    assert!(again.contains("manifest schemas: 0"), "{again}");
+    let sent = host.sent();
+    assert!(sent.iter().all(|sent| sent.url.starts_with(mirror)), "{sent:?}");
+}
+
+#[test]
+fn a_failure_names_the_file_or_the_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gone = folder.path().join("gone.pack");
+    let unpack = json!({ "file": gone.to_str().expect("UTF-8") });
+    let failure = Rehearsal::new().call::<Unpack>(unpack.clone()).expect_err("no directory");
+    assert!(failure.to_string().contains("`data-dir`"), "{failure}");
+    let data = folder.path().join("data");
+    let host = Rehearsal::new().setting("data-dir", data.to_str().expect("UTF-8"));
+    let failure = host.call::<Unpack>(unpack).expect_err("there is no such file").to_string();
+    assert!(failure.starts_with("Failed to read ") && failure.contains("gone.pack"), "{failure}");
+    assert!(!data.exists(), "nothing is made for a pack that is not there");
 }

@@ -1,4 +1,4 @@
-//! What is in a pack: the first entry of the archive, and the names of the others.
+//! The list of contents of a pack: the first entry of the archive, and the names of the others.
 
 use serde::{Deserialize, Serialize};
 use ui5_data::{Document, Framework, is_file_name, is_version, versions_name};
@@ -6,55 +6,56 @@ use ui5_data::{Document, Framework, is_file_name, is_version, versions_name};
 /// The name of the first entry.
 pub(crate) const CONTENTS: &str = "contents.json";
 
-/// What the first entry says it is. Another number when the form changes.
+/// The format of packs. The number changes with the format.
 const FORMAT: &str = "portcullis ui5 pack 1";
 
-/// The first entry is never as large, in bytes.
+/// Largest list of contents in bytes.
 pub(crate) const MOST_CONTENTS: u64 = 4 * 1024 * 1024;
 
-/// No item is as large, in bytes.
+/// Largest item in bytes.
 pub(crate) const MOST_ITEM: u64 = 64 * 1024 * 1024;
 
-/// Nor are all items of a pack together.
+/// Largest total of all items in bytes.
 pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// No pack has as many.
+/// Largest number of items.
 const MOST_ITEMS: usize = 4000;
 
-/// What the file names of APIs end with.
+/// The end of the file names of API references.
 const API: &str = ".api.json";
 
-/// What a pack is of.
+/// The list of contents of a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Contents {
+pub(crate) struct Contents {
     format: String,
-    /// When it was collected, in seconds since 1970.
+    /// When the pack was made, in seconds since 1970.
     pub made: u64,
-    /// Whose API it has.
+    /// The framework of the API reference.
     pub framework: Framework,
-    /// In which version, such as `1.136.5`.
+    /// The version of the API reference, such as `1.136.5`.
     pub version: String,
-    /// Everything in it, in order.
+    /// All other entries, in order.
     pub items: Vec<Item>,
 }
 
-/// One entry.
+/// An entry of the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
-    /// Its name, which says what it is: see [`Part`].
+pub(crate) struct Item {
+    /// The name, which says what the entry is: see [`Part`].
     pub name: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its SHA-256 in hexadecimal.
+    /// The SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// What an item is.
+/// What an item is. To pack another kind of data, add a variant here: `collect` fetches it and `unpack`
+/// gives it its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The API of a library, by its name: `api/sap.m.api.json`.
+pub(crate) enum Part {
+    /// The API reference of a library, by its name: `api/sap.m.api.json`.
     Api(String),
     /// The schema of a version of manifests: `schemas/1.89.0.json`.
     Schema(String),
@@ -63,7 +64,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The name of its entry.
+    /// The name of the entry.
     pub fn name(&self) -> String {
         match self {
             Self::Api(library) => format!("api/{library}{API}"),
@@ -74,7 +75,7 @@ impl Part {
         }
     }
 
-    /// What an entry of that name is. `None`: nothing that belongs into a pack.
+    /// What an entry of that name is. `None`: it does not belong in a pack.
     pub fn parse(name: &str) -> Option<Self> {
         let (folder, file) = name.split_once('/')?;
         match folder {
@@ -98,25 +99,25 @@ impl Part {
 }
 
 impl Contents {
-    /// What a new pack is of.
-    pub(crate) fn new(made: u64, framework: Framework, version: String, items: Vec<Item>) -> Self {
+    /// The list of contents of a new pack.
+    pub fn new(made: u64, framework: Framework, version: String, items: Vec<Item>) -> Self {
         Self { format: FORMAT.to_owned(), made, framework, version, items }
     }
 
-    /// Reads the first entry, and checks that all it lists belongs into a pack and is within bounds.
-    /// Fails with what does not.
-    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+    /// Reads the first entry, and checks that everything that it lists belongs in a pack and is within the
+    /// limits. Fails with the reason.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
         let contents: Self = serde_json::from_slice(text)
             .map_err(|error| format!("its list of contents cannot be read: {error}"))?;
         let Self { format, version, items, .. } = &contents;
         if format != FORMAT {
             return Err(format!(
-                "it is of the form '{}', and this program reads '{FORMAT}'",
+                "it has the format '{}', and this program reads '{FORMAT}'",
                 format.escape_debug()
             ));
         }
         if !is_version(version) {
-            return Err(format!("it is of the version '{}'", version.escape_debug()));
+            return Err(format!("its version is '{}'", version.escape_debug()));
         }
         if items.len() > MOST_ITEMS {
             return Err(format!("it has more than {MOST_ITEMS} items"));
@@ -124,10 +125,10 @@ impl Contents {
         let mut left = MOST_BYTES;
         let mut names: Vec<String> = Vec::new();
         for Item { name, bytes, .. } in items {
-            // File systems may take upper and lower case for the same.
+            // File systems may ignore case.
             names.push(name.to_lowercase());
             if Part::parse(name).is_none() {
-                return Err(format!("'{}' does not belong into a pack", name.escape_debug()));
+                return Err(format!("'{}' does not belong in a pack", name.escape_debug()));
             }
             if *bytes > MOST_ITEM {
                 return Err(format!("{name} is larger than {} MiB", MOST_ITEM >> 20));
@@ -143,7 +144,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// How many items are the API of a library, schemas, and lists of versions.
+    /// How many items are API references, schemas, and lists of versions.
     pub fn counts(&self) -> (usize, usize, usize) {
         let of = |folder: &str| self.items.iter().filter(|i| i.name.starts_with(folder)).count();
         (of("api/"), of("schemas/"), of("versions/"))
@@ -197,7 +198,7 @@ mod tests {
             ("1.2.3", vec![item("api/a.api.json", 1), item("api/A.api.json", 1)], "twice"),
             ("1.2.3", schemas(17, MOST_ITEM), "larger than 1024 MiB"),
             ("1.2.3", schemas(MOST_ITEMS + 1, 1), "more than 4000"),
-            ("../../x", vec![], "of the version '../../x'"),
+            ("../../x", vec![], "its version is '../../x'"),
         ] {
             let contents = Contents::new(0, Framework::OpenUi5, version.to_owned(), items);
             let text = serde_json::to_vec(&contents).expect("it is JSON");

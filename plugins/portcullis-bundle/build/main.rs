@@ -1,23 +1,14 @@
-//! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary.
+//! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary, and collects
+//! what the families of plugins bring with them.
 
+mod families;
+
+use std::collections::BTreeSet;
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The bundled plugins, by the names of their packages in this workspace.
-const PLUGINS: &[&str] = &[
-    "ui",
-    "ui5-create",
-    "ui5-guidelines",
-    "ui5-linter",
-    "ui5-manifest",
-    "ui5-project",
-    "ui5-reference",
-    "ui5-typescript",
-    "unreal",
-];
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -25,16 +16,19 @@ fn main() {
     // Read at run time, not at compile time: two checkouts may share one target folder.
     let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let workspace = Path::new(&here).join("../..");
-    for watched in ["plugins", "resources", "wit", "Cargo.toml", "Cargo.lock"] {
+    for watched in ["plugins", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
     }
     have_target();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let target_dir = target_dir(&out);
-    build(&workspace, &target_dir);
+    let families = families::read(&workspace.join("plugins"));
+    let plugins: BTreeSet<&str> =
+        families.iter().flat_map(|family| family.plugins.iter().map(String::as_str)).collect();
+    build(&workspace, &target_dir, &plugins);
     let mut source =
         String::from("/// Every bundled plugin.\npub const PLUGINS: &[Bundled] = &[\n");
-    for plugin in PLUGINS {
+    for plugin in plugins {
         let file = format!("{}.wasm", plugin.replace('-', "_"));
         let built = target_dir.join(TARGET).join("plugin").join(&file);
         // Use a copy: the next build of the plugin must not change this crate's input.
@@ -48,7 +42,8 @@ fn main() {
         .expect("a String takes any text");
     }
     source.push_str("];\n");
-    fs::write(out.join("plugins.rs"), source).expect("OUT_DIR can be written");
+    source += &families::source(&families);
+    fs::write(out.join("families.rs"), source).expect("OUT_DIR can be written");
 }
 
 /// A separate folder inside the target folder: cargo locks the one it builds in.
@@ -79,13 +74,13 @@ fn have_target() {
     );
 }
 
-fn build(workspace: &Path, target_dir: &Path) {
+fn build(workspace: &Path, target_dir: &Path, plugins: &BTreeSet<&str>) {
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo sets CARGO"));
     cargo
         .current_dir(workspace)
         .args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"])
         .arg(target_dir);
-    for plugin in PLUGINS {
+    for plugin in plugins {
         cargo.args(["--package", plugin]);
     }
     // Of the outer build's environment, pass on only what concerns the machine.

@@ -1,0 +1,133 @@
+//! Reads the folders of the plugin families.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// A family of plugins: a folder of `plugins/`.
+pub struct Family {
+    /// The names of its plugins.
+    pub plugins: Vec<String>,
+    /// The text of `defaults.toml`.
+    defaults: String,
+    /// The files of `commands/`: name and text.
+    scripts: BTreeMap<String, String>,
+    about: About,
+}
+
+/// The file `family.toml`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct About {
+    /// The plugin that makes views of other tools. At most one family has one.
+    view_plugin: Option<String>,
+    /// By the name of a plugin: URI templates that it serves and that its manifest does not name.
+    #[serde(default)]
+    reserved_uris: BTreeMap<String, Vec<String>>,
+    /// An environment variable that sets the log level.
+    log: Option<Log>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    variable: String,
+    /// The level that each value of the variable stands for.
+    levels: BTreeMap<String, Level>,
+}
+
+/// A log level of the host.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Off,
+    Error,
+    Info,
+    Debug,
+}
+
+/// Reads all families, in the order of their names.
+pub fn read(plugins: &Path) -> Vec<Family> {
+    let folders = entries(plugins).into_iter().filter(|path| path.join("plugins").is_dir());
+    folders.map(|folder| family(&folder)).collect()
+}
+
+fn family(folder: &Path) -> Family {
+    let about = folder.join("family.toml");
+    let about: About = match about.exists() {
+        true => toml::from_str(&text(&about))
+            .unwrap_or_else(|error| panic!("{}: {error}", about.display())),
+        false => About::default(),
+    };
+    let plugins: Vec<_> = entries(&folder.join("plugins"))
+        .iter()
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| name(path))
+        .collect();
+    for plugin in about.reserved_uris.keys().chain(&about.view_plugin) {
+        assert!(plugins.contains(plugin), "{}: no plugin `{plugin}`", folder.display());
+    }
+    let scripts = folder.join("commands");
+    let scripts = if scripts.exists() { entries(&scripts) } else { Vec::new() };
+    Family {
+        plugins,
+        defaults: text(&folder.join("defaults.toml")),
+        scripts: scripts.iter().map(|path| (name(path), text(path))).collect(),
+        about,
+    }
+}
+
+/// The constants that the families come to, as Rust.
+pub fn source(families: &[Family]) -> String {
+    let defaults: Vec<_> = families.iter().map(|family| family.defaults.as_str()).collect();
+    let scripts: Vec<_> = families.iter().flat_map(|family| &family.scripts).collect();
+    for pair in scripts.windows(2) {
+        assert_ne!(pair[0].0, pair[1].0, "two families have a script of this name");
+    }
+    let uris: Vec<_> = families
+        .iter()
+        .flat_map(|family| &family.about.reserved_uris)
+        .flat_map(|(plugin, uris)| uris.iter().map(move |uri| (plugin, uri)))
+        .collect();
+    let levels: Vec<_> = families
+        .iter()
+        .filter_map(|family| family.about.log.as_ref())
+        .flat_map(|log| log.levels.iter().map(|(value, level)| (&log.variable, value, level)))
+        .map(|(variable, value, level)| (variable, value, format!("{level:?}").to_lowercase()))
+        .collect();
+    let views: Vec<_> = families.iter().filter_map(|one| one.about.view_plugin.as_ref()).collect();
+    assert!(views.len() <= 1, "more than one plugin makes views: {views:?}");
+    format!(
+        "\n/// The default configuration of all families, as TOML.\n\
+         pub const DEFAULTS: &str = {:?};\n\
+         \n/// Scripts that commands run: name and text.\n\
+         pub const SCRIPTS: &[(&str, &str)] = &{scripts:?};\n\
+         \n/// URI templates that a plugin serves and that its manifest does not name: plugin and template.\n\
+         pub const RESERVED_URIS: &[(&str, &str)] = &{uris:?};\n\
+         \n/// Environment variables that set the log level: variable, value, and level (`off`, `error`, `info`,\n\
+         /// `debug`).\n\
+         pub const LOG_LEVELS: &[(&str, &str, &str)] = &{levels:?};\n\
+         \n/// The plugin that makes views of other tools.\n\
+         pub const VIEW_PLUGIN: Option<&str> = {:?};\n",
+        defaults.join("\n"),
+        views.first(),
+    )
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().and_then(|name| name.to_str()).expect("the name is UTF-8").to_owned()
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

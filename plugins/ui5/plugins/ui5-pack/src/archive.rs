@@ -1,0 +1,122 @@
+//! The bytes of a pack: writes and reads the gzipped tar archive, and checks it.
+//!
+//! Each entry is compressed when it is added, and gzip members can be concatenated. So a pack of many files
+//! that are large before compression fits into the memory of one call.
+
+use crate::{
+    contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, Part},
+    sha256,
+};
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use std::io::{self, Read, Write};
+
+/// The end of a tar archive: two empty blocks.
+const END: [u8; 1024] = [0; 1024];
+
+/// The entries of a new pack.
+pub(crate) struct Draft {
+    /// When the pack was made, in seconds since 1970.
+    made: u64,
+    items: Vec<Item>,
+    /// The compressed entries, without the first.
+    entries: Vec<u8>,
+    /// How many bytes there is room for, before compression.
+    left: u64,
+}
+
+impl Draft {
+    /// A pack without entries.
+    pub fn new(made: u64) -> Self {
+        Self { made, items: Vec::new(), entries: Vec::new(), left: MOST_BYTES }
+    }
+
+    /// Adds an entry. Fails with the reason.
+    pub fn add(&mut self, part: &Part, text: &[u8]) -> Result<(), String> {
+        let bytes = text.len() as u64;
+        self.left = self
+            .left
+            .checked_sub(bytes)
+            .ok_or_else(|| format!("There is more than {} MiB to pack", MOST_BYTES >> 20))?;
+        let item = Item { name: part.name(), bytes, sha256: sha256(text) };
+        self.entries.extend(
+            entry(&item.name, self.made, text)
+                .map_err(|error| format!("Failed to pack {}: {error}", item.name))?,
+        );
+        self.items.push(item);
+        Ok(())
+    }
+
+    /// The whole archive. `contents` gets the list of the entries.
+    pub fn finish(
+        self,
+        contents: impl FnOnce(Vec<Item>) -> Contents,
+    ) -> Result<(Contents, Vec<u8>), String> {
+        let contents = contents(self.items);
+        let list =
+            serde_json::to_vec_pretty(&contents).expect("the list of contents is plain data");
+        if list.len() as u64 > MOST_CONTENTS {
+            return Err("There are too many items for a pack".to_owned());
+        }
+        let failed = |error: io::Error| format!("Failed to pack {CONTENTS}: {error}");
+        let mut archive = entry(CONTENTS, self.made, &list).map_err(failed)?;
+        archive.extend(self.entries);
+        archive.extend(compressed(&END).map_err(failed)?);
+        Ok((contents, archive))
+    }
+}
+
+/// A compressed entry of the archive.
+fn entry(name: &str, made: u64, text: &[u8]) -> io::Result<Vec<u8>> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name)?;
+    header.set_size(text.len() as u64);
+    header.set_mode(0o644);
+    header.set_mtime(made);
+    header.set_cksum();
+    // Not with `tar::Builder`: it writes the end of an archive behind each entry.
+    let padding = vec![0; text.len().next_multiple_of(512) - text.len()];
+    compressed(&[header.as_bytes(), text, &padding].concat())
+}
+
+fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// Reads an archive and checks each entry against the list of contents. `keep` gets every entry that was
+/// checked. Fails with the reason.
+pub(crate) fn read(
+    archive: &[u8],
+    mut keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
+) -> Result<Contents, String> {
+    let unread = |error: io::Error| format!("it is no pack, or only a part of one: {error}");
+    let mut archive = tar::Archive::new(MultiGzDecoder::new(archive));
+    // Raw: extensions for long names would be read into memory, however large they are.
+    let mut entries = archive.entries().map_err(unread)?.raw(true);
+    let mut next = |name: &str, bytes: Option<u64>| {
+        let entry = entries.next().ok_or_else(|| format!("{name} is missing"))?;
+        let entry = entry.map_err(unread)?;
+        let is_it = entry.header().entry_type().is_file()
+            && *entry.path_bytes() == *name.as_bytes()
+            && bytes.is_none_or(|bytes| entry.size() == bytes);
+        if is_it { Ok(entry) } else { Err(format!("{name} is not where it should be")) }
+    };
+    let mut list = Vec::new();
+    next(CONTENTS, None)?.take(MOST_CONTENTS).read_to_end(&mut list).map_err(unread)?;
+    let contents = Contents::read(&list)?;
+    for item in &contents.items {
+        let Item { name, bytes, sha256: expected } = item;
+        let mut text = Vec::new();
+        next(name, Some(*bytes))?.read_to_end(&mut text).map_err(unread)?;
+        if text.len() as u64 != *bytes || sha256(&text) != *expected {
+            return Err(format!("{name} is not what it was when the pack was made"));
+        }
+        keep(item, &text)?;
+    }
+    match entries.next() {
+        None => Ok(contents),
+        Some(Ok(_)) => Err("there is more in it than it lists".to_owned()),
+        Some(Err(error)) => Err(unread(error)),
+    }
+}

@@ -1,0 +1,216 @@
+//! Fetches everything that the UI5 plugins would fetch for one release.
+
+use crate::{
+    archive::Draft,
+    contents::{Contents, MOST_ITEM, Part},
+};
+use portcullis_plugin::{Request, http};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, time::Duration};
+use ui5::Cdn;
+use ui5_data::{CORE, Document, Framework, api_address, is_version, libraries, list_address};
+
+/// Where the schemas of manifests are released.
+pub(crate) const SCHEMAS: &str = "https://raw.githubusercontent.com/UI5/manifest";
+
+/// No plugin validates older manifests.
+const OLDEST_SCHEMA: semver::Version = semver::Version::new(1, 48, 1);
+
+/// Largest list in bytes, far above real ones.
+const MOST_LIST: u64 = 8 * 1024 * 1024;
+
+/// Time limit for each wait for a server.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What to pack, and from where.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// The framework of the API reference.
+    pub framework: Framework,
+    /// The version of the API reference.
+    pub version: Version,
+    /// Where the framework is served.
+    pub cdn: Cdn,
+    /// Where the schemas of manifests are served, such as [`SCHEMAS`]. `None`: leave the schemas out.
+    pub schemas: Option<String>,
+}
+
+/// A pack that was made.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    /// What the pack holds.
+    pub contents: Contents,
+    /// The bytes of the file.
+    pub archive: Vec<u8>,
+}
+
+/// A version, as users write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// `latest`.
+    Latest,
+    /// The newest patch of a minor version, such as `1.136`.
+    Minor(String),
+    /// This one, such as `1.136.5`.
+    Exact(String),
+}
+
+impl std::str::FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let parts: Vec<&str> = text.split('.').collect();
+        match parts[..] {
+            _ if text == "latest" => Ok(Self::Latest),
+            [major, minor] if is_number(major) && is_number(minor) => {
+                Ok(Self::Minor(text.to_owned()))
+            }
+            _ if is_version(text) && semver::Version::parse(text).is_ok() => {
+                Ok(Self::Exact(text.to_owned()))
+            }
+            _ => Err(format!("'{text}' is not a version: write 1.136, 1.136.5, or latest")),
+        }
+    }
+}
+
+/// Collects what was ordered. `made` is the current time, in seconds since 1970. Fails with the reason.
+pub(crate) fn pack(order: &Order, made: u64, request: &Request<'_>) -> Result<Packed, String> {
+    let mut pack = Collection { draft: Draft::new(made), made, request };
+    let versions = pack.lists(order)?;
+    let version = resolve(order, &versions)?;
+    pack.apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
+    if let Some(source) = &order.schemas {
+        pack.schemas(source.trim_end_matches('/'))?;
+    }
+    let contents = |items| Contents::new(made, order.framework, version, items);
+    let (contents, archive) = pack.draft.finish(contents)?;
+    Ok(Packed { contents, archive })
+}
+
+/// A pack that is being collected.
+struct Collection<'r> {
+    draft: Draft,
+    made: u64,
+    request: &'r Request<'r>,
+}
+
+impl Collection<'_> {
+    /// Adds the lists of versions. Returns the versions.
+    fn lists(&mut self, order: &Order) -> Result<Map<String, Value>, String> {
+        let mut versions = Map::new();
+        for document in Document::ALL {
+            let url = format!("{}/{}", order.cdn.base(order.framework, None), document.name());
+            let text = match (self.object(&url, MOST_LIST)?, document) {
+                (Some(text), _) => text,
+                (None, Document::Versions) => return Err(absent(&url)),
+                // A mirror may lack it: it only says until when versions are maintained.
+                (None, Document::Overview) => continue,
+            };
+            let record = json!({ "fetched": self.made, "body": String::from_utf8_lossy(&text) });
+            let part = Part::Versions(order.framework, document);
+            self.draft.add(&part, record.to_string().as_bytes())?;
+            if document == Document::Versions {
+                versions = parse(&url, &text)?;
+            }
+        }
+        Ok(versions)
+    }
+
+    /// Adds the API reference of all libraries.
+    fn apis(&mut self, base: &str) -> Result<(), String> {
+        let url = list_address(base);
+        let list = self.fetch(&url, MOST_LIST)?.ok_or_else(|| absent(&url))?;
+        let libraries = libraries(&list).map_err(|why| wrong(&url, &why))?;
+        for (number, library) in libraries.iter().enumerate() {
+            self.tell(number, libraries.len(), &format!("API reference of {library}"));
+            let url = api_address(base, library);
+            match self.object(&url, MOST_ITEM)? {
+                Some(api) => self.draft.add(&Part::Api(library.clone()), &api)?,
+                None if library == CORE => return Err(absent(&url)),
+                // Not every library has an API.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the schemas of manifests.
+    fn schemas(&mut self, source: &str) -> Result<(), String> {
+        let url = format!("{source}/main/mapping.json");
+        let mapping = self.object(&url, MOST_LIST)?.ok_or_else(|| absent(&url))?;
+        let mapping: Map<String, Value> = parse(&url, &mapping)?;
+        let named = mapping.values().filter_map(Value::as_str).filter(|name| is_version(name));
+        let parsed = named.filter_map(|version| semver::Version::parse(version).ok());
+        let versions: BTreeSet<semver::Version> =
+            parsed.filter(|version| *version >= OLDEST_SCHEMA).collect();
+        for (number, version) in versions.iter().enumerate() {
+            self.tell(number, versions.len(), &format!("schema of manifests {version}"));
+            let url = format!("{source}/v{version}/schema.json");
+            // The mapping names versions before they are released.
+            if let Some(schema) = self.object(&url, MOST_ITEM)? {
+                self.draft.add(&Part::Schema(version.to_string()), &schema)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, done: usize, total: usize, what: &str) {
+        self.request.progress(done as f64, total as f64, what);
+    }
+
+    /// Fetches a JSON object. Fails for anything else: a captive portal answers with a web page.
+    fn object(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
+        let text = self.fetch(url, most)?;
+        if let Some(text) = &text {
+            parse::<Object>(url, text)?;
+        }
+        Ok(text)
+    }
+
+    /// Fetches a URL, of at most `most` bytes. `None`: the server does not have it.
+    fn fetch(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
+        let sent = http::Request::get(url).timeout(PATIENCE).max_bytes(most);
+        let response = sent.send_while(|| !self.request.cancelled());
+        let response = response.map_err(|error| error.to_string())?;
+        match response.status {
+            200..=299 => Ok(Some(response.body)),
+            404 => Ok(None),
+            status => Err(format!("Failed to fetch {url}: the server answers {status}")),
+        }
+    }
+}
+
+/// Any JSON object.
+type Object = std::collections::HashMap<String, IgnoredAny>;
+
+fn parse<'t, T: Deserialize<'t>>(url: &str, text: &'t [u8]) -> Result<T, String> {
+    serde_json::from_slice(text)
+        .map_err(|error| wrong(url, &format!("it is not a JSON object: {error}")))
+}
+
+/// The version that was ordered, with its patch.
+fn resolve(order: &Order, versions: &Map<String, Value>) -> Result<String, String> {
+    let key = match &order.version {
+        Version::Exact(version) => return Ok(version.clone()),
+        Version::Latest => "latest",
+        Version::Minor(minor) => minor,
+    };
+    let version = versions.get(key).and_then(|entry| entry.get("version")).and_then(Value::as_str);
+    match version {
+        Some(version) if is_version(version) => Ok(version.to_owned()),
+        Some(_) | None => Err(format!(
+            "The CDN lists no version {key} of {}: write a version with its patch, such as 1.136.5",
+            order.framework
+        )),
+    }
+}
+
+fn absent(url: &str) -> String {
+    format!("There is nothing at {url}: check the framework, the version and the mirror")
+}
+
+fn wrong(url: &str, why: &str) -> String {
+    format!("{url} cannot be packed: {why}")
+}

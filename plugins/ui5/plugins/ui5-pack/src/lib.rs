@@ -1,0 +1,145 @@
+//! The tools `pack_ui5_data` and `unpack_ui5_data`: they carry the data that the UI5 plugins fetch to machines
+//! without a network, as one file.
+//!
+//! A pack is a gzipped tar archive. Its first entry, `contents.json`, lists all other entries in order, each
+//! with its size and SHA-256. The name of an entry says what the entry is, never where it goes: see
+//! [`contents::Part`], which is the place to add another kind of data.
+
+mod archive;
+mod collect;
+mod contents;
+mod unpack;
+
+use contents::Contents;
+use portcullis_plugin::prelude::*;
+use sha2::{Digest, Sha256};
+use std::{path::Path, time::SystemTime};
+use ui5::{Cdn, Framework};
+
+/// The setting with the UI5 data directory.
+const DATA_SETTING: &str = "data-dir";
+
+/// The setting with the URL of the repository of manifest schemas.
+const SCHEMAS_SETTING: &str = "schemas-url";
+
+/// Packs the UI5 data that the tools need without a network into one file: the API reference of a release, the manifest schemas, and the lists of versions
+#[arguments]
+struct Pack {
+    /// The framework to pack the API reference of
+    framework: Framework,
+    /// `1.136` for its newest patch, `1.136.5`, or `latest`
+    version: String,
+    /// The file to write. A file that is there is replaced.
+    #[path(file, create)]
+    out: String,
+    /// Leave the manifest schemas out
+    without_schemas: Option<bool>,
+}
+
+impl Tool for Pack {
+    const NAME: &'static str = "pack_ui5_data";
+    const TITLE: Option<&'static str> = Some("Pack UI5 Data");
+    const HINTS: Hints = Hints::new().destructive(true).open_world(true);
+    type Output = String;
+
+    fn call(self, request: &Request) -> Result<String, Failure> {
+        let order = collect::Order {
+            framework: self.framework,
+            version: self.version.parse().map_err(Failure::new)?,
+            cdn: Cdn::from_settings().map_err(Failure::new)?,
+            schemas: (!self.without_schemas.unwrap_or_default())
+                .then(|| setting(SCHEMAS_SETTING).unwrap_or_else(|| collect::SCHEMAS.to_owned())),
+        };
+        let packed = collect::pack(&order, now(), request).map_err(Failure::new)?;
+        // All at once: a pack is there whole or not at all.
+        changes::new().put(&self.out, packed.archive.as_slice()).apply()?;
+        Ok(format!("{}: {}", self.out, summary(&packed.contents, &packed.archive)))
+    }
+}
+
+/// Unpacks a file of `pack_ui5_data` into the UI5 data directory, where the UI5 tools look. Nothing is written before the whole file was checked.
+#[arguments]
+struct Unpack {
+    /// The file to unpack
+    #[path(file, read)]
+    file: String,
+}
+
+impl Tool for Unpack {
+    const NAME: &'static str = "unpack_ui5_data";
+    const TITLE: Option<&'static str> = Some("Unpack UI5 Data");
+    const HINTS: Hints = Hints::new().destructive(true).idempotent(true);
+    type Output = String;
+
+    fn call(self, request: &Request) -> Result<String, Failure> {
+        let data = setting(DATA_SETTING).ok_or_else(|| {
+            Failure::new(format!(
+                "There is no UI5 data directory: ask the operator to set `{DATA_SETTING}` of this plugin, \
+                 such as to /home/me/.ui5"
+            ))
+        })?;
+        let archive = std::fs::read(&self.file)
+            .map_err(|error| Failure::new(format!("Failed to read {}: {error}", self.file)))?;
+        let unpacked = unpack::unpack(&archive, Path::new(&data), request)
+            .map_err(|why| Failure::new(format!("Failed to unpack {}: {why}", self.file)))?;
+        let api = match unpacked.api_is_new {
+            true => "added",
+            false => "already there",
+        };
+        Ok(format!(
+            "{data}: API reference {api}, newer lists of versions: {}\n{}",
+            unpacked.new_lists,
+            summary(&unpacked.contents, &archive)
+        ))
+    }
+}
+
+/// A pack in one line. People compare it on both machines.
+fn summary(contents: &Contents, archive: &[u8]) -> String {
+    let (libraries, schemas, lists) = contents.counts();
+    format!(
+        "{} {}, libraries: {libraries}, manifest schemas: {schemas}, lists of versions: {lists}, {} bytes, \
+         SHA-256 {}",
+        contents.framework,
+        contents.version,
+        archive.len(),
+        sha256(archive)
+    )
+}
+
+/// SHA-256 in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A setting that is not empty.
+fn setting(key: &str) -> Option<String> {
+    settings::get(key).filter(|value| !value.trim().is_empty())
+}
+
+/// In seconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |elapsed| elapsed.as_secs())
+}
+
+plugin! {
+    name: "ui5-pack",
+    title: "UI5 data packs",
+    description: "Carries UI5 data to machines without a network.",
+    tools: [Pack, Unpack],
+    wants: [
+        Want::http("ui5.sap.com", "GET", "to fetch the API reference of SAPUI5"),
+        Want::http("sdk.openui5.org", "GET", "to fetch the API reference of OpenUI5"),
+        Want::http("raw.githubusercontent.com", "GET", "to fetch the manifest schemas"),
+        Want::http("$cdn-url", "GET", "to fetch the API reference from the mirror set instead").optional(),
+        Want::http("$schemas-url", "GET", "to fetch the manifest schemas from the mirror set instead").optional(),
+        Want::writable_directory("$data-dir", "to unpack into the UI5 data directory"),
+        Want::settings(DATA_SETTING, "the absolute path of the UI5 data directory: /home/me/.ui5"),
+        Want::settings("cdn-url", "the URL of a mirror of both CDNs"),
+        Want::settings(SCHEMAS_SETTING, "the URL of a mirror of the repository of manifest schemas"),
+    ],
+}
+
+#[cfg(test)]
+mod tests;
