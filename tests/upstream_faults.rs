@@ -195,12 +195,52 @@ fn tools_that_change_are_told_of_and_held_back() {
         let listed = client.reply(id);
         let names: Vec<_> = listed["result"]["tools"].as_array().into_iter().flatten().collect();
         let has = |name: &str| names.iter().any(|tool| tool["name"] == name);
-        assert!(has("odd_added") && has("odd_log"), "{names:?}");
-        assert!(!has("odd_echo") && !has("odd_hang"), "{names:?}");
-        let text = client.text("odd_echo", json!({}));
-        assert!(text.contains("portcullis plugin approve odd"), "{text}");
+        assert!(has("odd_log"), "{names:?}");
+        // One has changed, one is gone, and one has a name that nobody has approved.
+        assert!(!has("odd_echo") && !has("odd_hang") && !has("odd_added"), "{names:?}");
+        for held in ["odd_echo", "odd_added"] {
+            let text = client.text(held, json!({}));
+            assert!(text.contains("portcullis plugin approve odd"), "{text}");
+        }
         let text = client.text("odd_hang", json!({}));
         assert!(text.contains("unknown tool: odd_hang"), "{text}");
+    }
+}
+
+#[test]
+fn a_locked_lock_file_delays_no_other_request() {
+    let upstream = "[host]\nbundled = false\n[upstreams.odd]\nprefix = \"odd\"\n";
+    let upstream = format!("{upstream}command = {:?}\nargs = [\"stdio\"]\n", stand_in());
+    let plugin = "[host]\nbundled = false\n[plugins.echo]\n";
+    // What waits for the file: the approval of a plugin, that of another server, and new claims.
+    for (config, known) in [(plugin, false), (upstream.as_str(), false), (upstream.as_str(), true)] {
+        let home = if config == plugin { Home::with(&["echo"], "") } else { Home::new() };
+        home.configure(config);
+        let state = home.path().join(".local/state/portcullis");
+        if known {
+            home.run(&["tools"]);
+            let lock = state.join("portcullis.lock");
+            let text = fs::read_to_string(&lock).expect("it was approved");
+            let approved = text.split("[[claims]]").next().unwrap_or_default();
+            assert!(approved.contains("odd") && approved != text, "{text}");
+            fs::write(&lock, approved).expect("a home");
+        }
+        fs::create_dir_all(&state).expect("a home");
+        let file = fs::File::create(state.join("portcullis.lock.held")).expect("a home");
+        file.lock().expect("nobody else has it");
+        let mut client = Client::start(&home, Era::Legacy);
+        let listing = client.request("tools/list", json!({}));
+        // The list waits for the lock. Requests that come meanwhile do not.
+        let until = Instant::now() + std::time::Duration::from_millis(1500);
+        while Instant::now() < until {
+            let ping = client.request("ping", json!({}));
+            let _answer = client.reply(ping);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert!(!client.has_reply(listing), "the list waits for the lock");
+        file.unlock().expect("it is locked");
+        let listed = client.reply(listing);
+        assert!(!listed["result"]["tools"][0].is_null(), "{listed}");
     }
 }
 

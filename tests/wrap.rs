@@ -54,6 +54,35 @@ fn each_tool_of_another_server_has_a_view() {
 }
 
 #[test]
+fn approvals_are_those_of_the_server_that_was_typed() {
+    let home = Home::new();
+    let server = stand_in();
+    let names = |options: &[&str]| -> Vec<String> {
+        let arguments = [&["wrap", "--", server.as_str(), "stdio"], options].concat();
+        let mut client = Client::start_with(&home, &arguments, Era::Legacy, json!({}));
+        let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
+        tools(&mut client).iter().map(name).collect()
+    };
+    assert!(!names(&[]).contains(&"log".to_owned()));
+    let all = names(&["all"]);
+    assert!(all.contains(&"log".to_owned()), "another server by the same name: {all:?}");
+    let lock = home.path().join(".local/state/portcullis/portcullis.lock");
+    let text = fs::read_to_string(&lock).expect("it was approved");
+    let forgotten: String = text
+        .lines()
+        .filter(|line| !line.starts_with("log = "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_ne!(forgotten.len(), text.len(), "{text}");
+    fs::write(&lock, forgotten).expect("a home");
+    assert!(!names(&["all"]).contains(&"log".to_owned()), "nobody has approved it");
+    let approve = ["plugin", "approve", "wrapped", "--", server.as_str(), "stdio", "all"];
+    let approved = home.run(&approve);
+    assert!(approved.stdout.contains("log (new)"), "{approved:?}");
+    assert!(names(&["all"]).contains(&"log".to_owned()), "{approved:?}");
+}
+
+#[test]
 fn what_the_flags_say_is_done() {
     let home = Home::new();
     let folder = home.files().join("pages");

@@ -110,6 +110,37 @@ async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
 }
 
 #[tokio::test]
+async fn a_token_is_not_renewed_without_the_lock_on_its_file() {
+    within(async {
+        let stand = Stand::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let login = stand.login("", Some(folder.path()));
+        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
+        login.authorize(agent).await.unwrap();
+        let sent = login.token().await.unwrap();
+        let file = std::fs::read(folder.path().join("it.json")).unwrap();
+        // A directory in the place of the lock file cannot be opened for writing.
+        let lock = folder.path().join("it.held");
+        let _absent = std::fs::remove_file(&lock);
+        std::fs::create_dir(&lock).unwrap();
+        stand.issue("second", 3600);
+        let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
+        let Denied::Failed(why) = denied else { panic!("{denied:?}") };
+        assert!(why.contains("it.held"), "{why}");
+        assert_eq!(stand.asked("POST /token").len(), 1, "for the login only");
+        let wider = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"write\"");
+        login.refused(Some(&sent), wider).await.unwrap_err();
+        assert_eq!(std::fs::read(folder.path().join("it.json")).unwrap(), file);
+        login.forget().unwrap_err();
+        std::fs::remove_dir(&lock).unwrap();
+        let renewed = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap();
+        assert_eq!(bearer(&renewed), "Bearer second");
+        assert!(login.forget().unwrap());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_there() {
     within(async {
         let stand = Stand::start().await;
