@@ -213,7 +213,8 @@ fn a_locked_lock_file_delays_no_other_request() {
     let upstream = format!("{upstream}command = {:?}\nargs = [\"stdio\"]\n", stand_in());
     let plugin = "[host]\nbundled = false\n[plugins.echo]\n";
     // What waits for the file: the approval of a plugin, that of another server, and new claims.
-    for (config, known) in [(plugin, false), (upstream.as_str(), false), (upstream.as_str(), true)] {
+    for (config, known) in [(plugin, false), (upstream.as_str(), false), (upstream.as_str(), true)]
+    {
         let home = if config == plugin { Home::with(&["echo"], "") } else { Home::new() };
         home.configure(config);
         let state = home.path().join(".local/state/portcullis");
