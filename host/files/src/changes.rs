@@ -9,7 +9,6 @@ use cap_std::fs::Dir;
 use portcullis_file_transaction::{Plan, Staged, TransactionError};
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime_wasi::p2::FsError;
-use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 pub use portcullis_file_transaction::Expected;
 

@@ -94,7 +94,9 @@ impl Server {
         let ongoing = trail.begin_call(size as u64).map_err(|error| {
             internal(format!("the audit cannot be written, so nothing is asked: {error}"))
         })?;
-        if let Some((outcome, why)) = refused(passed.other, passed.tool, passed.arguments, passed.name, size) {
+        if let Some((outcome, why)) =
+            refused(passed.other, passed.tool, passed.arguments, passed.name, size)
+        {
             ongoing.end(Verdict::Denied, outcome, 0).map_err(|error| {
                 internal(format!("the audit cannot be written, so no answer is given: {error}"))
             })?;

@@ -107,10 +107,7 @@ impl Server {
         let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
         let asked = Asked {
             loaded,
-            what: What::Tool {
-                name: tool.definition.name.clone(),
-                arguments: arguments.clone(),
-            },
+            what: What::Tool { name: tool.definition.name.clone(), arguments: arguments.clone() },
             name: &params.name,
             arguments: arguments.as_object().unwrap_or_else(|| no_arguments()),
             paths: !tool.definition.paths.is_empty(),

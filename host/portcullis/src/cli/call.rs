@@ -63,7 +63,10 @@ impl Args {
         let cancel = CancellationToken::new();
         let call = Call {
             request: portcullis_core::call::request_id(),
-            what: What::Tool { name: tool.definition.name.clone(), arguments: Arc::new(arguments.into()) },
+            what: What::Tool {
+                name: tool.definition.name.clone(),
+                arguments: Arc::new(arguments.into()),
+            },
             roots: ready.roots.clone(),
             context: Context {
                 protocol: "2026-07-28".into(),
