@@ -64,7 +64,7 @@ pub enum PromptOf<'a> {
 impl Catalog {
     /// Lists what these plugins and other servers offer. Who owns what is as the lock has it; new claims
     /// are written there.
-    pub fn new(plugins: Arc<Plugins>, others: Vec<Offered>, lock: &Lock) -> Self {
+    pub async fn new(plugins: Arc<Plugins>, others: Vec<Offered>, lock: &Lock) -> Self {
         let mut remarks = Vec::new();
         let own = plugins.loaded.iter().map(|loaded| {
             let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.on);
@@ -85,7 +85,8 @@ impl Catalog {
             of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
         let prompts: Vec<_> = own.chain(foreign).collect();
-        let ranks = Ranks::of(&plugins, &others, [("tool", &tools), ("prompt", &prompts)], lock);
+        let names = [("tool", tools.as_slice()), ("prompt", prompts.as_slice())];
+        let ranks = Ranks::of(&plugins, &others, names, lock).await;
         let tools =
             Names::of("tool", &tools, |at, name| ranks.of_name(at, "tool", name), &mut remarks);
         let prompts = Names::of(
@@ -97,9 +98,9 @@ impl Catalog {
         let (uris, templates, realms) = owners::owned(&plugins, &others, &ranks, &mut remarks);
         for other in &others {
             let name = &other.source.name;
-            let held = other.held.iter().map(|tool| Remark {
+            let held = other.held.iter().map(|held| Remark {
                 source: name.clone(),
-                text: format!("the tool `{tool}` of `{name}` is held back until approved"),
+                text: format!("the tool `{}` of `{name}` is held back until approved", held.tool),
             });
             let left_out = other.listing.warnings.iter().map(|warning| Remark {
                 source: name.clone(),

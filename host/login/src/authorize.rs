@@ -84,6 +84,7 @@ impl Login {
             scopes: granted.scopes.clone(),
             renews: granted.refresh.is_some(),
         };
+        let _exclusive = self.exclusive().await.map_err(|error| error.to_string())?;
         self.keep(granted)?;
         Ok(authorized)
     }

@@ -39,6 +39,7 @@ use discovery::{Found, discover};
 use reach::Reach;
 pub use settings::{Grant, Settings};
 use settings::{Identity, Plan};
+pub use store::StoreError;
 use store::{Granted, Kept, Stamp, Store, Wanted};
 use tokens::{Desk, Issued, Refusal};
 
@@ -151,7 +152,7 @@ impl Login {
         challenge: Challenge,
     ) -> Result<Token, Denied> {
         let insufficient = challenge.insufficient;
-        self.remember(challenge);
+        self.remember(challenge).await;
         match self.plan.grant {
             Grant::ClientCredentials => self.ask_as_machine(sent).await,
             Grant::AuthorizationCode => {
@@ -179,12 +180,18 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// Where its file cannot be removed.
-    pub fn forget(&self) -> Result<bool, String> {
+    /// Where its file cannot be locked or removed: the token is still there.
+    pub async fn forget(&self) -> Result<bool, StoreError> {
+        // A renewal that has begun ends first: it would write the file again.
+        let _turn = self.turn.lock().await;
+        let mut stored = false;
+        if let Some(store) = self.store.as_ref().filter(|store| store.stamp().is_some()) {
+            let _exclusive = store.lock().await?;
+            stored = store.remove()?;
+        }
         *self.wanted.lock() = Wanted::default();
         let had = std::mem::take(&mut *self.now.lock()).granted.is_some();
-        let kept = self.store.as_ref().map_or(Ok(false), Store::remove)?;
-        Ok(had || kept)
+        Ok(had || stored)
     }
 
     /// A text that the server said, without the tokens that are known here.
@@ -249,7 +256,9 @@ impl Login {
     /// Has a token renewed, unless somebody else has in the meantime.
     async fn renewed(&self, sent: &Token) -> Result<Token, Denied> {
         let mut failed = self.turn.lock().await;
-        let _held = self.hold().await;
+        let _exclusive = self.exclusive().await.map_err(|error| {
+            Denied::Failed(format!("the token is not renewed: {error}"))
+        })?;
         if let Some(token) = self.another_than(Some(sent)) {
             return Ok(token);
         }
@@ -363,35 +372,42 @@ impl Login {
     }
 
     /// Notes what the server wants, for the next login, which may be another process's.
-    fn remember(&self, challenge: Challenge) {
+    async fn remember(&self, challenge: Challenge) {
         let metadata = challenge.metadata.map(String::from);
         let wanted = Wanted { metadata, scopes: challenge.scopes };
         let before = self.wanted();
         *self.wanted.lock() = wanted.clone();
         let Some(store) = self.store.as_ref().filter(|_| wanted != before) else { return };
-        let kept = store.read(self.url.as_str()).unwrap_or_default();
-        let kept = Kept { url: self.url.to_string(), wanted: Some(wanted), ..kept };
-        if let Err(error) = store.write(&kept) {
-            tracing::warn!("`{}`: what it wants to see for a login: {error}", self.name);
+        let write = async {
+            // Between reading and writing, nobody else may store another token.
+            let _exclusive = store.lock().await?;
+            let kept = store.read(self.url.as_str()).unwrap_or_default();
+            store.write(&Kept { url: self.url.to_string(), wanted: Some(wanted), ..kept })
+        };
+        if let Err(error) = write.await {
+            tracing::warn!("`{}`: what it requires for a login is not stored: {error}", self.name);
         }
     }
 
-    /// Keeps what was granted, and is ready to send it.
+    /// Keeps what was granted, and is ready to send it. The lock of its file is held by the caller.
     fn keep(&self, granted: Granted) -> Result<Token, String> {
         let token = granted.header().map(Token).ok_or("the token cannot be sent")?;
         let kept = Some(granted.clone());
         let wanted = Some(self.wanted());
         *self.now.lock() = Now { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
-            store.write(&Kept { url: self.url.to_string(), granted: kept, wanted })?;
+            let kept = Kept { url: self.url.to_string(), granted: kept, wanted };
+            store.write(&kept).map_err(|error| error.to_string())?;
         }
         Ok(token)
     }
 
-    /// Keeps other processes from renewing the token. That may take a while.
-    async fn hold(&self) -> Option<std::fs::File> {
-        let store = self.store.as_ref()?.clone();
-        tokio::task::spawn_blocking(move || store.hold()).await.ok().flatten()
+    /// Keeps other processes from changing the stored token. `None`: nothing is stored in a file.
+    async fn exclusive(&self) -> Result<Option<std::fs::File>, StoreError> {
+        match &self.store {
+            Some(store) => store.lock().await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of a login: a file for each server, that only its owner can read.
+//! Stores the token of a login in a file for each server, readable only by its owner.
 
 use std::fs::File;
 use std::io;
@@ -23,6 +23,38 @@ const MOST: u64 = 256 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     path: PathBuf,
+}
+
+/// Why the file of a login could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Its lock file cannot be made or locked.
+    #[error("cannot lock {}: {cause}", path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
+    /// It is there and cannot be removed.
+    #[error("cannot remove {}: {cause}", path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
 }
 
 /// What a file looks like from outside: another one looks otherwise.
@@ -129,39 +161,50 @@ impl Store {
         Some(Stamp(metadata.modified().ok()?, metadata.len()))
     }
 
-    /// Keeps this in the place of what is there.
+    /// Replaces the file with this. Its lock is held by the caller: see [`Store::lock`].
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
-    pub(crate) fn write(&self, kept: &Kept) -> Result<(), String> {
+    /// [`StoreError::Write`].
+    pub(crate) fn write(&self, kept: &Kept) -> Result<(), StoreError> {
         let write = || {
             create_private_folder(self.folder()?)?;
             // A file that is made to be replaced is its owner's alone.
             replace_durably(&self.path, &serde_json::to_vec_pretty(kept).map_err(io::Error::other)?)
         };
-        write()
-            .map_err(|error: io::Error| format!("keeping it in {}: {error}", self.path.display()))
+        write().map_err(|cause| StoreError::Write { path: self.path.clone(), cause })
     }
 
-    /// Removes the file. Answers whether there was one.
+    /// Removes the file. Answers whether there was one. Its lock is held by the caller.
     ///
     /// # Errors
     ///
-    /// Where it is there and stays.
+    /// [`StoreError::Remove`]: it is there and stays.
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
-    pub(crate) fn remove(&self) -> Result<bool, String> {
+    pub(crate) fn remove(&self) -> Result<bool, StoreError> {
         match std::fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(format!("removing {}: {error}", self.path.display())),
+            Err(cause) => Err(StoreError::Remove { path: self.path.clone(), cause }),
         }
     }
 
-    /// Waits until no other process renews this token, and keeps them from it until what is returned is
-    /// dropped. Without a folder there is nothing to wait for.
-    pub(crate) fn hold(&self) -> Option<File> {
-        lock(&self.path.with_extension("held")).ok()
+    /// Waits until no other process changes the file, on a thread that may wait, and keeps them from it
+    /// until the result is dropped. Without the lock, two processes could spend the same refresh token,
+    /// and issuers take that for theft.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Lock`].
+    pub(crate) async fn lock(&self) -> Result<File, StoreError> {
+        let path = self.path.with_extension("held");
+        let failed = |cause| StoreError::Lock { path: path.clone(), cause };
+        let locking = {
+            let (folder, path) = (self.folder().map_err(failed)?.to_owned(), path.clone());
+            move || create_private_folder(&folder).and_then(|()| lock(&path))
+        };
+        let locked = tokio::task::spawn_blocking(locking).await;
+        locked.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)
     }
 
     fn folder(&self) -> io::Result<&Path> {

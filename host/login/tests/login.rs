@@ -49,7 +49,7 @@ async fn a_person_logs_in_once_and_the_token_is_renewed_for_them() {
         // The first one finds out, too.
         assert_eq!(bearer(&login.token().await.unwrap()), "Bearer second");
         assert_eq!(stand.asked("POST /token").len(), 2, "nobody renewed it twice");
-        assert!(later.forget().unwrap());
+        assert!(later.forget().await.unwrap());
         assert_eq!(login.token().await, None, "who is logged out by one process is so in all");
     })
     .await;
@@ -131,11 +131,11 @@ async fn a_token_is_not_renewed_without_the_lock_on_its_file() {
         let wider = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"write\"");
         login.refused(Some(&sent), wider).await.unwrap_err();
         assert_eq!(std::fs::read(folder.path().join("it.json")).unwrap(), file);
-        login.forget().unwrap_err();
+        login.forget().await.unwrap_err();
         std::fs::remove_dir(&lock).unwrap();
         let renewed = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap();
         assert_eq!(bearer(&renewed), "Bearer second");
-        assert!(login.forget().unwrap());
+        assert!(login.forget().await.unwrap());
     })
     .await;
 }

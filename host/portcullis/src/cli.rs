@@ -114,6 +114,12 @@ enum Plugin {
     Approve {
         /// The plugin's name, or the server's in portcullis.toml
         name: String,
+        /// A server behind `wrap`, as `wrap` has it: a program and its arguments, behind `--`, or an address
+        #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
+        server: Vec<String>,
+        /// Hand this variable of the environment on to such a server (repeatable)
+        #[arg(long = "env", value_name = "NAME", requires = "server")]
+        variables: Vec<String>,
     },
 }
 

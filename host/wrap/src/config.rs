@@ -15,6 +15,9 @@ pub struct Config {
     pub tools_off: Vec<String>,
     /// How it is started or reached.
     pub definition: portcullis_mcp_client::Definition,
+    /// What tells servers apart that were typed under the same name: a digest of the program with its
+    /// arguments, or of the address. `None`: it is from a configuration, and known by its name there.
+    pub typed: Option<String>,
 }
 
 impl TryFrom<toml::Table> for Config {
@@ -49,7 +52,7 @@ impl TryFrom<toml::Table> for Config {
             own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         let definition =
             table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(Self { enabled, prefix, tools_off, definition })
+        Ok(Self { enabled, prefix, tools_off, definition, typed: None })
     }
 }
 
@@ -78,7 +81,9 @@ impl Config {
             let variables: toml::Table = variables.iter().map(secret).collect();
             table.insert("env".into(), variables.into());
         }
-        Self::try_from(table)
+        let identity = table.iter().filter(|(key, _)| *key != "env").collect::<Vec<_>>();
+        let identity = portcullis_checked_files::digest(format!("{identity:?}").as_bytes());
+        Ok(Self { typed: Some(identity), ..Self::try_from(table)? })
     }
 }
 
@@ -110,6 +115,9 @@ mod tests {
         assert_eq!(address.url.as_deref(), Some("https://a.example/mcp"));
         let relative = typed(&["./server"], &[]).unwrap().definition.command.unwrap();
         assert!(relative.is_absolute(), "{}", relative.display());
+        let key = |server: &[&str], variables: &[&str]| typed(server, variables).unwrap().typed;
+        assert_eq!(key(&["node", "a"], &[]), key(&["node", "a"], &["PATH"]));
+        assert_ne!(key(&["node", "a"], &[]), key(&["node", "b"], &[]));
         assert!(typed(&["https://a.example", "more"], &[]).is_err());
         assert!(typed(&["node"], &["PORTCULLIS_TEST_NO_SUCH_VARIABLE"]).is_err());
         assert!(typed(&[], &[]).is_err());

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 pub use client::{Caller, LEVELS, NoAnswer, ask, features, level_name, rank};
 pub use config::Config;
-pub use lock::{Claim, Lock};
+pub use lock::{Claim, Held, Lock, LockError};
 use parked::{Parked, Waiting};
 pub use sources::{Heard, Offered, Source, Summary, Upstreams};
 

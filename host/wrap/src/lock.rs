@@ -1,25 +1,91 @@
-//! What the operator has approved: plugins by their digest, and how the tools of other servers described
-//! themselves; and in which order names and URIs were first claimed (`portcullis.lock`).
+//! The lock file (`portcullis.lock`): digests of approved plugins and of approved tools of other servers,
+//! and the order in which names and URIs were first claimed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
+/// Content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Approved {
     /// The digest of each plugin's component.
     #[serde(default)]
     plugins: BTreeMap<String, String>,
-    /// The digest of each tool, by upstream and by its name there.
+    /// The digest of each approved tool, by its server's key and by its name there.
     #[serde(default)]
     upstreams: BTreeMap<String, BTreeMap<String, String>>,
+    /// When each server was last used: days since 1970. It may be [`PRECISION`] days old.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    used: BTreeMap<String, u64>,
     /// Who claimed what, the first claim first. What is bundled is not among them: it comes before all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<Claim>,
+}
+
+/// Days after which the approvals and claims of a server that is not used are removed.
+const UNUSED_DAYS: u64 = 365;
+
+/// How many days old a date of last use may be before it is written again.
+const PRECISION: u64 = 30;
+
+impl Approved {
+    /// Notes that a server is used, and removes those that were not used for [`UNUSED_DAYS`]. A server
+    /// without a date is from before there were dates: its time starts now.
+    fn note_use(&mut self, server: &str, today: u64) {
+        self.used.insert(server.to_owned(), today);
+        for known in self.upstreams.keys() {
+            self.used.entry(known.clone()).or_insert(today);
+        }
+        let is_unused = |_: &String, used: &mut u64| today.saturating_sub(*used) > UNUSED_DAYS;
+        let unused: Vec<_> = self.used.extract_if(.., is_unused).map(|(name, _)| name).collect();
+        for name in unused {
+            self.upstreams.remove(&name);
+            let source = format!("upstreams.{name}");
+            self.claims.retain(|claim| claim.by != source);
+        }
+    }
+
+    /// Whether the date of a server's last use is to be written again.
+    fn is_due(&self, server: &str, today: u64) -> bool {
+        self.used.get(server).is_none_or(|used| today.saturating_sub(*used) >= PRECISION)
+    }
+}
+
+/// A tool that is held back: it is not what was approved of its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The server's name for it.
+    pub tool: String,
+    /// Whether no tool of this name was approved; otherwise, its definition has changed.
+    pub is_new: bool,
+}
+
+/// Why the lock file could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// It is there and cannot be read, or is not what this program wrote.
+    #[error("cannot read {}: {cause}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
+    /// It cannot be locked or written.
+    #[error("cannot write {}: {cause}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
 }
 
 /// Most claims of one source that are kept. A source with more comes after others for the rest.
@@ -37,7 +103,11 @@ pub struct Claim {
     pub by: String,
 }
 
-/// The file, read with each question: another process may have written it since.
+/// The lock file. It is read for each question, as another process may have written it meanwhile.
+///
+/// Its functions wait while another process writes the file: on a thread that speaks with clients, they
+/// are called through [`Lock::on_a_thread`].
+#[derive(Debug, Clone)]
 pub struct Lock {
     path: PathBuf,
 }
@@ -48,68 +118,100 @@ impl Lock {
         Self { path }
     }
 
-    /// Which of these tools say something else than what was approved of them. Those that nobody has
-    /// seen before are approved as they are: the operator chose their server.
-    pub fn changed<'a>(
+    /// Does `work` on a thread that may wait.
+    pub async fn on_a_thread<T: Send + 'static>(
         &self,
-        upstream: &str,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let lock = self.clone();
+        match tokio::task::spawn_blocking(move || work(&lock)).await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime ends, and this task with it.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    /// Which of these tools of a server are not approved as they are.
+    ///
+    /// The first tools that a server lists are approved together: the operator chose the server. From
+    /// then on the set is fixed, and a tool with another definition or another name is held back. A
+    /// server that lists no tools at first has nothing approved yet.
+    ///
+    /// `server` is its key in the file.
+    pub fn unapproved<'a>(
+        &self,
+        server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-    ) -> Vec<String> {
-        let (changed, new) = match self.read() {
-            Ok(approved) => compare(approved.upstreams.get(upstream), tools.clone()),
+    ) -> Vec<Held> {
+        self.unapproved_on(server, tools, today())
+    }
+
+    fn unapproved_on<'a>(
+        &self,
+        server: &str,
+        tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        today: u64,
+    ) -> Vec<Held> {
+        let known = match self.read() {
+            Ok(approved) => approved,
             Err(error) => {
-                tracing::error!("{}: {error}: nothing counts as approved", self.path.display());
-                return tools.map(|(name, _)| name.to_owned()).collect();
+                tracing::error!("{error}: nothing counts as approved");
+                return compare(&BTreeMap::new(), tools);
             }
         };
-        if new.is_empty() {
-            return changed;
+        let set = known.upstreams.get(server);
+        if let Some(set) = set.filter(|_| !known.is_due(server, today)) {
+            return compare(set, tools);
         }
-        let approved = self.update(|approved| {
-            let known = approved.upstreams.entry(upstream.to_owned()).or_default();
-            // Where another process was faster, what it has seen counts.
-            let (changed, new) = compare(Some(known), tools);
-            known.extend(new);
-            changed
+        if set.is_none() && tools.clone().next().is_none() {
+            return Vec::new();
+        }
+        let noted = self.update(|approved| {
+            approved.note_use(server, today);
+            // Where another process was faster, its set counts.
+            let set = approved.upstreams.entry(server.to_owned());
+            compare(set.or_insert_with(|| owned(tools.clone())), tools.clone())
         });
-        approved.unwrap_or_else(|error| {
-            tracing::warn!("{}: {error}: what is approved is not kept", self.path.display());
-            changed
+        noted.unwrap_or_else(|error| {
+            tracing::warn!("{error}: what is approved is not kept");
+            set.map_or_else(Vec::new, |set| compare(set, tools))
         })
     }
 
-    /// Approves the tools of an upstream as they are now.
+    /// Approves the tools of a server as they are now. Those that it lists no longer are removed.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or written.
+    /// [`LockError`]: the approvals are as they were.
     pub fn approve<'a>(
         &self,
-        upstream: &str,
+        server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> io::Result<()> {
+    ) -> Result<(), LockError> {
         self.update(|approved| {
-            let tools = tools.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
-            approved.upstreams.insert(upstream.to_owned(), tools.collect());
+            approved.note_use(server, today());
+            approved.upstreams.insert(server.to_owned(), owned(tools));
         })
     }
 
-    /// The digest of the component that was approved as this plugin. `None`: nobody has seen it before.
+    /// The digest of the component that was approved as this plugin. `None`: none was approved.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read, in words for the operator: then nothing counts as approved.
-    pub fn plugin(&self, name: &str) -> Result<Option<String>, String> {
-        let approved = self.read().map_err(|error| format!("{}: {error}", self.path.display()))?;
-        Ok(approved.plugins.get(name).cloned())
+    /// [`LockError::Read`]: then nothing counts as approved.
+    pub fn plugin(&self, name: &str) -> Result<Option<String>, LockError> {
+        Ok(self.read()?.plugins.get(name).cloned())
     }
 
     /// Approves a component as this plugin.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or written.
-    pub fn approve_plugin(&self, name: &str, digest: &str) -> io::Result<()> {
+    /// [`LockError`]: the approvals are as they were.
+    pub fn approve_plugin(&self, name: &str, digest: &str) -> Result<(), LockError> {
         self.update(|approved| {
             approved.plugins.insert(name.to_owned(), digest.to_owned());
         })
@@ -122,7 +224,7 @@ impl Lock {
         let known = match self.read() {
             Ok(approved) => approved.claims,
             Err(error) => {
-                tracing::error!("{}: {error}: who claimed what is not known", self.path.display());
+                tracing::error!("{error}: who claimed what is not known");
                 return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
             }
         };
@@ -136,33 +238,50 @@ impl Lock {
             approved.claims.clone()
         });
         let all = kept.unwrap_or_else(|error| {
-            tracing::warn!("{}: {error}: who claimed what is not kept", self.path.display());
+            tracing::warn!("{error}: who claimed what is not kept");
             all
         });
         all.into_iter().zip(0..).collect()
     }
 
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
-    fn read(&self) -> io::Result<Approved> {
-        match std::fs::read_to_string(&self.path) {
+    fn read(&self) -> Result<Approved, LockError> {
+        let read = match std::fs::read_to_string(&self.path) {
             Ok(text) => toml::from_str(&text).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
             Err(error) => Err(error),
-        }
+        };
+        read.map_err(|cause| LockError::Read { path: self.path.clone(), cause })
     }
 
-    /// Changes what is there now, while no other process does.
-    fn update<T>(&self, change: impl FnOnce(&mut Approved) -> T) -> io::Result<T> {
+    /// Changes the file's content while no other process does.
+    fn update<T>(&self, change: impl FnOnce(&mut Approved) -> T) -> Result<T, LockError> {
+        let failed = |cause| LockError::Write { path: self.path.clone(), cause };
+        let _exclusive = self.exclusive().map_err(failed)?;
+        let mut approved = self.read()?;
+        let changed = change(&mut approved);
+        let text = toml::to_string(&approved).map_err(|error| failed(io::Error::other(error)))?;
+        replace_durably(&self.path, text.as_bytes()).map_err(failed)?;
+        Ok(changed)
+    }
+
+    /// Waits for other processes that write the file, and keeps them away until the result is dropped.
+    fn exclusive(&self) -> io::Result<std::fs::File> {
         create_private_folder(self.path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut beside = self.path.clone().into_os_string();
         beside.push(".held");
-        let _held = lock(beside.as_ref())?;
-        let mut approved = self.read()?;
-        let changed = change(&mut approved);
-        let text = toml::to_string(&approved).map_err(io::Error::other)?;
-        replace_durably(&self.path, text.as_bytes())?;
-        Ok(changed)
+        lock(beside.as_ref())
     }
+}
+
+/// Days since 1970.
+fn today() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() / (24 * 60 * 60)
+}
+
+fn owned<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+    tools.map(|(name, digest)| (name.to_owned(), digest.to_owned())).collect()
 }
 
 /// These claims, and behind them those that are new, as far as there is room for them.
@@ -182,23 +301,17 @@ fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
     known
 }
 
-/// Of these tools, the names of those that say something else than what is known of them, and those
-/// that are not known.
+/// Those of these tools that are not in the approved set as they are.
 fn compare<'a>(
-    known: Option<&BTreeMap<String, String>>,
+    approved: &BTreeMap<String, String>,
     tools: impl Iterator<Item = (&'a str, &'a str)>,
-) -> (Vec<String>, BTreeMap<String, String>) {
-    let (mut changed, mut new) = (Vec::new(), BTreeMap::new());
-    for (name, digest) in tools {
-        match known.and_then(|known| known.get(name)) {
-            Some(approved) if approved == digest => {}
-            Some(_) => changed.push(name.to_owned()),
-            None => {
-                new.insert(name.to_owned(), digest.to_owned());
-            }
-        }
-    }
-    (changed, new)
+) -> Vec<Held> {
+    let held = tools.filter_map(|(name, digest)| {
+        let known = approved.get(name);
+        let is_approved = known.is_some_and(|approved| approved == digest);
+        (!is_approved).then(|| Held { tool: name.to_owned(), is_new: known.is_none() })
+    });
+    held.collect()
 }
 
 #[cfg(test)]
@@ -206,20 +319,84 @@ fn compare<'a>(
 mod tests {
     use super::*;
 
+    fn changed(tool: &str) -> Held {
+        Held { tool: tool.into(), is_new: false }
+    }
+
+    fn new(tool: &str) -> Held {
+        Held { tool: tool.into(), is_new: true }
+    }
+
+    fn unapproved(path: &std::path::Path, server: &str, tools: &[(&str, &str)]) -> Vec<Held> {
+        Lock::at(path.to_owned()).unapproved(server, tools.iter().copied())
+    }
+
     #[test]
-    fn what_has_changed_since_it_was_approved_is_held_back_until_it_is_approved_again() {
+    fn tools_that_are_not_what_was_approved_are_held_back_until_they_are_approved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state").join("portcullis.lock");
         let first = [("a", "1"), ("b", "2")];
-        assert!(Lock::at(path.clone()).changed("one", first.into_iter()).is_empty());
-        let lock = Lock::at(path.clone());
+        assert!(unapproved(&path, "one", &first).is_empty());
         let later = [("a", "1"), ("b", "3"), ("c", "4")];
-        assert_eq!(lock.changed("one", later.into_iter()), ["b"]);
-        assert!(lock.changed("two", later.into_iter()).is_empty(), "another server");
-        assert_eq!(Lock::at(path.clone()).changed("one", later.into_iter()), ["b"], "still");
-        lock.approve("one", later.into_iter()).unwrap();
-        assert!(Lock::at(path.clone()).changed("one", later.into_iter()).is_empty());
-        assert_eq!(Lock::at(path).changed("one", first.into_iter()), ["b"], "back again");
+        for _ in 0..2 {
+            assert_eq!(unapproved(&path, "one", &later), [changed("b"), new("c")]);
+        }
+        assert!(unapproved(&path, "two", &later).is_empty(), "another server");
+        Lock::at(path.clone()).approve("one", later.into_iter()).unwrap();
+        assert!(unapproved(&path, "one", &later).is_empty());
+        assert_eq!(unapproved(&path, "one", &first), [changed("b")], "back again");
+    }
+
+    #[test]
+    fn another_name_is_no_way_round_an_approval() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
+        let renamed = [("read", "1"), ("write_all", "2")];
+        assert_eq!(unapproved(&path, "one", &renamed), [new("write_all")]);
+        // A tool that goes and comes back as it was needs no new approval.
+        assert!(unapproved(&path, "one", &[("read", "1")]).is_empty());
+        assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
+        Lock::at(path.clone()).approve("one", renamed.into_iter()).unwrap();
+        assert_eq!(unapproved(&path, "one", &[("write", "2")]), [new("write")], "it was removed");
+    }
+
+    #[test]
+    fn a_server_without_tools_has_nothing_approved_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("portcullis.lock");
+        assert!(unapproved(&path, "one", &[]).is_empty());
+        assert!(!path.exists());
+        assert!(unapproved(&path, "one", &[("a", "1")]).is_empty());
+        assert!(unapproved(&path, "one", &[]).is_empty());
+        assert_eq!(unapproved(&path, "one", &[("b", "1")]), [new("b")]);
+    }
+
+    #[test]
+    fn servers_that_are_not_used_for_a_year_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::at(folder.path().join("portcullis.lock"));
+        let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
+        // From before there were dates.
+        let old = "[upstreams.old]\na = \"1\"\n";
+        std::fs::write(&lock.path, old).unwrap();
+        lock.order(&[claim("upstreams.gone"), claim("upstreams.kept"), claim("plugins.gone")]);
+        let on = |server: &str, day| lock.unapproved_on(server, [("a", "1")].into_iter(), day);
+        for server in ["gone", "kept"] {
+            assert!(on(server, 1000).is_empty());
+        }
+        assert!(on("kept", 1000 + PRECISION).is_empty());
+        let dates = lock.read().unwrap().used;
+        assert_eq!((dates["gone"], dates["kept"], dates["old"]), (1000, 1000 + PRECISION, 1000));
+        assert!(on("kept", 1000 + PRECISION + 1).is_empty());
+        assert_eq!(lock.read().unwrap().used, dates, "no write for one day");
+        assert!(on("kept", 1000 + UNUSED_DAYS).is_empty());
+        assert_eq!(lock.read().unwrap().upstreams.len(), 3);
+        assert!(on("new", 1001 + UNUSED_DAYS).is_empty());
+        let left = lock.read().unwrap();
+        assert_eq!(left.upstreams.keys().collect::<Vec<_>>(), ["kept", "new"]);
+        assert_eq!(left.used.keys().collect::<Vec<_>>(), ["kept", "new"]);
+        assert_eq!(left.claims, [claim("upstreams.kept"), claim("plugins.gone")]);
     }
 
     #[test]
@@ -227,23 +404,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.lock");
         std::fs::write(&path, "nonsense").unwrap();
-        assert_eq!(Lock::at(path).changed("one", [("a", "1")].into_iter()), ["a"]);
+        assert_eq!(unapproved(&path, "one", &[("a", "1")]), [new("a")]);
     }
 
     #[test]
     fn what_one_process_approves_another_does_not_forget() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.lock");
-        // Each of them has read the file before the other writes it.
-        let (one, two) = (Lock::at(path.clone()), Lock::at(path.clone()));
-        assert!(one.changed("one", [("a", "1")].into_iter()).is_empty());
-        assert!(two.changed("two", [("b", "2")].into_iter()).is_empty());
-        assert!(one.changed("three", [("c", "3")].into_iter()).is_empty());
-        two.approve("one", [("a", "4")].into_iter()).unwrap();
-        let all = Lock::at(path);
-        assert_eq!(all.changed("two", [("b", "other")].into_iter()), ["b"]);
-        assert_eq!(all.changed("three", [("c", "other")].into_iter()), ["c"]);
-        assert!(one.changed("one", [("a", "4")].into_iter()).is_empty());
+        for (server, tool) in [("one", "a"), ("two", "b"), ("three", "c")] {
+            assert!(unapproved(&path, server, &[(tool, "1")]).is_empty());
+        }
+        Lock::at(path.clone()).approve("one", [("a", "4")].into_iter()).unwrap();
+        assert_eq!(unapproved(&path, "two", &[("b", "other")]), [changed("b")]);
+        assert_eq!(unapproved(&path, "three", &[("c", "other")]), [changed("c")]);
+        assert!(unapproved(&path, "one", &[("a", "4")]).is_empty());
     }
 
     #[test]
@@ -274,11 +448,11 @@ mod tests {
         std::thread::scope(|scope| {
             for name in &names {
                 let lock = Lock::at(path.clone());
-                scope.spawn(move || lock.changed(name, [("a", "1")].into_iter()));
+                scope.spawn(move || lock.unapproved(name, [("a", "1")].into_iter()));
             }
         });
         for name in &names {
-            assert_eq!(Lock::at(path.clone()).changed(name, [("a", "2")].into_iter()), ["a"]);
+            assert_eq!(unapproved(&path, name, &[("a", "2")]), [changed("a")]);
         }
         // The file, and what is locked in its place.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);

@@ -1,6 +1,6 @@
 //! Other MCP servers as sources of tools, prompts and resources.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Config, Lock};
+use crate::{Config, Held, Lock, LockError};
 
 /// How long the first list waits for servers that have to be started.
 const SOON: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_secs(30);
 pub struct Upstreams {
     /// By the order of their names.
     pub all: Vec<Arc<Source>>,
-    /// What their tools said of themselves when they were approved.
+    /// The definitions of their tools that were approved.
     pub lock: Lock,
     audit: Audit,
 }
@@ -42,8 +42,32 @@ pub struct Source {
     /// What it is, for its operator.
     reach: String,
     off: Vec<String>,
-    /// Of its tools, by their digests.
-    schemas: Mutex<HashMap<String, Arc<Result<Schema, String>>>>,
+    /// The key of its approvals in the lock file.
+    key: Arc<str>,
+    /// Whether it was typed, instead of named in a configuration.
+    is_typed: bool,
+    schemas: Schemas,
+}
+
+/// Compiled schemas of the arguments of one server's tools, by the digests of the tools.
+#[derive(Default)]
+struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, String>>>>);
+
+impl Schemas {
+    fn of(&self, digest: &str, text: impl FnOnce() -> String) -> Arc<Result<Schema, String>> {
+        let mut schemas = self.0.lock();
+        let compile = || Arc::new(Schema::parse(&text()));
+        schemas.entry(digest.to_owned()).or_insert_with(compile).clone()
+    }
+
+    /// Removes those of tools that the server lists no longer.
+    fn retain<'a>(&self, digests: impl Iterator<Item = &'a str>) {
+        let mut schemas = self.0.lock();
+        if !schemas.is_empty() {
+            let listed: HashSet<_> = digests.collect();
+            schemas.retain(|digest, _| listed.contains(digest.as_str()));
+        }
+    }
 }
 
 /// What one of them says by itself.
@@ -61,8 +85,8 @@ pub struct Offered {
     pub source: Arc<Source>,
     /// What.
     pub listing: Arc<Listing>,
-    /// Tools that have changed since they were approved.
-    pub held: Vec<String>,
+    /// Tools that are not approved as they are: they have changed, or are new.
+    pub held: Vec<Held>,
 }
 
 impl Offered {
@@ -70,14 +94,18 @@ impl Offered {
     pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_mcp_client::Tool)> {
         let is_off = |name: &str| self.source.off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
-        tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.held.contains(&tool.name))
+        tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.is_held(&tool.name))
+    }
+
+    fn is_held(&self, name: &str) -> bool {
+        self.held.iter().any(|held| held.tool == name)
     }
 
     /// Whether a name, as clients would know it, is that of a tool that is held back.
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
-        self.held.iter().any(|tool| tool == name || Some(tool.as_str()) == own)
+        self.is_held(name) || own.is_some_and(|own| self.is_held(own))
     }
 }
 
@@ -107,7 +135,13 @@ impl Upstreams {
                 upstream,
                 reach: reach(&one.definition),
                 off: one.tools_off.clone(),
-                schemas: Mutex::default(),
+                // `@` is in no name.
+                key: match &one.typed {
+                    Some(digest) => format!("{name}@{digest:.16}").into(),
+                    None => name.as_str().into(),
+                },
+                is_typed: one.typed.is_some(),
+                schemas: Schemas::default(),
             }))
         };
         let used = all.filter(|(_, one)| one.enabled != Some(false));
@@ -127,20 +161,39 @@ impl Upstreams {
             }
         });
         let listings = join_all(listings).await.into_iter().flatten();
-        listings.map(|(source, listing)| self.judge(source, listing)).collect()
+        join_all(listings.map(|(source, listing)| self.judge(source, listing))).await
     }
 
-    fn judge(&self, source: &Arc<Source>, listing: Arc<Listing>) -> Offered {
-        let tools = listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()));
-        let held = self.lock.changed(&source.name, tools);
-        for tool in &held {
+    /// Holds back what is not approved.
+    async fn judge(&self, source: &Arc<Source>, listing: Arc<Listing>) -> Offered {
+        source.schemas.retain(listing.tools.iter().map(|tool| tool.digest.as_str()));
+        let held = self.unapproved(source, &listing).await;
+        for Held { tool, is_new } in &held {
+            let why = if *is_new { "is new" } else { "has changed" };
             tracing::warn!(
-                "the tool `{tool}` of `{0}` has changed since it was approved, and is held back: \
-                 look at it, and then `portcullis plugin approve {0}`",
-                source.name
+                "the tool `{tool}` of `{}` {why} since its tools were approved, and is held back: to \
+                 look at it and approve it, run {}",
+                source.name,
+                source.approval_command()
             );
         }
         Offered { source: source.clone(), listing, held }
+    }
+
+    /// Which tools of a listing are not approved as they are.
+    pub async fn unapproved(&self, source: &Source, listing: &Arc<Listing>) -> Vec<Held> {
+        let (key, listing) = (source.key.clone(), listing.clone());
+        self.lock.on_a_thread(move |lock| lock.unapproved(&key, digests(&listing))).await
+    }
+
+    /// Approves the tools of a server as they are in a listing.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]: nothing is approved.
+    pub async fn approve(&self, source: &Source, listing: &Arc<Listing>) -> Result<(), LockError> {
+        let (key, listing) = (source.key.clone(), listing.clone());
+        self.lock.on_a_thread(move |lock| lock.approve(&key, digests(&listing))).await
     }
 
     /// Tries those that have not been listed yet, and passes on what each of them says by itself, until
@@ -264,20 +317,29 @@ impl Source {
         );
         summary.protocol = Some(peer.version.clone());
         summary.tools = offered.tools().map(|(_, tool)| tool.name.clone()).collect();
-        summary.held = offered.held.clone();
+        summary.held = offered.held.iter().map(|held| held.tool.clone()).collect();
         summary
     }
 
     /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
     /// is the one to check them.
     pub fn schema(&self, tool: &portcullis_mcp_client::Tool) -> Arc<Result<Schema, String>> {
-        let mut schemas = self.schemas.lock();
-        let parse = || {
+        self.schemas.of(&tool.digest, || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
-            Arc::new(Schema::parse(&text.unwrap_or_else(|| "true".into())))
-        };
-        schemas.entry(tool.digest.clone()).or_insert_with(parse).clone()
+            text.unwrap_or_else(|| "true".into())
+        })
     }
+
+    /// The command that shows and approves what is held back of it, for a message.
+    pub fn approval_command(&self) -> String {
+        let more = if self.is_typed { ", followed by the server as `wrap` has it" } else { "" };
+        format!("`portcullis plugin approve {}`{more}", self.name)
+    }
+}
+
+/// Names and digests of the tools of a listing.
+fn digests(listing: &Listing) -> impl Iterator<Item = (&str, &str)> + Clone {
+    listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()))
 }
 
 /// What an operator wants to know of one of them.
@@ -324,6 +386,16 @@ fn reach(definition: &Definition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schemas_of_tools_that_are_gone_are_removed() {
+        let schemas = Schemas::default();
+        let compiled = |digest: &str| schemas.of(digest, || "true".to_owned());
+        let (kept, gone) = (compiled("kept"), compiled("gone"));
+        schemas.retain(["kept", "new"].into_iter());
+        assert!(Arc::ptr_eq(&kept, &compiled("kept")) && !Arc::ptr_eq(&gone, &compiled("gone")));
+        assert_eq!(Arc::strong_count(&gone), 1);
+    }
 
     #[test]
     fn what_it_is_is_told_without_secrets() {

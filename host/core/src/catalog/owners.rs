@@ -22,10 +22,10 @@ pub(super) struct Ranks {
 
 impl Ranks {
     /// Asks the lock, and tells it what is new.
-    pub(super) fn of(
+    pub(super) async fn of(
         plugins: &Plugins,
         others: &[Offered],
-        names: [(&str, &Vec<Things>); 2],
+        names: [(&str, &[Things]); 2],
         lock: &Lock,
     ) -> Self {
         let own = plugins.loaded.iter().map(|loaded| match loaded.plugin.origin {
@@ -47,7 +47,7 @@ impl Ranks {
             claims.extend(text.ok().and_then(|(_, space, _)| ranks.claim(at, "uri", space.text())));
         }
         if !claims.is_empty() {
-            ranks.order = lock.order(&claims);
+            ranks.order = lock.on_a_thread(move |lock| lock.order(&claims)).await;
         }
         ranks
     }

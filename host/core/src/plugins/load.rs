@@ -15,7 +15,7 @@ use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
 use crate::sandbox::{Code, Feature, Known, Origin, Places, Plugin, Sandbox, Terms};
 use portcullis_engine::ComponentFile;
-use portcullis_wrap::Lock;
+use portcullis_wrap::{Lock, LockError};
 
 /// Loads the plugins of a host. What takes long comes last, and one at a time.
 pub struct Loader {
@@ -193,7 +193,7 @@ impl Loader {
         }
         hints::correct(name, &mut tools, &policy, &own.trusted_hints, &mut remarks);
         if let Some(lock) = first
-            && let Err(error) = lock.approve_plugin(name, &digest)
+            && let Err(error) = note(&lock, name, &digest).await
         {
             remarks.push(format!(
                 "that `{name}` was seen is not kept, so changes go unnoticed: {error}"
@@ -203,6 +203,12 @@ impl Loader {
         let prefix = own.prefix;
         Ok(Loaded { plugin, imports, manifest, remarks, tools, withheld, features, prefix })
     }
+}
+
+/// Approves a component that was never seen before.
+async fn note(lock: &Lock, name: &str, digest: &str) -> Result<(), LockError> {
+    let (name, digest) = (name.to_owned(), digest.to_owned());
+    lock.on_a_thread(move |lock| lock.approve_plugin(&name, &digest)).await
 }
 
 impl Opened {

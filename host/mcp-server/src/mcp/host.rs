@@ -155,7 +155,7 @@ impl Host {
             let is_bundled = |one: &&Arc<Loaded>| one.plugin.origin == Origin::Bundled;
             let loaded = plugins.loaded.iter().filter(is_bundled).cloned().collect();
             let bundled = Plugins { loaded, ..Plugins::default() };
-            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock))
+            Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock).await)
         };
         self.bundled.get_or_init(make).await.clone()
     }
@@ -201,13 +201,23 @@ impl Host {
             });
         }
         let (plugins, others) = tokio::join!(self.plugins_for_lists(), self.upstreams.offered());
-        // Held until it is shown: plugins that are loaded in the meantime are told of behind it.
-        let mut place = self.shown.lock();
-        let plugins = self.plugins.borrow().clone().unwrap_or(plugins);
-        let catalog = Arc::new(Catalog::new(plugins, others, &self.upstreams.lock));
-        let age = self.around.tools_changed().into();
-        let shown = Arc::new(Shown { catalog, tools: OnceCell::new(), age });
-        *place = Some(shown.clone());
+        let mut plugins = self.plugins.borrow().clone().unwrap_or(plugins);
+        let shown = loop {
+            let lock = &self.upstreams.lock;
+            let catalog = Catalog::new(plugins.clone(), others.clone(), lock).await;
+            // Held until it is shown: clients are notified of plugins that are loaded later.
+            let mut place = self.shown.lock();
+            let now = self.plugins.borrow().clone();
+            if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
+                plugins = now;
+                continue;
+            }
+            let age = self.around.tools_changed().into();
+            let shown = Shown { catalog: Arc::new(catalog), tools: OnceCell::new(), age };
+            break place.insert(Arc::new(shown)).clone();
+        };
+        // Another server may have changed while the catalog was made.
+        self.changed();
         shown
     }
 

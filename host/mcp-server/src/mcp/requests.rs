@@ -57,9 +57,11 @@ impl Server {
                 let held = catalog.others.iter().find(|other| other.holds(&params.name));
                 let why = match held {
                     Some(other) => format!(
-                        "the tool {name} of `{0}` has changed since it was approved, and is held \
-                         back: the operator can look at it with `portcullis plugin approve {0}`",
-                        other.source.name
+                        "the tool {name} of `{}` is new or has changed since the tools of that server \
+                         were approved, and is held back: the operator can look at it and approve it \
+                         with {}",
+                        other.source.name,
+                        other.source.approval_command()
                     ),
                     None => format!("unknown tool: {name}"),
                 };

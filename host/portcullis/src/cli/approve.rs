@@ -1,40 +1,65 @@
-//! `portcullis plugin approve`: a plugin's file, or what another server says of its tools, counts from now on as
-//! it is.
+//! `portcullis plugin approve`: approves a plugin's file, or the tools of another server, as they are now.
+
+use portcullis_mcp_client::Listing;
+use portcullis_wrap::Held;
 
 use super::End;
 use super::start::{Ready, faint, green};
 
-/// Approves a plugin; or shows the tools of another server that have changed since they were approved, and
-/// approves all.
-pub(super) async fn run(ready: &Ready, name: &str) -> Result<End, String> {
-    let sandbox = ready.sandbox();
-    if let Some(digest) =
-        portcullis_core::plugins::approve(name, &sandbox, &ready.config, &ready.folders)?
-    {
-        super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
+/// Approves a plugin; or shows which tools of another server are new or have changed since its tools were
+/// approved, and approves all. A server behind `wrap` is given as `wrap` has it.
+pub(super) async fn run(
+    mut ready: Ready,
+    name: &str,
+    server: &[String],
+    variables: &[String],
+) -> Result<End, String> {
+    if !server.is_empty() {
+        let typed = portcullis_wrap::Config::typed(server, variables)?;
+        if ready.config.upstreams.insert(name.to_owned(), typed).is_some() {
+            return Err(format!("[upstreams.{name}] is in portcullis.toml: leave the server out"));
+        }
+        ready.config.check()?;
+    } else if approve_plugin(&ready, name)? {
         return Ok(End::Done);
     }
     let upstreams = ready.upstreams()?;
     let Some(source) = upstreams.all.iter().find(|source| *source.name == *name) else {
         let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
         return Err(format!(
-            "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}",
+            "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}; if `wrap` serves \
+             it, give the server, too",
             names.join(", ")
         ));
     };
     let listing = source.upstream.listing().await.map_err(|fault| fault.to_string())?;
-    let tools = || listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()));
-    let changed = upstreams.lock.changed(name, tools());
-    for tool in listing.tools.iter().filter(|tool| changed.contains(&tool.name)) {
-        let text = tool.definition.get("description").and_then(serde_json::Value::as_str);
-        let text = portcullis_sanitize::visible_line(text.unwrap_or_default(), 1000);
-        super::print(&format!("{}\n    {}\n", green(&tool.name), faint(&text)))?;
-    }
-    upstreams
-        .lock
-        .approve(name, tools())
-        .map_err(|error| format!("approving `{name}`: {error}"))?;
+    let held = upstreams.unapproved(source, &listing).await;
+    super::print(&review(&listing, &held))?;
+    let approved = upstreams.approve(source, &listing).await;
+    approved.map_err(|error| format!("approving `{name}`: {error}"))?;
     upstreams.close().await;
     super::print(&format!("approved: {} tools of `{name}`\n", listing.tools.len()))?;
     Ok(End::Done)
+}
+
+/// Approves the plugin of this name, if there is one in a file.
+fn approve_plugin(ready: &Ready, name: &str) -> Result<bool, String> {
+    let (sandbox, config) = (ready.sandbox(), &ready.config);
+    let approved = portcullis_core::plugins::approve(name, &sandbox, config, &ready.folders)?;
+    if let Some(digest) = &approved {
+        super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
+    }
+    Ok(approved.is_some())
+}
+
+/// The tools that are held back, with their descriptions.
+fn review(listing: &Listing, held: &[Held]) -> String {
+    let lines = held.iter().map(|Held { tool: name, is_new }| {
+        let tool = listing.tool(name);
+        let text = tool.and_then(|tool| tool.definition.get("description")?.as_str());
+        let text = portcullis_sanitize::visible_line(text.unwrap_or_default(), 1000);
+        let why = if *is_new { "new" } else { "changed" };
+        format!("{} ({why})\n    {}\n", green(name), faint(&text))
+    });
+    lines.collect()
 }

@@ -214,7 +214,7 @@ fn other_as_text(other: &Summary, records: &Usage, catalog: &Catalog) -> String 
     text += &format!("  tools    {}\n", other.tools.join(", "));
     if !other.held.is_empty() {
         let held = other.held.join(", ");
-        text += &format!("  held     {}\n", red(&format!("{held}: changed since approved")));
+        text += &format!("  held     {}\n", red(&format!("{held}: new or changed since approved")));
     }
     text += &format!("  reach    {}; nothing confines it\n", other.reach);
     text += &Use::of(&other.name, records).line();

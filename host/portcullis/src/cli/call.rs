@@ -102,7 +102,7 @@ impl Args {
     async fn catalog(&self, ready: &Ready, upstreams: &Upstreams) -> Catalog {
         let mut loader = ready.loader().await;
         let bundled = loader.bundled();
-        let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock);
+        let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
         if bundled.tool(&self.tool).is_some() {
             return bundled;
         }
@@ -113,7 +113,7 @@ impl Args {
         let loading = patiently("loading the plugins: one that is new is compiled first", loading);
         let (plugins, others) = tokio::join!(loading, upstreams.offered());
         plugins.warn();
-        Catalog::new(plugins.into(), others, &upstreams.lock)
+        Catalog::new(plugins.into(), others, &upstreams.lock).await
     }
 
     fn with_trail(&self, ready: &Ready, ended: Result<End, String>) -> Result<End, String> {

@@ -50,7 +50,8 @@ impl Upstreams {
         match &self {
             Self::Login { .. } => log_in(name, &source.upstream, login).await?,
             Self::Logout { .. } => {
-                let known = if login.forget()? { "forgotten" } else { "there was none" };
+                let had = login.forget().await.map_err(|error| error.to_string())?;
+                let known = if had { "forgotten" } else { "there was none" };
                 super::print(&format!("the login at `{name}`: {known}\n"))?;
             }
         }

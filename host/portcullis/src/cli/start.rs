@@ -88,7 +88,7 @@ impl Ready {
         let upstreams = self.upstreams()?;
         let asked = patiently("asking other servers", upstreams.offered());
         let (plugins, others) = tokio::join!(self.plugins(), asked);
-        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
         let summaries = upstreams.summaries().await;
         upstreams.close().await;
         Ok((catalog, summaries))
@@ -103,7 +103,7 @@ impl Ready {
     pub async fn catalog(&self) -> Result<Catalog, String> {
         let upstreams = self.upstreams()?;
         let (plugins, others) = tokio::join!(self.plugins(), upstreams.offered());
-        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock);
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
         upstreams.close().await;
         Ok(catalog)
     }
@@ -135,7 +135,9 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
             Command::Call(args) => args.run(ready).await,
             Command::Tools { json } => super::list::tools(&ready, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&ready, json).await,
-            Command::Plugin(Plugin::Approve { name }) => super::approve::run(&ready, &name).await,
+            Command::Plugin(Plugin::Approve { name, server, variables }) => {
+                super::approve::run(ready, &name, &server, &variables).await
+            }
             Command::Upstream(args) => args.run(ready).await,
             Command::Audit(args) => args.run(ready).await,
             Command::Check { json } => super::check::run(&ready, json).await,
