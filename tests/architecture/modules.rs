@@ -100,11 +100,6 @@ impl Modules {
         self.modules.insert(module, contents);
     }
 
-    /// The modules that are files.
-    pub fn files(&self) -> impl Iterator<Item = &Module> {
-        self.modules.iter().filter(|(module, contents)| **module == contents.file).map(|(m, _)| m)
-    }
-
     /// Which file uses names of which other files. Names that a module brings in and hands on count as
     /// those of the module where they are declared.
     pub fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {

@@ -256,9 +256,10 @@ impl Login {
     /// Has a token renewed, unless somebody else has in the meantime.
     async fn renewed(&self, sent: &Token) -> Result<Token, Denied> {
         let mut failed = self.turn.lock().await;
-        let _exclusive = self.exclusive().await.map_err(|error| {
-            Denied::Failed(format!("the token is not renewed: {error}"))
-        })?;
+        let _exclusive = self
+            .exclusive()
+            .await
+            .map_err(|error| Denied::Failed(format!("the token is not renewed: {error}")))?;
         if let Some(token) = self.another_than(Some(sent)) {
             return Ok(token);
         }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fs;
 
-use portcullis_wrap::Lock;
+use portcullis_wrap::{Held, Lock};
 use tempfile::TempDir;
 
 /// Texts that mean something here.
@@ -48,8 +48,8 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     let table = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<toml::Table>().ok());
     let tools = [("a", "1"), ("b", "2")];
     let Ok(approved) = lock.plugin("a") else {
-        let changed = lock.changed("one", tools.into_iter());
-        assert_eq!(changed, ["a", "b"], "what cannot be read approves nothing");
+        let held = lock.unapproved("one", tools.into_iter());
+        assert_eq!(names(&held), ["a", "b"], "what cannot be read approves nothing");
         assert!(lock.approve_plugin("a", "3").is_err(), "what cannot be read is not replaced");
         assert_eq!(fs::read(path).expect("it is there"), bytes, "the file is what it was");
         return;
@@ -59,11 +59,16 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     assert_eq!(approved.as_deref(), said.and_then(toml::Value::as_str));
     let before = lock.plugin("b").expect("it was read just now");
     lock.approve_plugin("a", "3").expect("it was read just now");
-    assert_eq!(lock.plugin("a"), Ok(Some("3".to_owned())));
-    assert_eq!(lock.plugin("b"), Ok(before));
-    let changed = lock.changed("one", tools.into_iter());
-    let known = |tool: &str| table.get("upstreams")?.get("one")?.get(tool)?.as_str();
-    let expected =
-        tools.iter().filter(|(name, digest)| known(name).is_some_and(|known| known != *digest));
-    assert_eq!(changed, expected.map(|(name, _)| *name).collect::<Vec<_>>());
+    assert_eq!(lock.plugin("a").expect("it was written"), Some("3".to_owned()));
+    assert_eq!(lock.plugin("b").expect("it was written"), before);
+    let approved = table.get("upstreams").and_then(|servers| servers.get("one"));
+    let is_held = |(tool, digest): &&(&str, &str)| {
+        approved.is_some_and(|set| set.get(tool).and_then(toml::Value::as_str) != Some(digest))
+    };
+    let expected: Vec<_> = tools.iter().filter(is_held).map(|(name, _)| *name).collect();
+    assert_eq!(names(&lock.unapproved("one", tools.into_iter())), expected);
+}
+
+fn names(held: &[Held]) -> Vec<&str> {
+    held.iter().map(|held| held.tool.as_str()).collect()
 }
