@@ -8,7 +8,7 @@ const UI: &[(&str, &str)] = &[
     ("host/mcp-client/examples/stand-in/weather.rs", "a key of `_meta` in MCP Apps"),
     ("host/mcp-server/src/mcp/dress.rs", "a key of `_meta` in MCP Apps"),
     ("host/name-collisions/src/uris.rs", "a scheme of URIs in MCP Apps"),
-    ("host/wrap/src/views.rs", "a key of `_meta` in MCP Apps"),
+    ("host/core/src/upstreams/views.rs", "a key of `_meta` in MCP Apps"),
 ];
 
 /// The folders of the families.

@@ -44,7 +44,7 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Other MCP servers, by name.
     #[serde(default)]
-    pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
+    pub upstreams: BTreeMap<String, crate::upstreams::Config>,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]
     secrets: Vec<PathBuf>,

@@ -1,6 +1,7 @@
 //! rmcp in, [`Call`](portcullis_core::call::Call) out; the only place that decides between a protocol error
 //! and `isError`.
 
+mod client;
 mod consent;
 mod convert;
 mod dress;
@@ -10,7 +11,6 @@ mod jobs;
 mod lists;
 mod news;
 mod numbers;
-mod others;
 mod requests;
 mod serve;
 mod session;

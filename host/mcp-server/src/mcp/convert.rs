@@ -31,7 +31,7 @@ pub fn shown(name: &str, tool: Shown<'_>) -> Value {
         Shown::Other(offered, other) => {
             let mut definition = other.definition.clone();
             definition.insert("name".into(), name.into());
-            portcullis_wrap::views::rewrite_tool(&offered.source.name, &mut definition);
+            portcullis_core::upstreams::views::rewrite_tool(&offered.source.name, &mut definition);
             definition.into()
         }
     }
@@ -188,13 +188,6 @@ fn meta(extra: Option<&str>) -> Option<MetaObject> {
 /// An answer that says that the tool failed.
 pub fn error(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
-}
-
-/// An answer that is written as what its `_meta` holds.
-pub fn raw(meta: MetaObject) -> CallToolResult {
-    let mut result = CallToolResult::success(Vec::new());
-    result.meta = Some(meta);
-    result
 }
 
 /// A tool's answer.

@@ -8,17 +8,18 @@ use std::time::Duration;
 use rmcp::model::Tool as McpTool;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::convert;
 use super::host::{Host, Tools};
 use portcullis_checked_files::digest;
 use portcullis_core::bindings::portcullis::plugin::catalog::Entry;
 use portcullis_core::bindings::{Dressing, ToolHints};
-use portcullis_core::call::{Answer, Call, Work};
+use portcullis_core::call::client::NoClient;
+use portcullis_core::call::{self, Answer, Answered, Call, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::{Context, Feature};
+use portcullis_core::source::Source;
 
 /// How long the list of tools waits for what a plugin has to say of them: milliseconds, but on a machine that has
 /// a lot to do. Without it, they stay as they are until the list changes.
@@ -35,7 +36,7 @@ impl Host {
     pub(super) async fn dressed(&self, catalog: &Catalog) -> Tools {
         let mut tools: Vec<Value> =
             catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
-        let sources = catalog.tools().map(|(_, tool)| tool.source().to_owned());
+        let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
         self.around.set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
         let grants = |loaded: &Loaded| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
@@ -89,20 +90,19 @@ impl Host {
         // Made for all sessions: no session's roots are in it.
         let roots = self.roots.none();
         self.surround(&mut context, loaded, &roots);
-        let cancel = CancellationToken::new();
-        let _stop = cancel.clone().drop_guard();
         let call = Call {
-            request: portcullis_core::call::request_id(),
+            request: call::request_id(),
             work: Work::Views,
             roots,
             context,
             task: false,
-            cancel,
             decisions: Vec::new(),
+            resumed: None,
+            client: &NoClient,
         };
-        let said = tokio::time::timeout(SOON, portcullis_core::call::call(loaded, call)).await;
+        let said = tokio::time::timeout(SOON, call::call(Source::Plugin(loaded), call)).await;
         let why = match said {
-            Ok(Ok(Answer::Views(all))) => return Some(all),
+            Ok(Ok(Answered::Typed(Answer::Views(all)))) => return Some(all),
             Ok(Ok(_)) => "it answers something else".to_owned(),
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("it takes longer than {} s", SOON.as_secs()),

@@ -9,7 +9,6 @@ use portcullis_checked_files::Records;
 use portcullis_mcp_client::Object;
 use portcullis_result_passthrough::Raw;
 use portcullis_roots::Roots;
-use portcullis_wrap::{Source, Upstreams, Wrap};
 use rmcp::model::Tool as McpTool;
 use serde_json::Value;
 use tokio::sync::{OnceCell, broadcast, watch};
@@ -23,6 +22,7 @@ use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::{Loaded, Loader, Plugins};
 use portcullis_core::sandbox::{Around, Feature, News, Origin};
+use portcullis_core::upstreams::{UpstreamSource, Upstreams};
 
 /// Log records that may wait for a slow client before it misses some.
 const LOGS: usize = 256;
@@ -61,7 +61,6 @@ pub struct Host {
     pub(super) seal: input::Seal,
     /// The key under which results travel that rmcp's types would change.
     pub raw: Raw,
-    pub(super) wrap: Wrap,
     pub(super) calls: AtomicUsize,
     pub(super) tasks: Tasks,
     pub(super) around: Arc<Around>,
@@ -111,7 +110,6 @@ impl Host {
             roots,
             seal: input::Seal::new(),
             raw: Raw::new().expect("the system has randomness"),
-            wrap: Wrap::default(),
             calls: AtomicUsize::new(0),
             tasks: Tasks::default(),
             around: Arc::default(),
@@ -194,9 +192,9 @@ impl Host {
             *kept = true;
             jobs::run(self);
             let host = Arc::downgrade(self);
-            self.upstreams.keep(&self.shutdown, move |heard| {
+            self.upstreams.follow(&self.shutdown, move |event| {
                 if let Some(host) = host.upgrade() {
-                    host.hear(heard);
+                    host.hear(event);
                 }
             });
         }
@@ -263,7 +261,7 @@ impl Host {
     pub(super) fn changed(&self) {
         let mut shown = self.shown.lock();
         let Some(before) = &*shown else { return };
-        let is_shown = |source: &Arc<Source>| {
+        let is_shown = |source: &Arc<UpstreamSource>| {
             source.upstream.known().is_none_or(|now| {
                 before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
             })

@@ -6,9 +6,11 @@ use portcullis_roots::Roots;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
-use portcullis_core::call::{Call, Work};
+use portcullis_core::call::client::NoClient;
+use portcullis_core::call::{self, Call, Work};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::{Context, Feature, LaterJob};
+use portcullis_core::source::Source;
 
 /// Jobs that run at the same time, of all plugins together.
 const AT_ONCE: usize = 2;
@@ -52,10 +54,13 @@ async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
         roots,
         context,
         task: true,
-        cancel: host.shutdown.child_token(),
         decisions: Vec::new(),
+        resumed: None,
+        client: &NoClient,
     };
-    if let Err(failure) = portcullis_core::call::call(loaded, call).await {
+    let ran = call::call(Source::Plugin(loaded), call);
+    let Some(ended) = host.shutdown.run_until_cancelled(ran).await else { return };
+    if let Err(failure) = ended {
         tracing::warn!("a job of `{plugin}`: {failure}");
     }
 }

@@ -22,6 +22,7 @@ use portcullis_core::call::{Answer, Work};
 use portcullis_core::catalog::{Catalog, PromptOf};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Feature;
+use portcullis_core::source::Source;
 
 /// A page is as long as this, or as what the last plugin put on it.
 const PAGE: usize = 200;
@@ -94,7 +95,7 @@ impl Server {
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
         let caller = super::session::Caller::of(cx);
         let binding = Binding {
-            plugin: "",
+            source: "",
             name: "resources/list",
             principal: caller.principal.as_deref(),
             arguments: no_arguments(),
@@ -160,7 +161,7 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Page {
         let asked = Asked {
-            loaded,
+            source: Source::Plugin(loaded),
             work: Work::Resources(cursor),
             name: "resources/list",
             arguments: no_arguments(),

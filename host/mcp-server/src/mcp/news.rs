@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use portcullis_mcp_client::Notice;
 use portcullis_roots::Roots;
-use portcullis_wrap::{Heard, level_name, rank};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
@@ -18,12 +17,15 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::client::{level_name, rank};
 use super::input::Exchange;
 use super::session::{Caller, Session};
 use super::{Host, Server};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
-use portcullis_core::call::{Answer, Call, Work};
+use portcullis_core::call::client::NoClient;
+use portcullis_core::call::{self, Answer, Answered, Call, Work};
 use portcullis_core::sandbox::{Context, News};
+use portcullis_core::upstreams::UpstreamEvent;
 
 /// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
 const POLL: Duration = Duration::from_secs(3);
@@ -36,10 +38,10 @@ pub type Watch = AbortOnDropHandle<()>;
 
 impl Host {
     /// Passes on what another server says by itself to those whom it concerns.
-    pub(super) fn hear(&self, heard: Heard) {
-        let Notice { method, mut params } = match heard {
-            Heard::Offers => return self.changed(),
-            Heard::Notice(notice) => notice,
+    pub(super) fn hear(&self, event: UpstreamEvent) {
+        let Notice { method, mut params } = match event {
+            UpstreamEvent::OfferChanged => return self.changed(),
+            UpstreamEvent::Notice(notice) => notice,
         };
         // No client may listen.
         match method.as_str() {
@@ -220,17 +222,18 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
 
 async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     let catalog = host.catalog().await;
-    for loaded in catalog.resource(uri) {
+    for source in catalog.resource(uri).into_iter().filter(|one| one.plugin().is_some()) {
         let call = Call {
-            request: portcullis_core::call::request_id(),
+            request: call::request_id(),
             work: Work::Version(uri.to_owned()),
             roots: roots.clone(),
             context: Context::default(),
             task: false,
-            cancel: CancellationToken::new(),
             decisions: Vec::new(),
+            resumed: None,
+            client: &NoClient,
         };
-        if let Ok(Answer::Version(version)) = portcullis_core::call::call(loaded, call).await {
+        if let Ok(Answered::Typed(Answer::Version(version))) = call::call(source, call).await {
             return version;
         }
     }

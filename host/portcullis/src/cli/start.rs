@@ -13,8 +13,8 @@ use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
 use portcullis_core::plugins::{Loader, Plugins};
 use portcullis_core::sandbox::Sandbox;
+use portcullis_core::upstreams::{Summary, Upstreams};
 use portcullis_mcp_server::mcp::Host;
-use portcullis_wrap::{Summary, Upstreams};
 
 /// Everything a command works with.
 pub struct Ready {

@@ -1,9 +1,9 @@
-//! What an operator writes about another server, under `[upstreams.NAME]`.
+//! The configuration of an upstream server, `[upstreams.NAME]`.
 
 use portcullis_egress::Secret;
 use serde::Deserialize;
 
-/// What the operator says of another MCP server.
+/// The section of one upstream server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct Config {
