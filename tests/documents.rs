@@ -1,6 +1,8 @@
 //! Tests of the documentation: examples are valid, every capability has a page, and generated pages
 //! are up to date.
 
+mod configuration;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -84,6 +84,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rustls", &["egress", "http-server", "mcp-client"]),
     ("rustls-pki-types", &["login"]),
     ("rustls-platform-verifier", &["egress", "mcp-client"]),
+    (
+        "schemars",
+        &["confine", "core", "egress", "engine", "files", "login", "mcp-client", "sandbox"],
+    ),
     ("seccompiler", &["confine"]),
     ("sha2", &["audit", "checked-files", "http-server", "login", "mcp-client"]),
     ("tempfile", &["checked-files", "confine"]),

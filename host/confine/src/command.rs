@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
@@ -18,50 +19,50 @@ use crate::package::{SYSTEM_PATH, package_of};
 use crate::restrict::{Confinement, ResourceLimits};
 use crate::working_directory::WorkingDirectory;
 
-/// A command as it is written in `portcullis.toml`, in `[commands.NAME]`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// A program that plugins can be granted to run, as it is written in `[commands.NAME]`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Definition {
     /// The program: an absolute path, or a name that is looked for in `PATH`.
     pub program: PathBuf,
-    /// Its first arguments. `@NAME` stands for the text of a script that comes with the binary.
+    /// The first arguments of the program. `@NAME` stands for the text of a script that comes with the binary.
     #[serde(default)]
     pub args: Vec<String>,
-    /// A regular expression that each further argument must match as a whole. Without it, no further arguments
-    /// are allowed.
+    /// A regular expression that each argument of a plugin must match as a whole. Default: plugins can add no
+    /// arguments.
     pub more_args: Option<String>,
-    /// Variables of the host's environment that are passed on. The command has no others.
+    /// Variables of the host's environment that the program gets. It gets no others.
     #[serde(default)]
     pub env: Vec<String>,
     /// Programs whose path the command needs to know: the name of a variable that is set to the path, and the name
     /// that is looked for in `PATH`. These programs and their packages can be read.
     #[serde(default)]
     pub find: BTreeMap<String, String>,
-    /// Files and directories that it may read beside its working directory, its own package, and the files of the
+    /// Files and directories that the program may read beside its working directory, its own package, and the files of the
     /// system that every program needs.
     #[serde(default)]
     pub reads: Vec<PathBuf>,
-    /// Directories that it may write to. They are created where they are missing.
+    /// Directories that the program may write to. They are created where they are missing.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
-    /// The options of a program that can limit itself.
+    /// The options of a program that can limit itself. Default: none.
     pub own_limits: Option<OwnLimits>,
-    /// Whether it may connect to other machines and to other processes.
+    /// Whether the program may connect to other machines and to other processes.
     #[serde(default)]
     pub network: bool,
-    /// How long it may run or take to answer one request, in milliseconds.
+    /// The longest time that the program may run or take to answer one request, in milliseconds.
     #[serde(default = "minute")]
     pub wall_ms: NonZeroU64,
-    /// Memory of each of its processes in bytes.
+    /// The most memory of each process of the program, in bytes.
     #[serde(default = "two_gibibytes")]
     pub memory_bytes: NonZeroU64,
-    /// Size of its output in bytes.
+    /// The largest output of the program, in bytes.
     #[serde(default = "sixteen_mebibytes")]
     pub output_bytes: NonZeroU64,
     /// The most workers of this command at the same time.
     #[serde(default = "two")]
     pub workers: NonZeroU32,
-    /// How long an idle worker is kept, in milliseconds.
+    /// The time for which an idle worker is kept, in milliseconds.
     #[serde(default = "five_minutes")]
     pub idle_ms: NonZeroU64,
 }

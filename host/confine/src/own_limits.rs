@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::DefinitionError;
@@ -12,16 +13,17 @@ use crate::error::DefinitionError;
 const PLACE: &str = "{}";
 
 /// The options of a program by which it limits itself.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OwnLimits {
-    /// The option that has it limit itself. The first counts that the program's `--help` names: it goes
-    /// by different names in different versions. Where there is none, the program is not told anything.
+    /// The names that the option to limit itself has in different versions of the program. The host uses the first
+    /// one that the program's `--help` shows. If there is none, the program gets none of these options.
+    #[schemars(extend("minItems" = 1), inner(regex(pattern = "^-")))]
     pub switch: Vec<String>,
-    /// An option that lets it read a file or a directory, with `{}` for the path: one for each. The
-    /// directory it works in is `.`; the system's own files are not among them.
+    /// The option that lets the program read a file or a directory, with `{}` for the path. It is given once for
+    /// each path; the working directory is `.`, and the system's own files are left out.
     pub read: String,
-    /// An option that lets it write there.
+    /// The option that lets the program write to a file or a directory, with `{}` for the path.
     pub write: String,
 }
 

@@ -1,12 +1,15 @@
 //! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
 
 mod http;
+mod lists;
+mod schema;
 mod secrets;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Command, Definition};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
@@ -14,68 +17,75 @@ use crate::families::SCRIPTS;
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user_dirs::Folders;
+pub use schema::schema;
 pub use secrets::shown;
 
 /// The configuration that counts where the operator wrote none: it grants the bundled plugins what
 /// they want.
 pub use crate::families::DEFAULTS as DEFAULT;
 
-/// Everything the operator says.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The configuration of Portcullis: `portcullis.toml`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Config {
-    /// Directories that sessions may work in.
+    /// Directories that sessions may work in: absolute paths.
     #[serde(default)]
     pub roots: Vec<PathBuf>,
-    /// The host itself.
+    /// Files and folders of the host.
     #[serde(default)]
     pub host: HostConfig,
     /// The HTTP transport.
     #[serde(default)]
     pub http: HttpConfig,
-    /// Limits of all plugins.
+    /// The limits of each call of a plugin.
     #[serde(default)]
     pub limits: SomeLimits,
-    /// Commands that plugins may be granted, by name.
+    /// Programs that plugins can be granted to run, by name.
     #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub commands: BTreeMap<String, Definition>,
-    /// Each plugin, by name.
+    /// The plugins, by name.
     #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub plugins: BTreeMap<String, PluginConfig>,
-    /// Other MCP servers, by name.
+    /// Other MCP servers whose tools Portcullis offers, by name.
     #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub upstreams: BTreeMap<String, crate::upstreams::Config>,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]
     secrets: Vec<PathBuf>,
 }
 
-/// Where the host finds and keeps things.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// Files and folders of the host.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HostConfig {
-    /// Folders whose `*.wasm` files are plugins, instead of `plugins` in the user's data folder.
+    /// Folders whose `*.wasm` files are plugins: absolute paths. Default: `plugins` in the user's data folder.
     pub plugin_dirs: Option<Vec<PathBuf>>,
-    /// Whether the plugins that come with the binary are there; they are unless this is false.
+    /// Whether the plugins that come with the binary are loaded.
+    #[schemars(extend("default" = true))]
     pub bundled: Option<bool>,
-    /// The audit's folder, instead of `audit` in the user's state folder.
+    /// The folder of the audit: an absolute path. Default: `audit` in the user's state folder.
     pub audit_dir: Option<PathBuf>,
-    /// What stood in the place of `audit-dir` when the audit was one file: refused, with what to write.
+    /// The former name of `audit-dir`, from when the audit was one file. It is refused, with a hint.
+    #[schemars(skip)]
     pub audit_file: Option<PathBuf>,
-    /// What may be deleted at any time, instead of the user's cache folder.
+    /// The folder of caches, which may be deleted at any time: an absolute path. Default: the user's cache folder.
     pub cache_dir: Option<PathBuf>,
-    /// What plugins keep, instead of `store` in the user's data folder.
+    /// The folder in which plugins keep state: an absolute path. Default: `store` in the user's data folder.
     pub store_dir: Option<PathBuf>,
-    /// What was approved, instead of `portcullis.lock` in the user's state folder.
+    /// The file of approvals: an absolute path. Default: `portcullis.lock` in the user's state folder.
     pub lock_file: Option<PathBuf>,
-    /// Whether a plugin's file may change without being approved again: for whoever is writing one.
+    /// Whether a changed file of a plugin is loaded without a new approval. For authors of plugins.
+    #[schemars(extend("default" = false))]
     pub follow_changes: Option<bool>,
-    /// Logins at other servers, instead of `logins` in the user's data folder.
+    /// The folder of logins at other servers: an absolute path. Default: `logins` in the user's data folder.
     pub login_dir: Option<PathBuf>,
 }
 
 impl HostConfig {
-    /// These folders, as far as the configuration does not name others.
+    /// The folders of the host: those that the configuration names, and `folders` for the rest.
     pub fn over(&self, mut folders: Folders) -> Folders {
         let Self { audit_dir, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();
         folders.audit = audit_dir.unwrap_or(folders.audit);
@@ -87,34 +97,39 @@ impl HostConfig {
     }
 }
 
-/// What the operator says of one plugin.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// One plugin.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PluginConfig {
-    /// Whether it is there; it is unless this is false.
+    /// Whether the plugin is loaded.
+    #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// Whether only `portcullis call` can use it, and no MCP client; clients can unless this is true.
+    /// Whether the plugin is for `portcullis call` only, and hidden from MCP clients.
+    #[schemars(extend("default" = false))]
     pub command_line_only: Option<bool>,
-    /// What is put before the names of its tools and prompts, with `_` between.
+    /// The prefix of the names of all the plugin's tools and prompts, followed by `_`. Default: none, unless a name is
+    /// taken.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     pub prefix: Option<String>,
-    /// Tools of it that no client sees, by the plugin's own names for them.
+    /// Tools of the plugin that clients do not see, by the plugin's own names for them.
     #[serde(default)]
     pub tools_off: Vec<String>,
-    /// Tools of it whose hints clients are told as the plugin gives them, although its grants would let the
-    /// tools do more: the operator vouches for them.
+    /// Tools of the plugin whose hints (such as "only reads") are passed to clients unchanged, although the grants
+    /// would let the tools do more.
     #[serde(default)]
     pub trusted_hints: Vec<String>,
-    /// Whether its tools answer with structured content and announce an output schema; they do unless
-    /// this is false.
+    /// Whether the plugin's tools answer with structured content and announce an output schema.
+    #[schemars(extend("default" = true))]
     pub structured_content: Option<bool>,
-    /// What it may do.
+    /// The effects that the plugin may have, by capability.
     #[serde(default)]
     pub grants: Grants,
-    /// What it can read.
+    /// Values that the plugin can read, by name. Not for secrets.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// What it may use up, where that is not what all may.
+    /// The limits of each call of this plugin. A limit that is left out has its value under `[limits]`.
     #[serde(default)]
+    #[schemars(transform = schema::with_defaults_of_all_plugins)]
     pub limits: SomeLimits,
 }
 
@@ -147,8 +162,11 @@ impl Config {
             }
         }
         config.check()?;
-        // What is named where another crate reads it is found by its key.
+        // Files are found by their key, as other crates read some of the tables.
         let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        if let Some(key) = lists::in_place_of_table(&table) {
+            return Err(format!("`{key}`: a list stands where a table belongs; name its keys"));
+        }
         secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
     }
@@ -341,6 +359,11 @@ mod tests {
             ("[http]\nsessions = 0", "line 2, column 12 (`http.sessions`)"),
             ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
             ("[http]\nreplay = 1", "replay"),
+            ("[plugins.a.grants]\nstore = [1]", "`plugins.a.grants.store`: a list"),
+            (
+                "[plugins.a.grants.http]\nrules = [[[\"h\"]]]",
+                "`plugins.a.grants.http.rules`: a list",
+            ),
             ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
             ("[http.oauth]\nresource = \"\"\nissuers = [{ isuer = \"\" }]", "isuer"),
             (

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-/// Where requests go. Written as `HOST`, `HOST:PORT` or `SCHEME://HOST:PORT`; the scheme is
-/// `https` unless said otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+/// A host is written as `HOST`, `HOST:PORT` or `SCHEME://HOST:PORT`. The scheme is `https` unless another one is
+/// written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(extend("pattern" = "^([Hh][Tt][Tt][Pp][Ss]?://)?[^/?#*]+$"))]
 pub struct Origin {
     scheme: String,
     host: String,

@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use portcullis_scrub::{Scrub, secret_parts};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{Origin, Secrets};
 
-/// Where the value of a secret header comes from. It is read for each request. The host remembers it
-/// only while the call that made the request lasts.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A secret that stands outside of the configuration. The host reads it for each use, and keeps it no longer than
+/// the call that used it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Secret {
-    /// An environment variable of this process.
+    /// The name of an environment variable of the host.
     Env(String),
-    /// A file; white space around its text is left out.
+    /// The path of a file. White space around its text is left out.
     File(PathBuf),
 }
 

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The largest file of a component in bytes.
@@ -26,10 +27,15 @@ macro_rules! limits {
         }
 
         /// Limits as they are written in `portcullis.toml`. Limits that are left out keep their values.
-        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         pub struct SomeLimits {
-            $( $name: Option<$type>, )+
+            $(
+                $(#[doc = $doc])+
+                #[doc = concat!(" Unit: ", $unit, ".")]
+                #[schemars(extend("default" = $default))]
+                $name: Option<$type>,
+            )+
         }
 
         impl SomeLimits {
@@ -65,7 +71,7 @@ limits! {
     /// Entries of all tables together. A large Rust program has some thousand functions.
     table_entries: NonZeroU64 = 100_000 "entries",
     /// Core instances, memories and tables each in one component. Adapters need a few.
-    instances: NonZeroU32 = 64 "each",
+    instances: NonZeroU32 = 64 "instances",
     /// Open handles: files, directories, streams, requests, timers.
     handles: NonZeroU32 = 1_024 "handles",
     /// Size of the arguments as JSON. A model writes far less.

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portcullis_roots::{Guard, OpenHow, Opened};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
@@ -61,12 +62,12 @@ pub enum Outcome {
 }
 
 /// To read, or to write as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// Contents, names and metadata.
+    /// Reading of contents, names and metadata.
     Read,
-    /// Also to change, make and remove.
+    /// Reading, and changing, creating and removing.
     Write,
 }
 

@@ -1,6 +1,7 @@
 //! What an operator writes about getting tokens, under `[upstreams.NAME.oauth]`.
 
 use portcullis_egress::Secret;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
@@ -8,30 +9,32 @@ use crate::reach::is_loopback;
 
 /// How tokens for a server are got. Everything may be left out: then a person logs in, and this
 /// program registers itself with whoever issues the tokens.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Settings {
-    /// Who is let in: a person, who logs in with a browser, or this machine.
+    /// Who logs in.
+    #[schemars(extend("default" = "authorization-code"))]
     pub grant: Grant,
-    /// The name that this program was registered under beforehand.
+    /// The client id under which this program is registered. Default: the program registers itself.
     pub client_id: Option<String>,
-    /// The secret that belongs to it.
+    /// The secret of the registered client. Default: none.
     pub client_secret: Option<Secret>,
-    /// Instead of a secret, a private key: PKCS#8 as PEM, of P-256, P-384, Ed25519 or RSA.
+    /// Instead of a secret, a private key: PKCS#8 as PEM, of P-256, P-384, Ed25519 or RSA. Default: none.
     pub client_key: Option<Secret>,
-    /// An `https` address whose document describes this program. It is the program's name where the
-    /// issuer takes such names.
+    /// The `https` address of a document that describes this program (Client ID Metadata Document). It is the client
+    /// id where the authorization server supports such ids. Default: none.
     pub client_metadata_url: Option<String>,
-    /// What is asked for: this and nothing else. Without it, what the server says that it needs.
+    /// The scopes that are requested. Default: the scopes that the server says it needs.
     pub scopes: Option<Vec<String>>,
-    /// Who issues the tokens; nobody else is asked. A host named here may be in a private network.
+    /// The address of the authorization server; no other one is used. Its host may be in a private network.
+    /// Default: the authorization server that the server's metadata names.
     pub issuer: Option<String>,
-    /// The port of this machine that a browser comes back to; any that is free, if it is left out.
+    /// The port of this machine to which the browser is redirected. Default: any free port.
     pub redirect_port: Option<u16>,
 }
 
 /// Who is let in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
     /// A person, who logs in with a browser.

@@ -7,47 +7,52 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
 /// One upstream, as its operator writes it under `[upstreams.NAME]`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Definition {
-    /// The program that is started: an absolute path, `~/…`, or a name that is looked for in `PATH`.
+    /// The program to start: an absolute path, `~/…`, or a name that is looked for in `PATH`. Default: none; then
+    /// `url` is required.
     pub command: Option<PathBuf>,
-    /// Its arguments. No shell sees them.
+    /// Arguments of the program. They do not pass through a shell.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables of its environment, beside the few that every program gets.
+    /// Environment variables of the program, in addition to the few that every program gets.
     #[serde(default)]
     pub env: BTreeMap<String, Secret>,
-    /// The directory that it works in: an absolute path or `~/…`. Without it, that of the host.
+    /// The working directory of the program: an absolute path or `~/…`. Default: the host's working directory.
     pub cwd: Option<PathBuf>,
-    /// Where it listens: `http` or `https`.
+    /// The `http` or `https` address of the server. Default: none; then `command` is required.
     pub url: Option<String>,
-    /// Headers of every request.
+    /// Headers of every request to the server.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
-    /// How tokens for it are got, where it wants any and `headers` have no `Authorization`.
+    /// How access tokens for the server are obtained, if the server wants any and `headers` have no `Authorization`.
+    /// Default: a person logs in.
     pub oauth: Option<portcullis_login::Settings>,
-    /// How it is spoken with. Without it: `stdio` to a command; to a URL `http`, and `sse` where that
-    /// is not understood.
+    /// The MCP transport. Default: `stdio` for a `command`; `http` for a `url`, or `sse` where the server does not
+    /// understand `http`.
     pub transport: Option<Transport>,
-    /// Which revision of MCP it speaks.
+    /// The revision of MCP that the server speaks.
     #[serde(default)]
+    #[schemars(extend("default" = "auto"))]
     pub protocol: Protocol,
-    /// How long a request may take, in seconds. Progress begins it anew, up to ten minutes in all.
+    /// The longest time of a request, in seconds. Each report of progress starts the time again, up to ten minutes in
+    /// all.
     #[serde(default = "one_minute")]
     pub timeout_seconds: NonZeroU64,
-    /// How long it may take to start and to say what it speaks, in seconds.
+    /// The longest time until the server has started and has said which protocol it speaks, in seconds.
     #[serde(default = "half_a_minute")]
     pub start_seconds: NonZeroU64,
-    /// Most bytes of one message from it.
+    /// The largest message from the server, in bytes.
     #[serde(default = "sixteen_mebibytes")]
     pub answer_bytes: NonZeroU64,
-    /// How often its tools are asked for anew, in seconds; 0: only when it says that they changed,
-    /// and on demand.
+    /// How often the server is asked for its tools again, in seconds. With 0, it is asked only when it says that they
+    /// changed, and on demand.
     #[serde(default)]
     pub refresh_seconds: u64,
 }
@@ -69,7 +74,7 @@ fn sixteen_mebibytes() -> NonZeroU64 {
 }
 
 /// How an upstream is spoken with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Over stdin and stdout of a child process.
@@ -81,22 +86,22 @@ pub enum Transport {
 }
 
 /// Which revision of MCP an upstream speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum Protocol {
-    /// Asked, and remembered.
+    /// The host asks the server, and remembers the answer.
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// One with a handshake: 2024-11-05 to 2025-11-25.
+    /// A revision with a handshake: 2024-11-05 to 2025-11-25.
     #[serde(rename = "legacy")]
     Legacy,
-    /// 2026-07-28, which has none.
+    /// Revision 2026-07-28, which has no handshake.
     #[serde(rename = "2026-07-28")]
     Modern,
 }
 
 /// A text that is shown to nobody: it has a value only for the upstream.
-#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 

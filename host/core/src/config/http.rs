@@ -4,21 +4,24 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The HTTP transport, under `[http]`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct HttpConfig {
     /// The address and port to listen on.
     pub listen: SocketAddr,
-    /// A file that contains the bearer token of clients.
+    /// A file with the bearer token of clients: an absolute path. Default: none; then only
+    /// this machine can connect, unless `[http.oauth]` is there.
     pub token_file: Option<PathBuf>,
-    /// A PEM file: the certificate, followed by its intermediate certificates. Without it there is no TLS.
+    /// A PEM file with the certificate, followed by its intermediate certificates: an absolute path. Default: none,
+    /// and no TLS.
     pub tls_cert: Option<PathBuf>,
-    /// A PEM file: the private key of the certificate.
+    /// A PEM file with the private key of the certificate: an absolute path. Default: none.
     pub tls_key: Option<PathBuf>,
-    /// The OAuth resource server: whose access tokens are accepted.
+    /// The authorization servers whose access tokens are accepted. Default: none.
     pub oauth: Option<OauthConfig>,
     /// Values of the `Host` header that are accepted in addition to those of loopback.
     pub allowed_hosts: Vec<String>,
@@ -26,24 +29,24 @@ pub struct HttpConfig {
     pub allowed_origins: Vec<String>,
     /// Whether the HTTP+SSE transport of 2024-11-05 is served too.
     pub legacy_sse: bool,
-    /// Connections at the same time.
+    /// The most connections at the same time.
     pub connections: NonZeroU32,
-    /// Sessions at the same time.
+    /// The most sessions at the same time.
     pub sessions: NonZeroU32,
-    /// Sessions of one caller at the same time. Default: half of `sessions`.
+    /// The most sessions of one caller at the same time. Default: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
-    /// A session without a message for this long ends, in milliseconds.
+    /// The time without a message after which a session ends, in milliseconds.
     pub session_idle_ms: NonZeroU64,
-    /// How much of a session's messages is kept for a client that lost its connection, in bytes.
+    /// The size of the messages that each session keeps for a client that lost its connection, in bytes.
     pub replay_bytes: NonZeroU32,
-    /// Requests a second of one caller, and of one remote address before the caller is known.
+    /// The most requests per second of one caller, and of one remote address while the caller is not known.
     pub requests_per_second: NonZeroU32,
-    /// Size of the body of one request, in bytes.
+    /// The largest body of one request, in bytes.
     pub body_bytes: NonZeroU32,
 }
 
 /// An OAuth resource server, under `[http.oauth]`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OauthConfig {
     /// The address of `/mcp` as clients know it. Tokens must name it as their audience.
@@ -55,13 +58,13 @@ pub struct OauthConfig {
     pub scopes: Vec<String>,
 }
 
-/// An authorization server, under `http.oauth.issuers`.
-#[derive(Debug, Clone, Deserialize)]
+/// One authorization server.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct IssuerConfig {
-    /// Its https address, exactly as its tokens have it as `iss`.
+    /// The `https` address of the authorization server, exactly as its tokens have it as `iss`.
     pub issuer: String,
-    /// The https address of its keys. Default: what its metadata says (RFC 8414, or OpenID Connect
+    /// The `https` address of the authorization server's keys. Default: what its metadata says (RFC 8414, or OpenID Connect
     /// Discovery).
     pub jwks_uri: Option<String>,
 }

@@ -1,7 +1,11 @@
 //! The configuration of an upstream server, `[upstreams.NAME]`.
 
+use std::borrow::Cow;
+
 use portcullis_egress::Secret;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The section of one upstream server.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,25 +24,62 @@ pub struct Config {
     pub typed: Option<String>,
 }
 
+/// The keys about how Portcullis offers the tools of a server.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct Offered {
+    /// Whether the server is used.
+    #[schemars(extend("default" = true))]
+    enabled: Option<bool>,
+    /// The prefix of the names of all the server's tools and prompts, followed by `_`. Default: none, unless a name
+    /// is taken.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
+    prefix: Option<String>,
+    /// Tools of the server that clients do not see.
+    #[serde(default)]
+    tools_off: Vec<String>,
+}
+
+/// The keys of a definition whose values may be secrets that stand elsewhere.
+const WITH_SECRETS: [&str; 2] = ["env", "headers"];
+
+/// The schema of what [`Config::try_from`] reads: the keys of [`Offered`] and those of a definition, in one table.
+impl JsonSchema for Config {
+    fn schema_name() -> Cow<'static, str> {
+        "Upstream".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Offered::json_schema(generator);
+        let definition = portcullis_mcp_client::Definition::json_schema(generator);
+        let value = json_schema!({
+            "anyOf": [{ "type": "string" }, generator.subschema_for::<Secret>()],
+        });
+        schema.insert("additionalProperties".into(), false.into());
+        schema.insert("description".into(), "Another MCP server.".into());
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        if let (Some(into), Some(Value::Object(from))) = (properties, definition.get("properties"))
+        {
+            into.extend(from.clone());
+            for key in WITH_SECRETS {
+                into[key]["additionalProperties"] = value.clone().into();
+            }
+        }
+        schema
+    }
+}
+
 impl TryFrom<toml::Table> for Config {
     type Error = String;
 
     /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
     /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
     fn try_from(mut table: toml::Table) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        struct Own {
-            enabled: Option<bool>,
-            prefix: Option<String>,
-            #[serde(default)]
-            tools_off: Vec<String>,
-        }
-        let mut own = toml::Table::new();
+        let mut offered = toml::Table::new();
         for key in ["enabled", "prefix", "tools-off"] {
-            own.extend(table.remove(key).map(|value| (key.to_owned(), value)));
+            offered.extend(table.remove(key).map(|value| (key.to_owned(), value)));
         }
-        for key in ["env", "headers"] {
+        for key in WITH_SECRETS {
             let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
                 continue;
             };
@@ -48,8 +89,8 @@ impl TryFrom<toml::Table> for Config {
                 *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
             }
         }
-        let Own { enabled, prefix, tools_off } =
-            own.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let Offered { enabled, prefix, tools_off } =
+            offered.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         let definition =
             table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         Ok(Self { enabled, prefix, tools_off, definition, typed: None })

@@ -1,4 +1,4 @@
-//! `portcullis config`: what counts, and where it is.
+//! `portcullis config`: prints the configuration that applies, its path, and the schema of its file.
 
 use std::path::Path;
 
@@ -7,36 +7,44 @@ use clap::Subcommand;
 use super::End;
 use portcullis_core::config::{Config, DEFAULT, Folders};
 
-/// What `config` takes.
+/// The subcommands of `config`.
 #[derive(Subcommand)]
 pub enum Args {
     /// Print the effective configuration
     Show,
     /// Print the path of the configuration file
     Path,
+    /// Print the JSON Schema of the configuration file, for editors
+    Schema,
 }
 
 impl Args {
     pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
-        let folders = Folders::of_user()?;
-        let (path, text) = portcullis_user_dirs::find(given, &folders)?;
-        match (self, text) {
-            (Self::Path, Some(_)) => super::print(&format!("{}\n", path.display())),
-            (Self::Path, None) => {
-                super::log::say("(there is no such file: the defaults in the binary count)");
-                super::print(&format!("{}\n", path.display()))
-            }
-            (Self::Show, None) => super::print(DEFAULT),
-            (Self::Show, Some(text)) => {
-                let at = |error| format!("{}: {error}", path.display());
-                let shown = portcullis_core::config::shown(&text).map_err(at)?;
-                super::print::outside(&format!(
-                    "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
-                    path.display()
-                ))?;
-                Config::parse(&text).map_err(at)?;
-                Ok(End::Done)
-            }
+        match self {
+            Self::Schema => super::print::json(&portcullis_core::config::schema()),
+            Self::Path => path(given),
+            Self::Show => show(given),
         }
     }
+}
+
+fn path(given: Option<&Path>) -> Result<End, String> {
+    let (path, text) = portcullis_user_dirs::find(given, &Folders::of_user()?)?;
+    if text.is_none() {
+        super::log::say("(there is no such file: the defaults in the binary count)");
+    }
+    super::print(&format!("{}\n", path.display()))
+}
+
+fn show(given: Option<&Path>) -> Result<End, String> {
+    let (path, text) = portcullis_user_dirs::find(given, &Folders::of_user()?)?;
+    let Some(text) = text else { return super::print(DEFAULT) };
+    let at = |error| format!("{}: {error}", path.display());
+    let shown = portcullis_core::config::shown(&text).map_err(at)?;
+    super::print::outside(&format!(
+        "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
+        path.display()
+    ))?;
+    Config::parse(&text).map_err(at)?;
+    Ok(End::Done)
 }

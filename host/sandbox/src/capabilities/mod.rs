@@ -16,6 +16,7 @@ mod within_tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use wasmtime::component::Linker;
 
@@ -90,7 +91,7 @@ macro_rules! register {
         }
 
         /// What one plugin is granted, or says it wants. Absence is refusal.
-        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Grants {
             $($(#[doc = $doc])* pub $folder: Option<$folder::$grant>,)*
@@ -127,7 +128,7 @@ register! {
     Cache: cache::CacheGrant;
     /// Questions to the connected client.
     Client: client::ClientGrant;
-    /// What tools do beyond what the others tell apart.
+    /// Actions of tools that no other capability covers.
     Actions: actions::ActionsGrant;
     /// The tools of all plugins.
     Catalog: catalog::CatalogGrant;
@@ -203,7 +204,8 @@ fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> St
 }
 
 /// A list that names at least one: an empty one in a grant is a mistake.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[schemars(extend("minItems" = 1))]
 #[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Named<T>(Vec<T>);
 

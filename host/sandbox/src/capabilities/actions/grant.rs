@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,9 +10,10 @@ use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// Which actions are granted, by the plugin's own names for them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActionsGrant {
+    /// The names of the actions, as the plugin's manifest has them.
     allow: Named<String>,
 }
 

@@ -3,18 +3,19 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
 
 /// How much one plugin may have cached.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheGrant {
     /// Bytes of all keys and values together.
     pub bytes: NonZeroU64,
-    /// Whether it is kept on disk from one start of the host to the next.
+    /// Whether the cache is kept on disk between starts of the host.
     #[serde(default)]
     pub disk: bool,
 }

@@ -2,18 +2,19 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// A part of the catalog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// What the tools are: names, descriptions, schemas.
+    /// The names, descriptions and schemas of the tools.
     Tools,
-    /// What they last answered to the caller.
+    /// The last answers of the tools to the caller.
     Results,
 }
 
@@ -27,9 +28,10 @@ impl fmt::Display for Part {
 }
 
 /// Which parts are granted.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogGrant {
+    /// The parts of the catalog that the plugin may read.
     read: Named<Part>,
 }
 

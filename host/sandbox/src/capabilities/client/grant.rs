@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::bindings::types;
@@ -10,7 +11,7 @@ use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// What can be asked of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
     /// Have the user fill in a form or visit a page.
@@ -35,12 +36,13 @@ impl fmt::Display for Feature {
 }
 
 /// Which questions are granted.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientGrant {
+    /// The kinds of questions that the plugin may ask.
     features: Named<Feature>,
-    /// What is agreed to without a question: patterns of subjects, in which `*` stands for any text,
-    /// by the plugin's kind of deed.
+    /// Actions to which the host agrees without a question to the user: for each of the plugin's kinds of action,
+    /// patterns of its subjects, in which `*` stands for any text.
     #[serde(default)]
     agreed: BTreeMap<String, Vec<String>>,
 }

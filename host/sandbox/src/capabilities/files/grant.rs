@@ -4,16 +4,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use portcullis_files::{Access, FileUse, Origin};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, listed};
 use crate::gate::Ask;
 
 /// Which part of the session's roots.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// What the arguments of the call name.
+    /// The paths that the arguments of the call name.
     #[default]
     Arguments,
     /// All of the session's roots.
@@ -21,18 +22,20 @@ pub enum Scope {
 }
 
 /// Which files a plugin may use.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilesGrant {
-    /// At most to do what.
+    /// The most that the plugin may do with files of the roots.
     pub access: Access,
-    /// In which part of the roots.
+    /// The part of the roots that the plugin may use.
     #[serde(default)]
+    #[schemars(extend("default" = "arguments"))]
     pub scope: Scope,
-    /// Directories beside the roots, read-only.
+    /// Directories outside the roots that the plugin may read: absolute paths, or `~/…`.
     #[serde(default, deserialize_with = "absolute")]
     pub directories: Vec<PathBuf>,
-    /// Directories beside the roots that may be written as well, made where they are missing.
+    /// Directories outside the roots that the plugin may read and write: absolute paths, or `~/…`. Missing
+    /// directories are created.
     #[serde(default, deserialize_with = "absolute")]
     pub writable: Vec<PathBuf>,
 }

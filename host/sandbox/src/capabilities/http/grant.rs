@@ -5,45 +5,59 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use portcullis_egress::{Connection, Origin, Request, Secrets};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
 
 /// Which requests a plugin may make.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
     /// To where, with which methods. Never empty.
     pub rules: Vec<HttpRule>,
     /// Addresses that are not public and may be reached all the same.
+    #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpNet>,
     /// Headers that the host adds to requests to one of the origins, and no plugin sees.
     pub headers: Secrets,
 }
 
 /// Hosts, and the methods of requests to them. One rule permits nothing at the hosts of another one.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRule {
-    /// Never empty.
+    /// The hosts.
+    #[schemars(extend("minItems" = 1))]
     pub hosts: Vec<Origin>,
-    /// In capitals. Never empty.
+    /// The methods, in capitals.
     #[serde(default = "get")]
+    #[schemars(extend("minItems" = 1), inner(regex(pattern = "^[A-Z]*$")))]
     pub methods: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["hosts"] }, { "required": ["rules"] }]))]
 struct Unchecked {
+    /// The hosts of the first rule. Default: none; then `rules` is required.
     #[serde(default)]
+    #[schemars(extend("minItems" = 1))]
     hosts: Option<Vec<Origin>>,
+    /// The methods of requests to `hosts`, in capitals. Default: `["GET"]`.
     #[serde(default)]
+    #[schemars(extend("minItems" = 1), inner(regex(pattern = "^[A-Z]*$")))]
     methods: Option<Vec<String>>,
+    /// Further hosts, with methods of their own. Default: none; then `hosts` is required.
     #[serde(default)]
     rules: Vec<HttpRule>,
+    /// Private networks in which the hosts may be: addresses with a length of prefix, such as `10.0.0.0/8`.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     addresses: Vec<IpNet>,
+    /// Headers that the host adds to each request, by the host they are for and their name. The plugin does not
+    /// see them.
     #[serde(default)]
     headers: Secrets,
 }

@@ -4,16 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 
 use portcullis_files::Access;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants, Named, listed};
 use crate::gate::Ask;
 
 /// Which commands a plugin may use.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessGrant {
-    /// Their names in `portcullis.toml`.
+    /// The names of the commands, each defined as `[commands.NAME]`.
     pub commands: Named<String>,
 }
 

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::{Capability, Grants};
 use crate::gate::Ask;
 
 /// How much one plugin may keep.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreGrant {
     /// Bytes of all keys and values together.
