@@ -134,7 +134,7 @@ impl Client for RequestClient<'_> {
         Box::pin(async move {
             if !self.answers(method) {
                 if method == "roots/list" {
-                    let roots = self.server.host.roots.iter();
+                    let roots = self.server.shared.host.roots.iter();
                     let roots = roots.filter_map(|root| uri_of_path(root.path()));
                     let roots: Vec<_> = roots.map(|uri| json!({ "uri": uri })).collect();
                     return Ok(json!({ "roots": roots }));
@@ -154,7 +154,7 @@ impl Client for RequestClient<'_> {
         Box::pin(async {
             tokio::select! {
                 () = self.cx.ct.cancelled() => {}
-                () = self.server.host.shutdown.cancelled() => {}
+                () = self.server.shared.host.shutdown.cancelled() => {}
             }
         })
     }

@@ -30,7 +30,7 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let catalog = self.host.catalog_with(|all| all.tool(&params.name).is_some()).await;
+        let catalog = self.shared.host.catalog_with(|all| all.tool(&params.name).is_some()).await;
         let Some(tool) = catalog.tool(&params.name) else {
             let arguments = params.arguments.unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
@@ -56,7 +56,7 @@ impl Server {
             ),
             Ok(Served::Whole(result)) => {
                 let mut carrier = CallToolResult::success(Vec::new());
-                carrier.meta = Some(self.host.raw.wrap(result));
+                carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier.into())
             }
             Ok(Served::Answer(_)) => Err(internal("a tool's answer is of another kind".into())),
@@ -72,7 +72,7 @@ impl Server {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let catalog = self.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
+        let catalog = self.shared.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
         let Some(prompt) = catalog.prompt(&params.name) else {
             let arguments = params.arguments.unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
@@ -100,7 +100,7 @@ impl Server {
             }
             Served::Whole(result) => {
                 let mut carrier = GetPromptResult::new(Vec::new());
-                carrier.meta = Some(self.host.raw.wrap(result));
+                carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier.into())
             }
             Served::Questions(questions) => Ok(questions.into()),
@@ -115,7 +115,7 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let catalog = self.host.catalog_with(|all| all.owns(&params.uri)).await;
+        let catalog = self.shared.host.catalog_with(|all| all.owns(&params.uri)).await;
         let mut refused = None;
         for source in catalog.resource(&params.uri) {
             let asked = Asked {
@@ -133,7 +133,7 @@ impl Server {
                 }
                 Ok(Served::Whole(result)) => {
                     let mut carrier = ReadResourceResult::new(Vec::new());
-                    carrier.meta = Some(self.host.raw.wrap(result));
+                    carrier.meta = Some(self.shared.raw.wrap(result));
                     return Ok(carrier.into());
                 }
                 Ok(Served::Questions(questions)) => return Ok(questions.into()),
@@ -170,7 +170,7 @@ impl Server {
             Reference::Resource(template) => all.template(&template.uri).is_some(),
             _ => true,
         };
-        let catalog = self.host.catalog_with(has).await;
+        let catalog = self.shared.host.catalog_with(has).await;
         let found = match &params.r#ref {
             Reference::Prompt(named) => catalog
                 .prompt(&named.name)
@@ -210,7 +210,7 @@ impl Server {
             }
             Served::Whole(result) => {
                 let mut carrier = CompleteResult::default();
-                carrier.meta = Some(self.host.raw.wrap(result));
+                carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier)
             }
             Served::Answer(_) | Served::Questions(_) | Served::Task(_) => {

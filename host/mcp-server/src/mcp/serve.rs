@@ -73,11 +73,12 @@ impl Server {
     ) -> Option<Roots> {
         let wanted = asked.source.plugin().is_some_and(|loaded| loaded.wants_roots());
         if !asked.paths && !wanted {
-            return Some(self.host.roots.none());
+            return Some(self.shared.host.roots.none());
         }
-        let roots = Box::pin(self.session.roots(&self.host.roots, caller, cx, exchange)).await;
+        let roots =
+            Box::pin(self.session.roots(&self.shared.host.roots, caller, cx, exchange)).await;
         // Neither lists nor completions can ask.
-        let cannot_ask = || self.session.last_roots(&self.host.roots, true);
+        let cannot_ask = || self.session.last_roots(&self.shared.host.roots, true);
         roots.or_else(|| (!call::may_ask(&asked.work)).then(cannot_ask))
     }
 
@@ -90,7 +91,7 @@ impl Server {
     ) -> Result<Served, Refused> {
         if asked.source.plugin().is_some() {
             // Plugins may look at the tools.
-            self.host.tools().await;
+            self.shared.host.tools().await;
         }
         let caller = Caller::of(cx);
         let binding = Binding {
@@ -99,7 +100,7 @@ impl Server {
             principal: caller.principal.as_deref(),
             arguments: asked.arguments,
         };
-        let seal = &self.host.seal;
+        let seal = &self.shared.seal;
         let mut exchange =
             seal.open(&binding, asked.state, asked.responses.clone()).map_err(Refused::State)?;
         let Some(roots) = self.roots(&asked, &caller, cx, &exchange).await else {
@@ -160,7 +161,7 @@ impl Server {
     ) -> Result<Answered, Failure> {
         let mut context = caller.context(exchange);
         if let Some(loaded) = asked.source.plugin() {
-            self.host.surround(&mut context, loaded, roots);
+            self.shared.host.surround(&mut context, loaded, roots);
         }
         context.background = at_once;
         let client = RequestClient::new(self, caller, cx);
@@ -177,7 +178,7 @@ impl Server {
         let answered = call::call(asked.source, call).await?;
         if let (Work::Tool(_), Some(structured)) = (&asked.work, answered.structured()) {
             let principal = caller.principal.clone();
-            self.host.around.keep_result(principal, asked.name, || structured.to_string());
+            self.shared.host.around.keep_result(principal, asked.name, || structured.to_string());
         }
         Ok(answered)
     }

@@ -95,7 +95,7 @@ impl TaskWork {
     ///
     /// Where too much is going on already.
     pub fn begin(self, server: &Server) -> Result<CreateTaskResult, Failure> {
-        let tasks = &server.host.tasks;
+        let tasks = &server.shared.tasks;
         if tasks.manager.running_task_count() >= MAX_TASKS {
             let why = format!("{MAX_TASKS} tasks are going on: try again later");
             return Err(Failure::TooLarge(why));
@@ -143,8 +143,8 @@ impl TaskWork {
     async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
         let mut context = self.caller.context(&self.exchange);
         context.background = true;
-        server.host.surround(&mut context, &self.loaded, &self.roots);
-        let client = TaskClient { shutdown: &server.host.shutdown, cx };
+        server.shared.host.surround(&mut context, &self.loaded, &self.roots);
+        let client = TaskClient { shutdown: &server.shared.host.shutdown, cx };
         let call = Call {
             request: self.exchange.request.clone(),
             work: self.work.clone(),

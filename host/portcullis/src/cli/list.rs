@@ -16,7 +16,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
     if json {
         let tools: Vec<_> = catalog
             .tools()
-            .map(|(name, tool)| portcullis_mcp_server::mcp::shown(name, tool))
+            .map(|(name, tool)| portcullis_core::definitions::listed_tool(name, tool))
             .collect();
         return super::print::json(&json!({ "tools": tools }));
     }

@@ -6,18 +6,18 @@ use portcullis_roots::Roots;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
-use portcullis_core::call::client::NoClient;
-use portcullis_core::call::{self, Call, Work};
-use portcullis_core::plugins::Loaded;
-use portcullis_core::sandbox::{Context, Feature, LaterJob};
-use portcullis_core::source::Source;
+use crate::call::client::NoClient;
+use crate::call::{self, Call, Work};
+use crate::plugins::Loaded;
+use crate::sandbox::{Context, Feature, LaterJob};
+use crate::source::Source;
 
 /// Jobs that run at the same time, of all plugins together.
 const AT_ONCE: usize = 2;
 
 impl Host {
     /// Lets a call of a plugin use the state that all calls share. A job that the call puts off gets its roots.
-    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
+    pub fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
         context.around = Some(self.around.clone());
         context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
