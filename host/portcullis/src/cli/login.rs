@@ -3,7 +3,8 @@
 use clap::Subcommand;
 
 use super::End;
-use super::start::{Ready, green};
+use super::setup::Setup;
+use super::style::green;
 use portcullis_mcp_client::{Login, Upstream};
 
 /// Tokens for other MCP servers.
@@ -26,16 +27,16 @@ pub enum Upstreams {
 }
 
 impl Upstreams {
-    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
-            if ready.config.upstreams.insert(name.clone(), typed).is_some() {
+            if setup.config.upstreams.insert(name.clone(), typed).is_some() {
                 return Err(format!("[upstreams.{name}] says where it is: leave {url} out"));
             }
-            ready.config.check()?;
+            setup.config.check()?;
         }
-        let upstreams = ready.upstreams()?;
+        let upstreams = setup.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {
             return Err(format!(
                 "there is no upstream `{name}`; if it is one that `wrap` serves, give its address, too"
