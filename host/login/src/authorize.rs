@@ -1,11 +1,12 @@
-//! A person logs in: what is shown to them, what comes back, and the token for it (OAuth 2.1, RFC 7636,
-//! RFC 8252, RFC 9207).
+//! A login by a person: the address to open, the authorization response, and the token for it (OAuth 2.1,
+//! RFC 7636, RFC 8252, RFC 9207).
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 use tokio::time::timeout;
 use url::Url;
 
@@ -13,21 +14,55 @@ use crate::callback::{Answer, Callback};
 use crate::client::Client;
 use crate::discovery::{Found, Issuer};
 use crate::store::Granted;
-use crate::tokens::Refusal;
-use crate::{Grant, Login, random};
+use crate::{Grant, Login, LoginError, random};
 
-/// How long a person may take.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Longest time of a login.
+const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// What came of a login.
+/// The result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorized {
-    /// Who issued the token.
+    /// The authorization server that issued the token.
     pub issuer: String,
-    /// What it allows, as far as is known.
+    /// The scopes of the token, as far as they are known.
     pub scopes: Vec<String>,
-    /// Whether it can be renewed without a person.
+    /// Whether the token can be renewed without a person.
     pub renews: bool,
+}
+
+/// Why an authorization response is not used. Texts of servers in it are sanitised.
+#[derive(Debug, Error)]
+pub enum ResponseError {
+    /// The response is from another authorization server.
+    #[error("the answer says that it is from {found:?}, and {issuer} was asked: it is not used")]
+    OtherIssuer {
+        /// The `iss` of the response.
+        found: String,
+        /// The authorization server that was asked.
+        issuer: String,
+    },
+    /// The response does not say from which authorization server it is, though it should.
+    #[error(
+        "the answer does not say who it is from, and {issuer} says that its answers do: it is not used"
+    )]
+    NoIssuer {
+        /// The authorization server that was asked.
+        issuer: String,
+    },
+    /// The authorization server refused the login.
+    #[error("{issuer} refused the login: {text}")]
+    Refused {
+        /// The authorization server.
+        issuer: String,
+        /// The OAuth error and its description.
+        text: String,
+    },
+    /// The response has no code.
+    #[error("{issuer} sent no authorization code")]
+    NoCode {
+        /// The authorization server.
+        issuer: String,
+    },
 }
 
 /// One login.
@@ -37,33 +72,29 @@ struct Attempt {
     scopes: Vec<String>,
     redirect: String,
     state: String,
-    /// What shows later that who asked for the code is who brings it.
+    /// The code verifier of PKCE.
     verifier: String,
 }
 
 impl Login {
-    /// Has a person log in, within ten minutes. `show` is given the address that they have to open in a
-    /// browser: an `https` address without anything that means something to a shell.
+    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address
+    /// without characters that have a meaning in a shell.
     ///
     /// # Errors
     ///
-    /// In words for the operator: what did not work.
-    pub async fn authorize<E: std::fmt::Display>(
+    /// The login failed, or `show` did.
+    pub async fn authorize<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &self,
         show: impl AsyncFnOnce(&str) -> Result<(), E>,
-    ) -> Result<Authorized, String> {
+    ) -> Result<Authorized, LoginError> {
         if self.plan.grant != Grant::AuthorizationCode {
-            return Err("nobody has to log in: `grant` is `client-credentials`".into());
+            return Err(LoginError::NotForPersons);
         }
         let _turn = self.turn.lock().await;
         let callback = Callback::listen(self.plan.redirect_port).await?;
         let found = self.discover().await?;
         if !found.issuer.binds_codes {
-            return Err(format!(
-                "{} does not say that it binds codes to who asked for them (PKCE with S256): a login \
-                 there is not safe, and MCP does not allow it",
-                found.issuer.name
-            ));
+            return Err(LoginError::NoPkce { issuer: found.issuer.name });
         }
         let scopes = self.scopes(&found);
         let redirect = callback.address.clone();
@@ -72,11 +103,10 @@ impl Login {
         let (state, verifier) = (random()?, random()?);
         let attempt = Attempt { found, client, scopes, redirect, state, verifier };
         let address = attempt.address()?;
-        let shown = async { show(&address).await.map_err(|error| error.to_string()) };
-        let both = async { tokio::try_join!(shown, callback.answer(&attempt.state)) };
-        let ((), answer) = timeout(PATIENCE, both)
-            .await
-            .map_err(|_| "nobody has logged in within ten minutes".to_owned())??;
+        let shown = async { show(&address).await.map_err(|error| LoginError::Show(error.into())) };
+        let answered = async { Ok(callback.answer(&attempt.state).await) };
+        let both = async { tokio::try_join!(shown, answered) };
+        let ((), answer) = timeout(LOGIN_TIME, both).await.map_err(LoginError::TimedOut)??;
         let code = code(&attempt.found.issuer, answer)?;
         let granted = self.exchange(attempt, code).await?;
         let authorized = Authorized {
@@ -84,13 +114,13 @@ impl Login {
             scopes: granted.scopes.clone(),
             renews: granted.refresh.is_some(),
         };
-        let _exclusive = self.exclusive().await.map_err(|error| error.to_string())?;
+        let _exclusive = self.exclusive().await?;
         self.keep(granted)?;
         Ok(authorized)
     }
 
-    /// Gives a code for a token.
-    async fn exchange(&self, attempt: Attempt, code: String) -> Result<Granted, String> {
+    /// Exchanges an authorization code for a token.
+    async fn exchange(&self, attempt: Attempt, code: String) -> Result<Granted, LoginError> {
         let Attempt { found, client, scopes, redirect, verifier, .. } = attempt;
         let form = vec![
             ("grant_type", "authorization_code".to_owned()),
@@ -99,21 +129,20 @@ impl Login {
             ("code_verifier", verifier),
             ("resource", found.resource.clone()),
         ];
-        let desk = self.desk(&client, &found.issuer.name, &found.issuer.token);
-        let issued = desk.ask(form).await;
-        let issued = issued.map_err(|(Refusal::Denied(why) | Refusal::Failed(why))| why)?;
+        let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
+        let issued = endpoint.request(form).await?;
         Ok(Granted::new(found, client, scopes, issued))
     }
 }
 
 impl Attempt {
-    /// Where a person logs in.
-    fn address(&self) -> Result<String, String> {
+    /// The address at which a person logs in.
+    fn address(&self) -> Result<String, LoginError> {
         let issuer = &self.found.issuer;
         let mut url = issuer
             .authorization
             .clone()
-            .ok_or_else(|| format!("{} does not say where its users log in", issuer.name))?;
+            .ok_or_else(|| LoginError::NoAuthorizationEndpoint { issuer: issuer.name.clone() })?;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier));
         let mut query = url.query_pairs_mut();
         query
@@ -132,8 +161,8 @@ impl Attempt {
     }
 }
 
-/// An address as it is shown, with whatever would mean something to a shell encoded: people copy
-/// addresses, and programs have started them (CVE-2025-6514). What stays is what addresses need.
+/// An address as shown to a person. All characters that have a meaning in a shell are percent-encoded, because
+/// people paste addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
 fn inert(url: &Url) -> String {
     let mut text = String::new();
     for byte in url.as_str().bytes() {
@@ -147,31 +176,25 @@ fn inert(url: &Url) -> String {
     text
 }
 
-/// The code that a browser brought from this issuer.
-fn code(issuer: &Issuer, answer: Answer) -> Result<String, String> {
+/// The authorization code of a response from this issuer.
+fn code(issuer: &Issuer, answer: Answer) -> Result<String, ResponseError> {
+    let name = || issuer.name.clone();
     let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
     match &answer.issuer {
-        // As it is written: what is only alike may be somebody else.
+        // Compared as strings (RFC 9207): a similar name may be that of another server.
         Some(named) if *named != issuer.name => {
-            return Err(format!(
-                "the answer says that it is from {said:?}, and {} was asked: it is not used",
-                issuer.name
-            ));
+            return Err(ResponseError::OtherIssuer { found: said, issuer: name() });
         }
         None if issuer.says_who_it_is => {
-            return Err(format!(
-                "the answer does not say who it is from, and {} says that its answers do: it is not \
-                 used",
-                issuer.name
-            ));
+            return Err(ResponseError::NoIssuer { issuer: name() });
         }
         Some(_) | None => {}
     }
     if let Some(error) = answer.error {
-        let error = portcullis_sanitize::line(&error, 300);
-        return Err(format!("{} has not let you in: {error}", issuer.name));
+        let text = portcullis_sanitize::line(&error, 300);
+        return Err(ResponseError::Refused { issuer: name(), text });
     }
-    answer.code.ok_or_else(|| format!("{} has sent no code", issuer.name))
+    answer.code.ok_or_else(|| ResponseError::NoCode { issuer: name() })
 }
 
 #[cfg(test)]
@@ -209,7 +232,7 @@ mod tests {
             }
         }
         let refused = Answer { error: Some("access_denied\u{1b}[2J".into()), ..Answer::default() };
-        let error = code(&issuer(false), refused).unwrap_err();
+        let error = code(&issuer(false), refused).unwrap_err().to_string();
         assert!(error.contains("access_denied") && !error.contains('\u{1b}'), "{error}");
         assert!(code(&issuer(false), Answer::default()).is_err());
     }
