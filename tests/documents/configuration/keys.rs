@@ -112,10 +112,13 @@ fn collect(path: &mut Vec<String>, schema: &Value, into: &mut Vec<Table>) {
     }
 }
 
-/// The error of the host for a configuration. `None`: it is accepted.
+/// The error of the host for a configuration. `None`: it is accepted. Where the types refuse it, the error is that of
+/// the types, which knows nothing of the schema.
 pub fn refusal(configuration: &Value) -> Option<String> {
     let text = toml::to_string(configuration).expect("it can be written as TOML");
-    Config::parse(&text).err().map(|error| error.to_string())
+    let error = Config::parse(&text).err()?;
+    let of_types = toml::from_str::<Config>(&text).err().map(|error| error.message().to_owned());
+    Some(of_types.unwrap_or_else(|| error.to_string()))
 }
 
 /// The keys of a table that the host names when it meets an unknown one.

@@ -7,7 +7,10 @@
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue};
+
+use super::error::ConfigError;
+use super::explain;
 
 /// What stands in the place of a value that is not shown.
 const HIDDEN: &str = "…";
@@ -130,24 +133,6 @@ fn collect(
     into.push(Value { span: value.span(), path: path.clone(), text: content });
 }
 
-/// An error of TOML or of its types in words for the operator: the line, the key, what is wrong, and no value
-/// that may be secret.
-pub(super) fn explained(text: &str, error: &Error) -> String {
-    let message = hidden(text, error.message().trim());
-    let Some(start) = error.span().map(|span| span.start.min(text.len())) else { return message };
-    let before = text.get(..start).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let all = values(text).unwrap_or_default();
-    let at = all.iter().find(|value| value.span.contains(&start));
-    let key = at.map(|value| format!(" (`{}`)", value.path.join("."))).unwrap_or_default();
-    let help = match message.contains("expected `env` or `file`") {
-        true => ": a secret is written as { env = \"NAME\" } or { file = \"PATH\" }",
-        false => "",
-    };
-    format!("line {line}, column {column}{key}: {message}{help}")
-}
-
 /// A text about a configuration without the values in it that may be secret.
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
@@ -169,8 +154,8 @@ pub(super) fn hidden(text: &str, about: &str) -> String {
 /// # Errors
 ///
 /// Where it is no TOML: then nobody knows what in it is secret.
-pub fn shown(text: &str) -> Result<String, String> {
-    let table = DeTable::parse(text).map_err(|error| explained(text, &error))?;
+pub fn shown(text: &str) -> Result<String, ConfigError> {
+    let table = DeTable::parse(text).map_err(|error| explain::toml(text, &error))?;
     let mut all = Vec::new();
     collect_table(text, table.get_ref(), &mut Vec::new(), &mut all);
     all.retain(Value::is_secret);
@@ -223,7 +208,7 @@ mod tests {
     #[test]
     fn no_error_shows_what_may_be_secret() {
         for text in WRONG {
-            let error = Config::parse(text).unwrap_err();
+            let error = Config::parse(text).unwrap_err().to_string();
             assert!(!error.contains("s3cr3t") && !error.contains("cr3t"), "{text}: {error}");
             assert!(error.len() > 10, "{text}: {error}");
         }
@@ -231,11 +216,13 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line_the_key_and_what_is_right() {
-        let error = Config::parse(WRONG[0]).unwrap_err();
+        let error = Config::parse(WRONG[0]).unwrap_err().to_string();
         for part in ["line 3", "headers.h.authorization", "{ env = \"NAME\" }"] {
             assert!(error.contains(part), "{error}");
         }
-        let error = Config::parse("[plugins.a.grants.files]\naccess = \"execute\"").unwrap_err();
+        let error = Config::parse("[plugins.a.grants.files]\naccess = \"execute\"")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("line 2") && error.contains("execute"), "{error}");
     }
 
@@ -249,6 +236,9 @@ mod tests {
                         Y = { env = \"Y_KEY\" } }\nargs = [ \"…\", \"-v\" ]\n\
                         [plugins.a.settings]\napi-key = \"…\"\nmodel = \"m\"\n";
         assert_eq!(shown, expected);
-        assert!(super::shown("a = Bearer s3cr3t").is_err_and(|error| !error.contains("s3cr3t")));
+        assert!(
+            super::shown("a = Bearer s3cr3t")
+                .is_err_and(|error| !error.to_string().contains("s3cr3t"))
+        );
     }
 }
