@@ -23,7 +23,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "http",
         "requests of one call have a client of their own",
     ),
-    ("host/core/src/call.rs", "actions", "the tool that is called says which actions it needs"),
+    (
+        "host/core/src/call/plugin.rs",
+        "actions",
+        "the tool that is called says which actions it needs",
+    ),
     (
         "host/core/src/call.rs",
         "client",

@@ -1,45 +1,50 @@
-//! One piece of work for a plugin, start to finish: check input → designate → run → check output.
+//! One call, from start to end, whatever its source: check the input, ask for consent and the gate's permits, record,
+//! run, check the output, record. What plugins and upstream servers do differently is in [`plugin`] and [`upstream`].
 
+pub mod client;
 mod designate;
 mod output;
+mod plugin;
+pub mod upstream;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use portcullis_audit::{Trail, Verdict};
+use portcullis_mcp_client::Object;
 use portcullis_roots::Roots;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::bindings::types::Error as ProtocolError;
 use crate::capabilities::Capability;
-use crate::capabilities::actions::{ActionAsk, PermittedTool};
 use crate::capabilities::client::{ClientAsk, PermittedQuestions};
-use crate::gate::{Ask as _, Denied, Gate};
-use crate::plugins::{Loaded, Tool};
-use crate::sandbox::{self, Context, Job};
-use portcullis_audit::{Trail, Verdict};
+use crate::gate::{Ask as _, Denied};
+use crate::sandbox::{self, Context};
+use crate::schema::Schema;
+use crate::source::Source;
+use client::Client;
 
-/// How long a guest has to tidy up once its caller has given up.
-const GRACE: Duration = Duration::from_millis(25);
+pub use plugin::attempted;
 
-/// What a client asks of a plugin.
-pub struct Call {
+/// What is asked of a source, by whom and where.
+pub struct Call<'a> {
     /// Host-made correlation id.
     pub request: String,
-    /// What it asks for.
+    /// What is asked for.
     pub work: Work,
-    /// The session's directories.
+    /// The directories that the call may reach.
     pub roots: Roots,
-    /// What the guest can learn of the call.
+    /// What the guest of a plugin can learn of the call.
     pub context: Context,
-    /// Whether nobody waits for it: it may then take `background-ms`.
+    /// Whether nobody waits for the answer: a plugin may then take `background-ms`.
     pub task: bool,
-    /// Fires when the caller gives up.
-    pub cancel: CancellationToken,
     /// What users decided since the round before.
     pub decisions: Vec<Decision>,
+    /// What an upstream server's round before left, and the client's answers to its questions.
+    pub resumed: Option<(upstream::State, Object)>,
+    /// Who waits for the answer.
+    pub client: &'a dyn Client,
 }
 
 /// What came of a question whether the user agrees.
@@ -52,7 +57,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether it allows the deed.
+    /// Whether the action may happen.
     fn verdict(&self) -> Verdict {
         match self.outcome.as_str() {
             "accepted" | "agreed-beforehand" => Verdict::Allowed,
@@ -61,22 +66,21 @@ impl Decision {
     }
 }
 
-/// A question to the client as its record has it.
+/// The text of a question to the client in its record.
 pub fn question(ask: &crate::bindings::types::Ask) -> String {
     ClientAsk::of(ask).map(|ask| ask.subject()).unwrap_or_default()
 }
 
-/// Records what was decided where no further call of the plugin does.
+/// Records decisions that no further call of the source will record.
 pub fn decided(
-    loaded: &Loaded,
+    source: Source<'_>,
     work: &Work,
     request: String,
     principal: Option<String>,
     decisions: &[Decision],
 ) {
-    let subject = portcullis_sanitize::line(&subject_of(work), 300);
-    if let Err(error) = record(&loaded.plugin.trail(request, subject, principal), decisions) {
-        tracing::error!("the audit does not say what was decided: {error}");
+    if let Err(error) = record(&trail_of(source, work, request, principal), decisions) {
+        tracing::error!("the audit does not contain what the user decided: {error}");
     }
 }
 
@@ -92,17 +96,67 @@ fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
 /// A tool call as a client asks for it.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
-    /// The plugin's own name for the tool.
+    /// The source's own name for the tool.
     pub name: String,
     /// Its arguments: a JSON object. They are shared by the rounds of a call.
     pub arguments: Arc<Value>,
 }
 
-/// What can be asked of a plugin.
+/// What can be asked of a source. An upstream server is asked for tools, prompts, resources and completions only.
 pub type Work = sandbox::Work<ToolCall>;
 
 /// What a plugin answers, with questions that it may ask.
 pub type Answer = sandbox::Answer<PermittedQuestions>;
+
+/// What a source answers.
+#[derive(Debug)]
+pub enum Answered {
+    /// The answer of a plugin, in the types of the contract.
+    Typed(Answer),
+    /// The result of an upstream server, as it came: nothing that this host does not know is lost.
+    Whole(Value),
+    /// Questions of an upstream server for a client of 2026-07-28.
+    Questions {
+        /// By their keys, as the upstream server asks them.
+        requests: Object,
+        /// What has to come back with the answers. To be sealed, as the client could change it.
+        state: upstream::State,
+    },
+}
+
+impl Answered {
+    /// One word for the audit.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Typed(answer) => output::outcome(answer),
+            Self::Whole(result) if result["isError"] == true => "tool-error",
+            Self::Whole(_) => "done",
+            Self::Questions { .. } => "need-input",
+        }
+    }
+
+    /// Size of the answer in bytes, for the audit.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Typed(answer) => output::size_of(answer),
+            Self::Whole(result) => serde_json::to_vec(result).map_or(0, |text| text.len() as u64),
+            Self::Questions { .. } => 0,
+        }
+    }
+
+    /// The structured content of a tool that succeeded: it is displayed as JSON.
+    pub fn structured(&self) -> Option<&dyn fmt::Display> {
+        match self {
+            Self::Typed(Answer::Tool(result)) if !result.is_error => {
+                result.structured.as_ref().map(|text| text as &dyn fmt::Display)
+            }
+            Self::Whole(result) if result["isError"] != true => {
+                result.get("structuredContent").map(|value| value as &dyn fmt::Display)
+            }
+            Self::Typed(_) | Self::Whole(_) | Self::Questions { .. } => None,
+        }
+    }
+}
 
 /// Whether the protocol lets this work end in questions to the client.
 pub fn may_ask(work: &Work) -> bool {
@@ -116,7 +170,7 @@ pub fn may_ask(work: &Work) -> bool {
     }
 }
 
-/// The arguments of a tool as the plugin gets them, as JSON text; and the size of all input in bytes.
+/// The arguments of a tool as JSON text; and the size of all input in bytes.
 fn input_of(work: &Work) -> (String, u64) {
     let pairs = |pairs: &[(String, String)]| {
         pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
@@ -153,6 +207,18 @@ fn subject_of(work: &Work) -> String {
     }
 }
 
+/// The trail of one call: its records.
+fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<String>) -> Trail {
+    let subject = portcullis_sanitize::line(&subject_of(work), 300);
+    match source {
+        Source::Plugin(loaded) => loaded.plugin.trail(request, subject, principal),
+        Source::Upstream(offered) => {
+            let digest = upstream::digest_of(offered, work);
+            offered.source.trail(request, subject, digest, principal)
+        }
+    }
+}
+
 /// How it went wrong, and whose fault it was.
 #[derive(Debug)]
 pub enum Failure {
@@ -162,14 +228,20 @@ pub enum Failure {
     InvalidArguments(String),
     /// The gate or the roots refused.
     Denied(String),
+    /// The caller's: the arguments are over the source's limit.
+    ArgumentsTooLarge(String),
     /// A limit of time was reached; which.
     TimedOut(String),
-    /// The plugin's: arguments or answer are over a limit.
+    /// The source's: its answer is over a limit; or too much is going on.
     TooLarge(String),
     /// The plugin's: it ended without an answer.
     PluginFailed(String),
-    /// The plugin's own JSON-RPC error.
+    /// The source's own JSON-RPC error, sanitised for display.
     Protocol(ProtocolError),
+    /// The upstream server's: it did not answer, or not with what MCP has.
+    Upstream(String),
+    /// The rounds of questions ended without an answer: why.
+    Abandoned(String),
     /// The plugin's: its answer is not what it promised.
     BrokenPromise(String),
     /// The host's.
@@ -180,18 +252,40 @@ pub enum Failure {
 
 impl Failure {
     /// One word for the audit.
-    pub fn code(&self) -> &'static str {
+    fn code(&self) -> &'static str {
         match self {
             Self::Unknown(_) => "unknown",
             Self::InvalidArguments(_) => "invalid-arguments",
             Self::Denied(_) => "denied",
             Self::TimedOut(_) => "timed-out",
-            Self::TooLarge(_) => "too-large",
+            Self::ArgumentsTooLarge(_) | Self::TooLarge(_) => "too-large",
             Self::PluginFailed(_) => "plugin-failed",
             Self::Protocol(_) => "protocol-error",
+            Self::Upstream(_) => "upstream-failed",
             Self::BrokenPromise(_) => "broken-promise",
             Self::Host(_) => "host-failed",
-            Self::Cancelled => "cancelled",
+            Self::Abandoned(_) | Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl Failure {
+    /// Whether the source was kept from running, or ran and failed.
+    fn verdict(&self) -> Verdict {
+        match self {
+            Self::Denied(_) | Self::InvalidArguments(_) | Self::ArgumentsTooLarge(_) => {
+                Verdict::Denied
+            }
+            Self::Unknown(_)
+            | Self::TimedOut(_)
+            | Self::TooLarge(_)
+            | Self::PluginFailed(_)
+            | Self::Protocol(_)
+            | Self::Upstream(_)
+            | Self::Abandoned(_)
+            | Self::BrokenPromise(_)
+            | Self::Host(_)
+            | Self::Cancelled => Verdict::Allowed,
         }
     }
 }
@@ -203,10 +297,13 @@ impl fmt::Display for Failure {
             Self::Unknown(why)
             | Self::InvalidArguments(why)
             | Self::Denied(why)
+            | Self::ArgumentsTooLarge(why)
             | Self::TimedOut(why)
             | Self::TooLarge(why)
             | Self::PluginFailed(why)
             | Self::BrokenPromise(why)
+            | Self::Upstream(why)
+            | Self::Abandoned(why)
             | Self::Host(why) => f.write_str(why),
             Self::Cancelled => f.write_str("the call was cancelled"),
         }
@@ -223,28 +320,21 @@ impl From<Denied> for Failure {
 ///
 /// # Errors
 ///
-/// [`Failure`]. Each call leaves its record, whichever way it ends.
-pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
-    let plugin = &loaded.plugin;
-    let subject = portcullis_sanitize::line(&subject_of(&call.work), 300);
-    let trail = plugin.trail(call.request.clone(), subject, call.context.principal.clone());
+/// [`Failure`]. Each call leaves its records, whichever way it ends.
+pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, Failure> {
+    let principal = call.context.principal.clone();
+    let trail = trail_of(source, &call.work, call.request.clone(), principal);
     let (text, size) = input_of(&call.work);
-    let gate = Gate::new(plugin.terms.policy.clone(), trail.clone());
     let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
-    let served = serve(loaded, gate, call, (text, size)).await;
+    let served = serve(source, &trail, call, (text, size)).await;
     let recorded = match &served {
-        Ok(answer) => {
-            ongoing.end(Verdict::Allowed, output::outcome(answer), output::size_of(answer))
-        }
-        Err(failure @ (Failure::Denied(_) | Failure::InvalidArguments(_))) => {
-            ongoing.end(Verdict::Denied, failure.code(), 0)
-        }
-        Err(failure) => ongoing.end(Verdict::Allowed, failure.code(), 0),
+        Ok(answered) => ongoing.end(Verdict::Allowed, answered.outcome(), answered.size()),
+        Err(failure) => ongoing.end(failure.verdict(), failure.code(), 0),
     };
     if let Err(error) = recorded {
         tracing::error!("the audit cannot be written, so no answer is given: {error}");
@@ -253,141 +343,38 @@ pub async fn call(loaded: &Loaded, call: Call) -> Result<Answer, Failure> {
     served
 }
 
-/// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
-/// was to be done, and that it was refused.
-pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Option<String>) {
-    let name = &tool.definition.name;
-    let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
-    let size = arguments.to_string().len() as u64;
-    let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
-    let recorded = trail.begin_call(size).and_then(|ongoing| {
-        let needs = tool.definition.needs.iter();
-        // The first refusal is enough.
-        for action in needs {
-            match gate.pass(ActionAsk::of(action, name, arguments)) {
-                Ok(permit) => permit.record("withheld").map_err(std::io::Error::other)?,
-                Err(_) => break,
-            }
-        }
-        ongoing.end(Verdict::Denied, "unknown", 0)
-    });
-    if let Err(error) = recorded {
-        tracing::error!("the audit does not say that somebody tried to call `{name}`: {error}");
-    }
-}
-
 async fn serve(
-    loaded: &Loaded,
-    gate: Gate,
-    call: Call,
+    source: Source<'_>,
+    trail: &Trail,
+    call: Call<'_>,
     (text, size): (String, u64),
-) -> Result<Answer, Failure> {
-    let Call { work, roots, context, task, cancel, .. } = call;
-    let most = loaded.plugin.terms.limits.argument_bytes.get();
+) -> Result<Answered, Failure> {
+    let most = match source {
+        Source::Plugin(loaded) => loaded.plugin.terms.limits.argument_bytes.get(),
+        Source::Upstream(_) => upstream::MAX_ARGUMENTS,
+    };
     if size > most {
-        return Err(Failure::TooLarge(format!(
+        return Err(Failure::ArgumentsTooLarge(format!(
             "the arguments have {size} bytes; `argument-bytes` allows {most}"
         )));
     }
-    if let Work::Prompt { name, arguments } = &work {
-        check_prompt(loaded, name, arguments)?;
-    }
-    let mut described = None;
-    let work = work.try_map_tool(|ToolCall { name, arguments }| {
-        let tool = loaded.tools.iter().find(|tool| tool.definition.name == name);
-        let tool = tool.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
-        check_input(tool, &arguments)?;
-        let needs = &tool.definition.needs;
-        let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
-        let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
-        described = Some((tool, arguments));
-        PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)
-    })?;
-    let preopens = match &described {
-        Some((tool, arguments)) => designate::designate(loaded, tool, arguments, &roots, &gate)?,
-        None => designate::granted(loaded, &roots)?,
-    };
-    let cancelled = context.cancelled.clone();
-    let limits = &loaded.plugin.terms.limits;
-    let wall = if task { limits.background() } else { limits.wall() };
-    let running = loaded.plugin.run(gate.clone(), Job { work, preopens, context, wall });
-    tokio::pin!(running);
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut running => outcome,
-        () = cancel.cancelled() => {
-            cancelled.store(true, Ordering::Relaxed);
-            match tokio::time::timeout(GRACE, running).await {
-                Ok(outcome) => outcome,
-                Err(_) => return Err(Failure::Cancelled),
-            }
+    match source {
+        Source::Plugin(loaded) => {
+            plugin::serve(loaded, trail, call, text).await.map(Answered::Typed)
         }
-    };
-    let outcome = outcome.map_err(|failure| explain(loaded, failure, wall))?;
-    output::check(loaded, described.map(|(tool, _)| tool), &gate, outcome)
+        Source::Upstream(offered) => upstream::serve(offered, call).await,
+    }
 }
 
-fn check_input(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
-    let schema = tool.input().map_err(|error| {
-        Failure::BrokenPromise(format!("the plugin's own input schema is wrong: {error}"))
-    })?;
+/// Checks arguments against the schema of their tool.
+fn check_arguments(schema: &Schema, tool: &str, arguments: &Value) -> Result<(), Failure> {
     schema.check(arguments).map_err(|faults| {
-        Failure::InvalidArguments(format!(
-            "invalid arguments for `{}`: {faults}",
-            tool.definition.name
-        ))
+        Failure::InvalidArguments(format!("invalid arguments for `{tool}`: {faults}"))
     })
-}
-
-/// Arguments of a prompt are those that its manifest names, and the required ones are there.
-fn check_prompt(
-    loaded: &Loaded,
-    name: &str,
-    arguments: &[(String, String)],
-) -> Result<(), Failure> {
-    let prompt = loaded.manifest.prompts.iter().find(|prompt| prompt.name == name);
-    let prompt = prompt.ok_or_else(|| Failure::Unknown(format!("unknown prompt: {name}")))?;
-    let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
-    let missing = prompt.arguments.iter().find(|one| one.required && !given(&one.name));
-    let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
-    let fault = match (missing, arguments.iter().find(|(name, _)| !known(name))) {
-        (Some(missing), _) => format!("`{}` is missing", missing.name),
-        (None, Some((other, _))) => format!("it has no `{}`", portcullis_sanitize::line(other, 80)),
-        (None, None) => return Ok(()),
-    };
-    Err(Failure::InvalidArguments(format!("invalid arguments for the prompt `{name}`: {fault}")))
-}
-
-fn explain(loaded: &Loaded, failure: sandbox::Failure, wall: Duration) -> Failure {
-    let name = &loaded.plugin.name;
-    let limits = &loaded.plugin.terms.limits;
-    match failure {
-        sandbox::Failure::TimedOut(limit) => {
-            let ms = match limit {
-                "cpu-ms" => u128::from(limits.cpu_ms.get()),
-                _ => wall.as_millis(),
-            };
-            Failure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
-        }
-        sandbox::Failure::Limit(hit) => {
-            Failure::PluginFailed(format!("`{name}` was stopped: {hit}"))
-        }
-        sandbox::Failure::Crashed(why) => Failure::PluginFailed(format!("`{name}` failed: {why}")),
-        sandbox::Failure::Unusable(why) => {
-            tracing::error!("`{name}` cannot be run: {why}");
-            Failure::PluginFailed(format!("`{name}` cannot be run"))
-        }
-        sandbox::Failure::Protocol(error) => Failure::Protocol(error),
-        sandbox::Failure::Host(why) => {
-            tracing::error!("calling `{name}`: {why}");
-            Failure::Host("the host failed; its log says how".into())
-        }
-    }
 }
 
 /// A request's correlation id: unlike any other of this machine, and short.
 pub fn request_id() -> String {
-    use std::sync::atomic::AtomicU64;
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static PROCESS: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {
         getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()))

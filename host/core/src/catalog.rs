@@ -5,14 +5,16 @@ mod owners;
 use std::sync::Arc;
 
 use crate::bindings::types::ResourceInfo;
-use crate::bindings::{Prompt, ResourceTemplate};
+use crate::bindings::{PathArgument, Prompt, ResourceTemplate};
+use crate::lock::Lock;
 use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
 use crate::sandbox::Feature;
+use crate::source::Source;
+use crate::upstreams::{Offered, views};
 use owners::{Ranks, Realms, Templates};
 use portcullis_mcp_client::{Object, Prompt as OtherPrompt, Tool as OtherTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, Things};
-use portcullis_wrap::{Lock, Offered, views};
 
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]
@@ -42,12 +44,28 @@ pub enum Tool<'a> {
     Other(&'a Offered, &'a OtherTool),
 }
 
-impl Tool<'_> {
-    /// Whose it is, by the operator's name.
-    pub fn source(&self) -> &str {
+impl<'a> Tool<'a> {
+    /// Whose it is.
+    pub fn source(self) -> Source<'a> {
         match self {
-            Self::Own(loaded, _) => &loaded.plugin.name,
-            Self::Other(other, _) => &other.source.name,
+            Self::Own(loaded, _) => Source::Plugin(loaded),
+            Self::Other(offered, _) => Source::Upstream(offered),
+        }
+    }
+
+    /// The source's own name for it.
+    pub fn own_name(self) -> &'a str {
+        match self {
+            Self::Own(_, tool) => &tool.definition.name,
+            Self::Other(_, tool) => &tool.name,
+        }
+    }
+
+    /// The arguments that are paths. Those of upstream servers are not known.
+    pub fn paths(self) -> &'a [PathArgument] {
+        match self {
+            Self::Own(_, tool) => &tool.definition.paths,
+            Self::Other(..) => &[],
         }
     }
 }
@@ -59,6 +77,24 @@ pub enum PromptOf<'a> {
     Own(&'a Arc<Loaded>, &'a Prompt),
     /// Of another server.
     Other(&'a Offered, &'a OtherPrompt),
+}
+
+impl<'a> PromptOf<'a> {
+    /// Whose it is.
+    pub fn source(self) -> Source<'a> {
+        match self {
+            Self::Own(loaded, _) => Source::Plugin(loaded),
+            Self::Other(offered, _) => Source::Upstream(offered),
+        }
+    }
+
+    /// The source's own name for it.
+    pub fn own_name(self) -> &'a str {
+        match self {
+            Self::Own(_, prompt) => &prompt.name,
+            Self::Other(_, prompt) => &prompt.name,
+        }
+    }
 }
 
 impl Catalog {
@@ -169,12 +205,6 @@ impl Catalog {
         self.others.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// The other server that has this template.
-    pub fn other_of_template(&self, template: &str) -> Option<&Offered> {
-        let has = |(_, one): &&(usize, String)| one == template;
-        self.templates.iter().filter(has).find_map(|(source, _)| self.other_at(*source))
-    }
-
     /// What other servers list under a key of theirs, `uri` or `uriTemplate`, as clients see it: without
     /// what is not theirs.
     pub fn of_others<'a>(
@@ -229,10 +259,16 @@ impl Catalog {
         first.is_none_or(|first| self.arrived[source] <= *first)
     }
 
-    /// The plugin that serves this template.
-    pub fn template(&self, template: &str) -> Option<&Arc<Loaded>> {
+    /// The source that has this template.
+    pub fn template(&self, template: &str) -> Option<Source<'_>> {
         let has = |(_, one): &&(usize, String)| one == template;
-        self.templates.iter().filter(has).find_map(|(source, _)| self.plugins.loaded.get(*source))
+        let (source, _) = self.templates.iter().find(has)?;
+        self.source_at(*source)
+    }
+
+    fn source_at(&self, source: usize) -> Option<Source<'_>> {
+        let plugin = self.plugins.loaded.get(source).map(Source::Plugin);
+        plugin.or_else(|| self.other_at(source).map(Source::Upstream))
     }
 
     /// Every resource template of a plugin that owns its space.
@@ -245,11 +281,11 @@ impl Catalog {
         })
     }
 
-    /// The plugins that may have a resource of this URI, in the order in which they are to be asked: that in
-    /// which they arrived. Where nobody owns it, those that list more than their manifests do, and may have
-    /// it; where a plugin or another server does, those that were there before the owner and may list it,
-    /// and then the owner. What is bundled owns all that it lists.
-    pub fn resource(&self, uri: &str) -> Vec<&Arc<Loaded>> {
+    /// The sources that may have a resource of this URI, in the order in which they are to be asked: that in
+    /// which they arrived. Where nobody owns it, those plugins that list more than their manifests do, and may
+    /// have it; where a source does, the plugins that were there before the owner and may list it, and then the
+    /// owner. What is bundled owns all that it lists.
+    pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {
             let lists = self.plugins.loaded[*at].features.contains(&Feature::Resources);
@@ -261,12 +297,15 @@ impl Catalog {
         };
         let mut all: Vec<usize> = (0..self.plugins.loaded.len()).filter(is_asked).collect();
         all.sort_by_key(|at| self.arrived[*at]);
-        all.into_iter().map(|at| &self.plugins.loaded[at]).collect()
+        let upstream = owner.and_then(|owner| self.other_at(owner)).map(Source::Upstream);
+        let plugins = all.into_iter().map(|at| Source::Plugin(&self.plugins.loaded[at]));
+        plugins.chain(upstream).collect()
     }
 
-    /// Whether an error of a plugin about a resource is the answer: the plugin owns the URI, or nobody does and
-    /// the plugin, which has no templates, may have resources that it does not list.
-    pub fn answers_for(&self, loaded: &Arc<Loaded>, uri: &str) -> bool {
+    /// Whether an error of a source about a resource is the answer: the source owns the URI, or nobody does and
+    /// the source, a plugin without templates, may have resources that it does not list.
+    pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
+        let Source::Plugin(loaded) = source else { return true };
         match self.uris.of(uri) {
             Some(owner) => {
                 self.plugins.loaded.get(owner).is_some_and(|owner| Arc::ptr_eq(owner, loaded))

@@ -58,7 +58,7 @@ pub struct Config {
     /// Other MCP servers whose tools Portcullis offers, by name.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
-    pub upstreams: BTreeMap<String, portcullis_wrap::Config>,
+    pub upstreams: BTreeMap<String, crate::upstreams::Config>,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]
     secrets: Vec<PathBuf>,

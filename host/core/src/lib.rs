@@ -5,10 +5,17 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
+pub mod blocking;
 pub mod call;
 pub mod catalog;
 pub mod config;
+pub mod definitions;
 pub mod families;
+pub mod host;
+pub mod lock;
 pub mod plugins;
+pub mod schema;
+pub mod source;
+pub mod upstreams;
 
 pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

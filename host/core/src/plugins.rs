@@ -12,7 +12,7 @@ use crate::capabilities::files::Scope;
 use crate::config::{Config, Folders};
 use crate::gate::Policy;
 use crate::sandbox::{Feature, Import, Origin, Plugin, Sandbox};
-use portcullis_schema::Schema;
+use crate::schema::{Schema, SchemaError};
 
 pub use load::{Loader, approve, folders_of};
 
@@ -74,8 +74,8 @@ pub struct Tool {
     pub on: bool,
     /// Whether its answers are texts alone: the operator's clients take no structured ones.
     pub text_only: bool,
-    input: OnceLock<Result<Schema, String>>,
-    output: OnceLock<Option<Result<Schema, String>>>,
+    input: OnceLock<Result<Schema, SchemaError>>,
+    output: OnceLock<Option<Result<Schema, SchemaError>>>,
 }
 
 impl Tool {
@@ -84,9 +84,9 @@ impl Tool {
     /// # Errors
     ///
     /// What is wrong with the schema.
-    pub fn input(&self) -> Result<&Schema, &str> {
+    pub fn input(&self) -> Result<&Schema, &SchemaError> {
         let parse = || Schema::parse(&self.definition.input_schema);
-        self.input.get_or_init(parse).as_ref().map_err(String::as_str)
+        self.input.get_or_init(parse).as_ref()
     }
 
     /// The schema of its structured answer, if it promises one.
@@ -94,11 +94,11 @@ impl Tool {
     /// # Errors
     ///
     /// What is wrong with the schema.
-    pub fn output(&self) -> Result<Option<&Schema>, &str> {
+    pub fn output(&self) -> Result<Option<&Schema>, &SchemaError> {
         let parse = || self.definition.output_schema.as_deref().map(Schema::parse);
         match self.output.get_or_init(parse) {
             None => Ok(None),
-            Some(schema) => schema.as_ref().map(Some).map_err(String::as_str),
+            Some(schema) => schema.as_ref().map(Some),
         }
     }
 }

@@ -1,24 +1,21 @@
 //! rmcp in, [`Call`](portcullis_core::call::Call) out; the only place that decides between a protocol error
 //! and `isError`.
 
+mod client;
 mod consent;
 mod convert;
-mod dress;
-mod host;
 mod input;
-mod jobs;
 mod lists;
 mod news;
-mod numbers;
-mod others;
 mod requests;
 mod serve;
 mod session;
+mod shared;
 mod tasks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -33,32 +30,31 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-pub use convert::{block, shown};
-pub use host::Host;
+pub use convert::block;
+pub use shared::Shared;
 
+use portcullis_core::definitions::listed_tool;
 use portcullis_core::sandbox::Feature;
 use session::{Caller, Session};
-
-/// Calls that may wait or run at the same time, over all sessions; more are refused at once.
-const MAX_CALLS: usize = 512;
+use shared::MAX_CALLS;
 
 /// One session, or, on transports without sessions, one request.
 #[derive(Clone)]
 pub struct Server {
-    host: Arc<Host>,
+    shared: Arc<Shared>,
     session: Arc<Session>,
 }
 
 impl Server {
-    /// A session of this host.
-    pub fn new(host: Arc<Host>) -> Self {
-        Self { host, session: Arc::default() }
+    /// A new session.
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, session: Arc::default() }
     }
 
     /// Refuses what is not offered, which rmcp would answer with empty lists.
     async fn offered(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
-        self.host.catalog().await;
-        if self.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
+        self.shared.host.catalog().await;
+        if self.shared.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
     }
 
     /// Serves a request, unless too many are being served.
@@ -67,21 +63,10 @@ impl Server {
         work: impl Future<Output = Result<T, ErrorData>>,
         too_many: impl FnOnce(String) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let counted = Counted(&self.host.calls);
-        if counted.0.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
-            work.await
-        } else {
-            too_many(format!("{MAX_CALLS} calls are going on: try again later"))
+        match self.shared.count_call() {
+            Some(_counted) => work.await,
+            None => too_many(format!("{MAX_CALLS} calls are going on: try again later")),
         }
-    }
-}
-
-/// A request that is counted until this is dropped, also where its future is dropped before it ends.
-struct Counted<'a>(&'a AtomicUsize);
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -125,7 +110,7 @@ fn not_offered(method: &'static str) -> ErrorData {
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {
-        let offers = |feature| self.host.offers(feature);
+        let offers = |feature| self.shared.host.offers(feature);
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
@@ -145,7 +130,7 @@ impl ServerHandler for Server {
         capabilities.completions = offers(Feature::Completions).then(JsonObject::new);
         let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
-        let shown = self.host.shown.lock().clone();
+        let shown = self.shared.host.shown_now();
         let advice = shown.map(|shown| {
             let own = shown.catalog.plugins.loaded.iter();
             let own = own.filter_map(|loaded| loaded.manifest.instructions.as_deref());
@@ -162,7 +147,7 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        Box::pin(self.host.plugins_soon()).await;
+        Box::pin(self.shared.host.plugins_soon()).await;
         let result = self.negotiate_initialize(&request)?;
         if self.session.begun.swap(true, Ordering::Relaxed) {
             let why = "this session has begun: open another one to initialize anew";
@@ -173,7 +158,7 @@ impl ServerHandler for Server {
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.host.plugins_soon().await;
+        self.shared.host.plugins_soon().await;
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
@@ -188,16 +173,13 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let Some(shown) = self.host.shown.lock().clone() else {
-            let bundled = self.host.bundled_now()?;
-            return serde_json::from_value(shown(name, bundled.tool(name)?)).ok();
+        let typed = |tool| serde_json::from_value(listed_tool(name, tool)).ok();
+        let Some(shown) = self.shared.host.shown_now() else {
+            return typed(self.shared.host.bundled_now()?.tool(name)?);
         };
-        match shown.tools.get() {
-            Some(tools) => tools.typed.iter().find(|tool| tool.name == name).cloned(),
-            None => {
-                let tool = shown.catalog.tool(name)?;
-                serde_json::from_value(self::shown(name, tool)).ok()
-            }
+        match shown.tools_now() {
+            Some(tools) => self.shared.typed(tools).iter().find(|tool| tool.name == name).cloned(),
+            None => typed(shown.catalog.tool(name)?),
         }
     }
 
@@ -301,7 +283,7 @@ impl ServerHandler for Server {
         params: GetTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
         tasks.get_task(&params.task_id).map(GetTaskResult::new)
     }
 
@@ -310,7 +292,7 @@ impl ServerHandler for Server {
         params: UpdateTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
         tasks.update_task(&params.task_id, params.input_responses)
     }
 
@@ -319,7 +301,7 @@ impl ServerHandler for Server {
         params: CancelTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let tasks = self.host.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
+        let tasks = self.shared.tasks.of(Caller::of(&cx).principal.as_deref(), &params.task_id)?;
         tasks.cancel_task(&params.task_id)
     }
 
@@ -339,13 +321,13 @@ impl ServerHandler for Server {
             return Err(not_offered("logging/setLevel"));
         }
         self.session.set_level(params.level);
-        self.host.want_logs(&self.session);
+        self.shared.want_logs(&self.session);
         Ok(())
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
         self.session.forget_roots();
-        self.host.upstreams.roots_changed().await;
+        self.shared.host.upstreams.roots_changed().await;
     }
 
     async fn on_custom_request(
@@ -355,7 +337,8 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
         let listed = |list: &[(&str, Feature)]| {
-            list.iter().any(|(known, feature)| *known == method && self.host.offers(*feature))
+            list.iter()
+                .any(|(known, feature)| *known == method && self.shared.host.offers(*feature))
         };
         let known = listed(KNOWN) || (listed(KNOWN_LEGACY) && session::is_legacy(&cx));
         if known {

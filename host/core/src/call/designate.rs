@@ -12,7 +12,14 @@ use crate::capabilities::files::Scope;
 use crate::gate::{Denied, Gate, Permit};
 use crate::plugins::{Loaded, Tool};
 
-/// Opens what the arguments name, and what the grant names beside them.
+/// Whether anything is to be opened for a call.
+pub(super) fn opens_files(loaded: &Loaded, tool: Option<&Tool>) -> bool {
+    loaded.plugin.terms.policy.grants.files.is_some()
+        || tool.is_some_and(|tool| !tool.definition.paths.is_empty())
+}
+
+/// Opens what the arguments name, and what the grant names beside them. It waits for file systems, which may be
+/// those of a network: it is called on a thread that may wait.
 pub(super) fn designate(
     loaded: &Loaded,
     tool: &Tool,

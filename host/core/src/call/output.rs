@@ -61,7 +61,7 @@ fn check_result(tool: &Tool, result: &ToolResult) -> Result<(), Failure> {
             let value: Value = serde_json::from_str(text)
                 .map_err(|error| broken(format!("its structured content is no JSON: {error}")))?;
             if let Some(schema) = schema.filter(|_| !result.is_error) {
-                schema.check(&value).map_err(broken)?;
+                schema.check(&value).map_err(|faults| broken(faults.to_string()))?;
             }
         }
         (None, Some(_)) if !result.is_error => {

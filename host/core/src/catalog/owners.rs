@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::families::RESERVED_URIS;
+use crate::lock::{Claim, Lock};
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
+use crate::upstreams::{Offered, views};
 use portcullis_name_collisions::uris::{self, Owners, Space};
 use portcullis_name_collisions::{Remark, Things};
-use portcullis_wrap::{Claim, Lock, Offered, views};
 
 /// Comes after everything that is in the lock.
 const LAST: usize = usize::MAX;

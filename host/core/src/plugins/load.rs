@@ -13,9 +13,9 @@ use super::{Loaded, Plugins, Refused, bundled, hints, is_bundled};
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
+use crate::lock::{Lock, LockError};
 use crate::sandbox::{Code, Feature, Known, Origin, Places, Plugin, Sandbox, Terms};
 use portcullis_engine::ComponentFile;
-use portcullis_wrap::{Lock, LockError};
 
 /// Loads the plugins of a host. What takes long comes last, and one at a time.
 pub struct Loader {

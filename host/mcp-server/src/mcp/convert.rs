@@ -1,80 +1,17 @@
-//! The contract's types as MCP's.
-
-use std::sync::Arc;
+//! Answers of plugins in rmcp's types.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::model::{
-    CacheScope, CallToolResult, CompleteResult, ContentBlock, GetPromptResult, JsonObject,
-    MetaObject, ReadResourceResult, Tool as McpTool,
-};
-use serde_json::{Map, Value, json};
-
-use portcullis_core::bindings::manifest::PromptArgument;
 use portcullis_core::bindings::types::{
-    Annotations, Blob, CacheScope as Scope, Content, ContentBody, Icon, ResourceContents,
-    ResourceData, ResourceInfo, Role,
+    Blob, CacheScope as Scope, Content, ContentBody, ResourceContents, ResourceData, ResourceInfo,
 };
-use portcullis_core::bindings::{
-    Completion, Message, Prompt, PromptResult, ReadResult, ResourceTemplate, Tool, ToolHints,
-    ToolResult,
+use portcullis_core::bindings::{Completion, Message, PromptResult, ReadResult, ToolResult};
+use portcullis_core::definitions::{self, annotated, merge, present, resource, role};
+use rmcp::model::{
+    CacheScope, CallToolResult, CompleteResult, ContentBlock, GetPromptResult, MetaObject,
+    ReadResourceResult,
 };
-use portcullis_core::catalog::Tool as Shown;
-
-/// Longest description that is passed on, in characters: it is read by a model, each time.
-const MAX_DESCRIPTION: usize = 16 * 1024;
-
-/// A tool of whatever source, as `tools/list` shows it.
-pub fn shown(name: &str, tool: Shown<'_>) -> Value {
-    match tool {
-        Shown::Own(_, own) => json!(self::tool(name, &own.definition)),
-        Shown::Other(offered, other) => {
-            let mut definition = other.definition.clone();
-            definition.insert("name".into(), name.into());
-            portcullis_wrap::views::rewrite_tool(&offered.source.name, &mut definition);
-            definition.into()
-        }
-    }
-}
-
-/// A tool, as `tools/list` shows it. Its texts come from outside: nothing in them hides.
-pub fn tool(name: &str, tool: &Tool) -> McpTool {
-    let object = |text: &str| -> JsonObject { serde_json::from_str(text).unwrap_or_default() };
-    let description = tool.description.as_deref().map(described);
-    let mut mcp =
-        McpTool::new_with_raw(name.to_owned(), description.map(Into::into), Arc::default());
-    mcp.title = tool.title.as_deref().map(|title| portcullis_sanitize::line(title, 200));
-    mcp.input_schema = Arc::new(object(&tool.input_schema));
-    mcp.output_schema = tool.output_schema.as_deref().map(|schema| Arc::new(object(schema)));
-    mcp.annotations = serde_json::from_value(hints(&tool.hints)).ok();
-    // Where clients of 2025-03-26 look for it.
-    if let Some(annotations) = &mut mcp.annotations {
-        annotations.title.clone_from(&mcp.title);
-    }
-    if !tool.icons.is_empty() {
-        mcp.icons = serde_json::from_value(tool.icons.iter().map(icon).collect()).ok();
-    }
-    mcp.meta = meta(tool.extra.as_deref());
-    mcp
-}
-
-fn described(text: &str) -> String {
-    let plain = portcullis_sanitize::plain(text);
-    match plain.char_indices().nth(MAX_DESCRIPTION) {
-        None => plain,
-        Some((end, _)) => format!("{}…", &plain[..end]),
-    }
-}
-
-fn hints(hints: &ToolHints) -> Value {
-    present(json!({
-        "readOnlyHint": hints.read_only,
-        "destructiveHint": hints.destructive,
-        "idempotentHint": hints.idempotent,
-        "openWorldHint": hints.open_world,
-    }))
-    .into()
-}
+use serde_json::{Value, json};
 
 /// The same without the members that are `null`, at any depth of objects.
 fn without_nulls(mut value: Value) -> Value {
@@ -85,35 +22,6 @@ fn without_nulls(mut value: Value) -> Value {
         }
     }
     value
-}
-
-/// The members of an object that say something.
-fn present(object: Value) -> Map<String, Value> {
-    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
-    let Value::Object(mut object) = object else { unreachable!("only objects are given") };
-    object.retain(|_, value| says(value));
-    object
-}
-
-/// A prompt, as `prompts/list` shows it.
-pub fn prompt(name: &str, prompt: &Prompt) -> Value {
-    let argument = |argument: &PromptArgument| {
-        present(json!({
-            "name": argument.name,
-            "title": argument.title,
-            "description": argument.description.as_deref().map(described),
-            "required": argument.required,
-        }))
-    };
-    let mut object = present(json!({
-        "name": name,
-        "title": prompt.title.as_deref().map(|title| portcullis_sanitize::line(title, 200)),
-        "description": prompt.description.as_deref().map(described),
-        "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
-        "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),
-    }));
-    merge(&mut object, prompt.extra.as_deref());
-    object.into()
 }
 
 /// A prompt's messages.
@@ -131,21 +39,6 @@ pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, String> {
         "resultType": "complete", "description": result.description, "messages": messages,
     }));
     serde_json::from_value(whole).map_err(|error| format!("a prompt's messages: {error}"))
-}
-
-/// A family of resources, as `resources/templates/list` shows it.
-pub fn template(template: &ResourceTemplate) -> Value {
-    let mut object = present(json!({
-        "uriTemplate": template.uri_template,
-        "name": template.name,
-        "title": template.title,
-        "description": template.description.as_deref().map(described),
-        "mimeType": template.mime_type,
-        "icons": template.icons.iter().map(icon).collect::<Vec<_>>(),
-        "annotations": template.annotations.as_ref().map(annotated),
-    }));
-    merge(&mut object, template.extra.as_deref());
-    object.into()
 }
 
 /// What a resource holds.
@@ -179,22 +72,14 @@ pub fn completion(found: Completion) -> Result<CompleteResult, String> {
     serde_json::from_value(whole).map_err(|error| format!("a completion: {error}"))
 }
 
-/// Of what a plugin adds to a tool or an answer, this host's MCP library passes `_meta` on.
+/// Of what a plugin adds to an answer, this host's MCP library passes `_meta` on.
 fn meta(extra: Option<&str>) -> Option<MetaObject> {
-    let extra: Map<String, Value> = serde_json::from_str(extra?).ok()?;
-    serde_json::from_value(extra.get("_meta")?.clone()).ok()
+    serde_json::from_value(definitions::meta(extra)?.into()).ok()
 }
 
 /// An answer that says that the tool failed.
 pub fn error(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
-}
-
-/// An answer that is written as what its `_meta` holds.
-pub fn raw(meta: MetaObject) -> CallToolResult {
-    let mut result = CallToolResult::success(Vec::new());
-    result.meta = Some(meta);
-    result
 }
 
 /// A tool's answer.
@@ -249,15 +134,6 @@ pub fn block(content: Content) -> Result<ContentBlock, String> {
     serde_json::from_value(body.into()).map_err(|error| format!("a content block: {error}"))
 }
 
-/// Adds what a plugin says beyond the contract; what the contract says stays.
-fn merge(object: &mut Map<String, Value>, extra: Option<&str>) {
-    let extra: Map<String, Value> =
-        extra.and_then(|extra| serde_json::from_str(extra).ok()).unwrap_or_default();
-    for (key, value) in extra {
-        object.entry(key).or_insert(value);
-    }
-}
-
 fn media(kind: &str, blob: &Blob) -> Value {
     json!({"type": kind, "data": STANDARD.encode(&blob.data), "mimeType": blob.mime_type})
 }
@@ -280,45 +156,6 @@ fn info(link: &ResourceInfo) -> Value {
         object.extend(resource);
     }
     object
-}
-
-/// A resource, as `resources/list` shows it.
-pub fn resource(link: &ResourceInfo) -> Value {
-    let mut object = present(json!({
-        "uri": link.uri,
-        "name": link.name,
-        "title": link.title,
-        "description": link.description.as_deref().map(described),
-        "mimeType": link.mime_type,
-        "size": link.size,
-        "icons": link.icons.iter().map(icon).collect::<Vec<_>>(),
-        "annotations": link.annotations.as_ref().map(annotated),
-    }));
-    merge(&mut object, link.extra.as_deref());
-    object.into()
-}
-
-fn role(role: &Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    }
-}
-
-fn annotated(annotations: &Annotations) -> Value {
-    present(json!({
-        "audience": annotations.audience.iter().map(role).collect::<Vec<_>>(),
-        "priority": annotations.priority,
-        "lastModified": annotations.last_modified,
-    }))
-    .into()
-}
-
-fn icon(icon: &Icon) -> Value {
-    present(json!({
-        "src": icon.src, "mimeType": icon.mime_type, "sizes": icon.sizes, "theme": icon.theme,
-    }))
-    .into()
 }
 
 #[cfg(test)]

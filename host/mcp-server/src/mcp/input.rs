@@ -17,14 +17,17 @@ use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::client::{self, NoAnswer};
 use super::consent;
 use super::session::Caller;
 use portcullis_checked_files::digest;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
+use portcullis_core::call::upstream::{ROUNDS, State};
 use portcullis_core::call::{Decision, Failure, question};
 use portcullis_core::capabilities::client::PermittedQuestions;
 use portcullis_core::plugins::Loaded;
-use portcullis_wrap::{ANSWER_TIME, NoAnswer, ROUNDS};
+use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_mcp_client::Object;
 
 /// The host's own question, for the client's roots.
 const ROOTS: &str = "portcullis.roots";
@@ -55,6 +58,12 @@ pub struct Exchange {
     decided: Vec<Decision>,
     /// The plugin's own state, in base64.
     state: Option<String>,
+    /// What an upstream server's round left.
+    #[serde(default)]
+    upstream: Option<State>,
+    /// The client's answers to what an upstream server asked.
+    #[serde(skip)]
+    passed: Object,
     /// Answers that came with a first request, before anything was asked.
     #[serde(skip)]
     offered: InputResponses,
@@ -62,8 +71,8 @@ pub struct Exchange {
 
 /// What a sealed state belongs to: it is worth nothing for another call.
 pub struct Binding<'a> {
-    /// The plugin's digest.
-    pub plugin: &'a str,
+    /// The source that is asked: see [`Source::identity`](portcullis_core::source::Source::identity).
+    pub source: &'a str,
     /// What is asked of it: a tool, a prompt, a resource.
     pub name: &'a str,
     /// Who called it.
@@ -74,9 +83,9 @@ pub struct Binding<'a> {
 
 impl Binding<'_> {
     fn bytes(&self) -> Vec<u8> {
-        let Self { plugin, name, principal, arguments } = self;
+        let Self { source, name, principal, arguments } = self;
         let arguments = serde_json::to_string(&sorted(arguments)).unwrap_or_default();
-        json!([plugin, name, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
+        json!([source, name, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
     }
 }
 
@@ -117,7 +126,12 @@ impl Seal {
             return Ok(Exchange { offered: responses.unwrap_or_default(), ..Exchange::default() });
         };
         let mut exchange: Exchange = self.unseal(binding, sealed)?;
-        exchange.take(responses.unwrap_or_default());
+        let responses = responses.unwrap_or_default();
+        if exchange.upstream.is_some() {
+            exchange.passed = responses.into_iter().collect();
+        } else {
+            exchange.take(responses);
+        }
         Ok(exchange)
     }
 
@@ -133,6 +147,24 @@ impl Seal {
         asks: InputRequests,
     ) -> Result<InputRequiredResult, String> {
         Ok(InputRequiredResult::new(Some(asks), Some(self.seal(binding, exchange)?)))
+    }
+
+    /// The answer that asks the client what an upstream server asks, in the server's own words.
+    ///
+    /// # Errors
+    ///
+    /// Where the exchange cannot be sealed: a fault of the host.
+    pub fn pass_on(
+        &self,
+        binding: &Binding<'_>,
+        exchange: &Exchange,
+        requests: Object,
+    ) -> Result<Value, String> {
+        Ok(json!({
+            "resultType": "input_required",
+            "inputRequests": requests,
+            "requestState": self.seal(binding, exchange)?,
+        }))
     }
 
     /// Seals a state, for this request alone.
@@ -173,6 +205,8 @@ impl Default for Exchange {
             deeds: BTreeMap::new(),
             decided: Vec::new(),
             state: None,
+            upstream: None,
+            passed: Object::new(),
             offered: InputResponses::new(),
         }
     }
@@ -232,6 +266,16 @@ impl Exchange {
         Ok(requests)
     }
 
+    /// What an upstream server's round left, with the client's answers.
+    pub fn resumed(&mut self) -> Option<(State, Object)> {
+        Some((self.upstream.take()?, std::mem::take(&mut self.passed)))
+    }
+
+    /// Keeps what an upstream server's next round needs.
+    pub fn park(&mut self, state: State) {
+        self.upstream = Some(state);
+    }
+
     /// The host's own question.
     pub fn ask_roots(&mut self) -> InputRequests {
         self.asked.insert(ROOTS.into(), Kind::Roots);
@@ -251,12 +295,12 @@ impl Exchange {
     ) -> Result<(), Failure> {
         let mut responses = InputResponses::new();
         for (key, request) in requests {
-            let answer = match portcullis_wrap::ask(&cx.peer, request, cx.ct.cancelled()).await {
+            let answer = match client::ask(&cx.peer, request, cx.ct.cancelled()).await {
                 Ok(answer) => answer,
                 // An answer of no form counts as not given, in both eras.
-                Err(NoAnswer::Formless) => Value::Null,
-                Err(NoAnswer::GivenUp) => return Err(Failure::Cancelled),
-                Err(late @ NoAnswer::Late) => return Err(Failure::TimedOut(late.to_string())),
+                Err(NoAnswer::Malformed) => Value::Null,
+                Err(NoAnswer::Gone) => return Err(Failure::Cancelled),
+                Err(late @ NoAnswer::TimedOut) => return Err(Failure::TimedOut(late.to_string())),
                 Err(why @ NoAnswer::Failed(_)) => {
                     return Err(Failure::PluginFailed(why.to_string()));
                 }
@@ -402,7 +446,7 @@ mod tests {
     }
 
     fn binding(arguments: &JsonObject) -> Binding<'_> {
-        Binding { plugin: "p", name: "t", principal: None, arguments }
+        Binding { source: "p", name: "t", principal: None, arguments }
     }
 
     #[test]

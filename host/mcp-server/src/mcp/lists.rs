@@ -12,16 +12,18 @@ use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Server;
 use super::input::{Binding, Seal};
 use super::requests::{internal, no_arguments};
 use super::serve::{Asked, Refused, Served};
-use super::{Server, convert};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};
 use portcullis_core::call::{Answer, Work};
 use portcullis_core::catalog::{Catalog, PromptOf};
+use portcullis_core::definitions;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Feature;
+use portcullis_core::source::Source;
 
 /// A page is as long as this, or as what the last plugin put on it.
 const PAGE: usize = 200;
@@ -90,21 +92,21 @@ impl Server {
         cursor: Option<String>,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.shared.host.catalog().await;
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
         let caller = super::session::Caller::of(cx);
         let binding = Binding {
-            plugin: "",
+            source: "",
             name: "resources/list",
             principal: caller.principal.as_deref(),
             arguments: no_arguments(),
         };
-        let seal = &self.host.seal;
+        let seal = &self.shared.seal;
         let mut place = Place::read(cursor, seal, &binding)?;
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
         if place.source == 0 {
-            found.extend(catalog.resources().map(convert::resource));
+            found.extend(catalog.resources().map(definitions::resource));
             place.source = 1;
         }
         // Whether all of them say for how long their lists hold.
@@ -116,7 +118,7 @@ impl Server {
             }
             rounds += 1;
             let page = self.page(loaded, place.cursor.take(), cx).await;
-            found.extend(own(&catalog, loaded, &page.resources).map(convert::resource));
+            found.extend(own(&catalog, loaded, &page.resources).map(definitions::resource));
             place.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
@@ -160,7 +162,7 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Page {
         let asked = Asked {
-            loaded,
+            source: Source::Plugin(loaded),
             work: Work::Resources(cursor),
             name: "resources/list",
             arguments: no_arguments(),
@@ -183,8 +185,8 @@ impl Server {
         &self,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let catalog = self.host.catalog().await;
-        let mut all: Vec<Value> = catalog.templates().map(convert::template).collect();
+        let catalog = self.shared.host.catalog().await;
+        let mut all: Vec<Value> = catalog.templates().map(definitions::template).collect();
         let mut result = ListResourceTemplatesResult::default();
         if catalog.others.is_empty() {
             result.resource_templates =
@@ -201,9 +203,9 @@ impl Server {
         &self,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let catalog = self.host.catalog().await;
+        let catalog = self.shared.host.catalog().await;
         let prompt = |(name, prompt): (&str, PromptOf<'_>)| match prompt {
-            PromptOf::Own(_, prompt) => convert::prompt(name, prompt),
+            PromptOf::Own(_, prompt) => definitions::prompt(name, prompt),
             PromptOf::Other(_, prompt) => named(name, &prompt.definition),
         };
         let all: Vec<Value> = catalog.prompts().map(prompt).collect();
@@ -218,11 +220,11 @@ impl Server {
     }
 
     pub(super) async fn tools(&self, cx: &RequestContext<RoleServer>) -> ListToolsResult {
-        let (catalog, tools) = self.host.tools().await;
+        let (catalog, tools) = self.shared.host.tools().await;
         if catalog.others.is_empty() {
-            return ListToolsResult::with_all_items(tools.typed.clone());
+            return ListToolsResult::with_all_items(self.shared.typed(&tools).to_vec());
         }
-        let meta = Some(self.whole("tools", tools.whole.clone(), None, cx));
+        let meta = Some(self.whole("tools", tools.to_vec(), None, cx));
         ListToolsResult { meta, ..Default::default() }
     }
 
@@ -243,7 +245,7 @@ impl Server {
             whole["ttlMs"] = 0.into();
             whole["cacheScope"] = "private".into();
         }
-        self.host.raw.wrap(whole)
+        self.shared.raw.wrap(whole)
     }
 }
 

@@ -6,23 +6,23 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use portcullis_mcp_client::Notice;
 use portcullis_roots::Roots;
-use portcullis_wrap::{Heard, level_name, rank};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
-use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::Server;
+use super::client::rank;
 use super::input::Exchange;
 use super::session::{Caller, Session};
-use super::{Host, Server};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
-use portcullis_core::call::{Answer, Call, Work};
+use portcullis_core::call::client::NoClient;
+use portcullis_core::call::{self, Answer, Answered, Call, Work};
+use portcullis_core::host::Host;
 use portcullis_core::sandbox::{Context, News};
 
 /// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
@@ -34,45 +34,12 @@ const MAX_SUBSCRIPTIONS: usize = 64;
 /// Asks again and again whether a resource has changed, until it is dropped.
 pub type Watch = AbortOnDropHandle<()>;
 
-impl Host {
-    /// Passes on what another server says by itself to those whom it concerns.
-    pub(super) fn hear(&self, heard: Heard) {
-        let Notice { method, mut params } = match heard {
-            Heard::Offers => return self.changed(),
-            Heard::Notice(notice) => notice,
-        };
-        // No client may listen.
-        match method.as_str() {
-            "notifications/resources/updated" => {
-                if let Some(Value::String(uri)) = params.remove("uri") {
-                    self.around.tell(News::Resource(uri));
-                }
-            }
-            "notifications/message" => {
-                let _nobody = self.logs.send(params);
-            }
-            _ => {}
-        }
-    }
-
-    /// Has other servers log what the session wants that wants the most.
-    pub(super) fn want_logs(&self, session: &Arc<Session>) {
-        let mut all = self.logging.lock();
-        all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));
-        all.push(Arc::downgrade(session));
-        let levels = all.iter().filter_map(|one| one.upgrade()?.logs());
-        if let Some(level) = levels.min_by_key(|level| rank(*level)) {
-            self.upstreams.want_logs(level_name(level));
-        }
-    }
-}
-
 impl Server {
     /// Tells a client of the era with `initialize` the news, until its session is over. What belongs
     /// to no request may be another session's: only one that is alone hears it.
     pub(super) fn follow(&self, peer: Peer<RoleServer>, is_alone: bool) {
-        let mut news = self.host.around.listen();
-        let mut logs = self.host.logs.subscribe();
+        let mut news = self.shared.host.around.listen();
+        let mut logs = self.shared.host.logs.subscribe();
         let session = Arc::downgrade(&self.session);
         let over = self.session.over.0.clone();
         tokio::spawn(async move {
@@ -113,27 +80,29 @@ impl Server {
     ) -> Result<(), ErrorData> {
         // From here on the roots are those that the client last named.
         let caller = Caller::of(cx);
-        self.session.roots(&self.host.roots, &caller, cx, &Exchange::default()).await;
+        self.session.roots(&self.shared.host.roots, &caller, cx, &Exchange::default()).await;
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
             let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
             return Err(ErrorData::invalid_params(why, None));
         }
         let roots = WatchRoots::of(self, &caller);
-        subscriptions.entry(uri).or_insert_with_key(|uri| watch(&self.host, uri.clone(), roots));
+        subscriptions
+            .entry(uri)
+            .or_insert_with_key(|uri| watch(&self.shared.host, uri.clone(), roots));
         Ok(())
     }
 
     /// Tells a client of 2026-07-28 the news that it listens to.
     pub(super) async fn tell(&self, subscription: SubscriptionContext) {
-        let mut news = self.host.around.listen();
+        let mut news = self.shared.host.around.listen();
         let caller = Caller::of(subscription.request_context());
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
             .take(MAX_SUBSCRIPTIONS)
-            .map(|uri| watch(&self.host, uri.clone(), WatchRoots::of(self, &caller)))
+            .map(|uri| watch(&self.shared.host, uri.clone(), WatchRoots::of(self, &caller)))
             .collect();
-        let (sink, shutdown) = (subscription.sink().clone(), self.host.shutdown.clone());
+        let (sink, shutdown) = (subscription.sink().clone(), self.shared.host.shutdown.clone());
         loop {
             let one = tokio::select! {
                 one = next(&mut news, &shutdown) => one,
@@ -220,17 +189,18 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
 
 async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     let catalog = host.catalog().await;
-    for loaded in catalog.resource(uri) {
+    for source in catalog.resource(uri).into_iter().filter(|one| one.plugin().is_some()) {
         let call = Call {
-            request: portcullis_core::call::request_id(),
+            request: call::request_id(),
             work: Work::Version(uri.to_owned()),
             roots: roots.clone(),
             context: Context::default(),
             task: false,
-            cancel: CancellationToken::new(),
             decisions: Vec::new(),
+            resumed: None,
+            client: &NoClient,
         };
-        if let Ok(Answer::Version(version)) = portcullis_core::call::call(loaded, call).await {
+        if let Ok(Answered::Typed(Answer::Version(version))) = call::call(source, call).await {
             return version;
         }
     }

@@ -1,7 +1,5 @@
-//! One request for a plugin, over all its rounds: what it needs to know is asked of the client, and
-//! what takes long becomes a task.
-
-use std::sync::Arc;
+//! One request for a source, over all its rounds: questions of the source are asked of the client, and what takes
+//! long becomes a task.
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
@@ -9,18 +7,19 @@ use rmcp::model::{
     CreateTaskResult, InputRequests, InputRequiredResult, InputResponses, JsonObject,
 };
 use rmcp::service::RequestContext;
-use tokio_util::sync::CancellationToken;
+use serde_json::Value;
 
+use super::client::RequestClient;
 use super::input::{Binding, Exchange};
-use super::session::{self, Caller};
+use super::session::Caller;
 use super::{Server, tasks};
-use portcullis_core::call::{self, Answer, Call, Failure, Work};
-use portcullis_core::plugins::Loaded;
+use portcullis_core::call::{self, Answer, Answered, Call, Failure, Work};
+use portcullis_core::source::Source;
 
-/// A request, and whose it is.
+/// A request, and which source it is for.
 pub struct Asked<'a> {
-    /// The plugin it is for.
-    pub loaded: &'a Arc<Loaded>,
+    /// The source.
+    pub source: Source<'a>,
     /// What is asked of it.
     pub work: Work,
     /// By the name that the client used.
@@ -37,8 +36,10 @@ pub struct Asked<'a> {
 
 /// What the client gets.
 pub enum Served {
-    /// An answer.
+    /// A plugin's answer.
     Answer(Answer),
+    /// A result that is sent as it is.
+    Whole(Value),
     /// Questions.
     Questions(InputRequiredResult),
     /// Something to ask for later.
@@ -62,72 +63,73 @@ impl From<Failure> for Refused {
 }
 
 impl Server {
+    /// The roots of a call. `None`: the client has to be asked for them in an answer.
     async fn roots(
         &self,
-        wanted: bool,
+        asked: &Asked<'_>,
         caller: &Caller,
         cx: &RequestContext<RoleServer>,
         exchange: &Exchange,
     ) -> Option<Roots> {
-        if !wanted {
-            return Some(self.host.roots.none());
+        let wanted = asked.source.plugin().is_some_and(|loaded| loaded.wants_roots());
+        if !asked.paths && !wanted {
+            return Some(self.shared.host.roots.none());
         }
-        Box::pin(self.session.roots(&self.host.roots, caller, cx, exchange)).await
+        let roots =
+            Box::pin(self.session.roots(&self.shared.host.roots, caller, cx, exchange)).await;
+        // Neither lists nor completions can ask.
+        let cannot_ask = || self.session.last_roots(&self.shared.host.roots, true);
+        roots.or_else(|| (!call::may_ask(&asked.work)).then(cannot_ask))
     }
 
+    /// Serves a request over all its rounds.
     #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is no question is the answer")]
     pub(super) async fn serve(
         &self,
         asked: Asked<'_>,
         cx: &RequestContext<RoleServer>,
     ) -> Result<Served, Refused> {
-        let loaded = asked.loaded;
-        // A plugin may look at them.
-        self.host.tools().await;
+        if asked.source.plugin().is_some() {
+            // Plugins may look at the tools.
+            self.shared.host.tools().await;
+        }
         let caller = Caller::of(cx);
         let binding = Binding {
-            plugin: &loaded.plugin.digest,
+            source: asked.source.identity(),
             name: asked.name,
             principal: caller.principal.as_deref(),
             arguments: asked.arguments,
         };
-        let seal = &self.host.seal;
+        let seal = &self.shared.seal;
         let mut exchange =
-            seal.open(&binding, asked.state, asked.responses).map_err(Refused::State)?;
-        let wants_roots = asked.paths || loaded.wants_roots();
-        let roots = match self.roots(wants_roots, &caller, cx, &exchange).await {
-            Some(roots) => roots,
-            // Neither lists nor completions can ask.
-            None if !call::may_ask(&asked.work) => self.session.last_roots(&self.host.roots, true),
-            None => {
-                let asks = exchange.ask_roots();
-                let questions = seal.ask(&binding, &exchange, asks);
-                return questions.map(Served::Questions).map_err(Refused::Host);
-            }
+            seal.open(&binding, asked.state, asked.responses.clone()).map_err(Refused::State)?;
+        let Some(roots) = self.roots(&asked, &caller, cx, &exchange).await else {
+            let asks = exchange.ask_roots();
+            let questions = seal.ask(&binding, &exchange, asks);
+            return questions.map(Served::Questions).map_err(Refused::Host);
         };
         // Whether it said that it takes long, to a client that knows no tasks.
         let mut at_once = false;
         loop {
-            let (mut context, least) = caller.context(&self.session, &exchange);
-            self.host.surround(&mut context, loaded, &roots);
-            context.background = at_once;
-            let call = Call {
-                request: exchange.request.clone(),
-                work: asked.work.clone(),
-                roots: roots.clone(),
-                context,
-                task: false,
-                cancel: CancellationToken::new(),
-                decisions: exchange.decided(),
-            };
-            match session::run(loaded, call, least, &self.host.shutdown, &caller, cx).await? {
+            let answer =
+                match self.round(&asked, &caller, cx, &mut exchange, &roots, at_once).await? {
+                    Answered::Typed(answer) => answer,
+                    Answered::Whole(result) => return Ok(Served::Whole(result)),
+                    Answered::Questions { requests, state } => {
+                        exchange.park(state);
+                        let questions = seal.pass_on(&binding, &exchange, requests);
+                        return questions.map(Served::Whole).map_err(Refused::Host);
+                    }
+                };
+            let Some(loaded) = asked.source.plugin() else { return Ok(Served::Answer(answer)) };
+            match answer {
                 Answer::NeedInput(need) => {
                     let asks = exchange.ask(need, &caller, loaded)?;
                     if caller.modern && !asks.is_empty() {
                         let questions = seal.ask(&binding, &exchange, asks);
                         return questions.map(Served::Questions).map_err(Refused::Host);
                     }
-                    ask_now(&mut exchange, asks, (loaded, &asked.work), &caller, cx).await?;
+                    ask_now(&mut exchange, asks, &asked, &caller, cx).await?;
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
@@ -146,20 +148,54 @@ impl Server {
             }
         }
     }
+
+    /// One round: up to the answer, or up to questions.
+    async fn round(
+        &self,
+        asked: &Asked<'_>,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+        exchange: &mut Exchange,
+        roots: &Roots,
+        at_once: bool,
+    ) -> Result<Answered, Failure> {
+        let mut context = caller.context(exchange);
+        if let Some(loaded) = asked.source.plugin() {
+            self.shared.host.surround(&mut context, loaded, roots);
+        }
+        context.background = at_once;
+        let client = RequestClient::new(self, caller, cx);
+        let call = Call {
+            request: exchange.request.clone(),
+            work: asked.work.clone(),
+            roots: roots.clone(),
+            context,
+            task: false,
+            decisions: exchange.decided(),
+            resumed: exchange.resumed(),
+            client: &client,
+        };
+        let answered = call::call(asked.source, call).await?;
+        if let (Work::Tool(_), Some(structured)) = (&asked.work, answered.structured()) {
+            let principal = caller.principal.clone();
+            self.shared.host.around.keep_result(principal, asked.name, || structured.to_string());
+        }
+        Ok(answered)
+    }
 }
 
 /// Asks a client of the era with `initialize`. Where it does not answer, that is on record.
 async fn ask_now(
     exchange: &mut Exchange,
     asks: InputRequests,
-    (loaded, work): (&Loaded, &Work),
+    asked: &Asked<'_>,
     caller: &Caller,
     cx: &RequestContext<RoleServer>,
 ) -> Result<(), Failure> {
     let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
     if answered.is_err() {
         let (request, open) = (exchange.request.clone(), exchange.unanswered());
-        call::decided(loaded, work, request, caller.principal.clone(), &open);
+        call::decided(asked.source, &asked.work, request, caller.principal.clone(), &open);
     }
     answered
 }

@@ -9,21 +9,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use portcullis_http_server::Principal;
 use portcullis_roots::Roots;
-use portcullis_wrap::{LEVELS, rank};
 use rmcp::RoleServer;
-use rmcp::model::{
-    ClientCapabilities, ErrorCode, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken,
-};
+use rmcp::model::{ClientCapabilities, ErrorCode, LoggingLevel, ProgressToken};
 use rmcp::service::{Peer, RequestContext, ServiceError};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::client::{LEVELS, rank};
 use super::input::Exchange;
 use super::news::Watch;
-use portcullis_core::call::{Answer, Call, Failure};
-use portcullis_core::plugins::Loaded;
-use portcullis_core::sandbox::{Context, Notice};
+use portcullis_core::sandbox::Context;
 
 /// How long a client may take to say what its roots are.
 const ROOTS_TIME: Duration = Duration::from_secs(3);
@@ -134,11 +128,6 @@ impl Session {
         }
     }
 
-    /// The session's roots, where they are known.
-    pub fn known_roots(&self) -> Option<Roots> {
-        self.roots.lock().last.clone()
-    }
-
     /// The client's roots have changed: they are asked for again with the next call.
     pub fn forget_roots(&self) {
         let mut known = self.roots.lock();
@@ -214,7 +203,8 @@ pub struct Caller {
     pub principal: Option<String>,
     /// The request's `_meta` without the reserved keys.
     pub meta: Option<String>,
-    progress: Option<ProgressToken>,
+    /// By which the client wants to be told of progress.
+    pub progress: Option<ProgressToken>,
     /// The level that this one request asks for, in the era without sessions.
     level: Option<LoggingLevel>,
 }
@@ -281,10 +271,9 @@ impl Caller {
         if self.modern { self.level } else { session.logs() }
     }
 
-    /// What a guest can learn of the call; where its notices go is added by [`run`].
-    pub fn context(&self, session: &Session, exchange: &Exchange) -> (Context, u8) {
-        let least = self.logs(session).map_or(u8::MAX, rank);
-        let context = Context {
+    /// What a guest can learn of the call.
+    pub fn context(&self, exchange: &Exchange) -> Context {
+        Context {
             protocol: self.protocol.clone(),
             principal: self.principal.clone(),
             meta: self.meta.clone(),
@@ -292,74 +281,7 @@ impl Caller {
             answers: exchange.answers(),
             state: exchange.state(),
             ..Context::default()
-        };
-        (context, least)
-    }
-}
-
-/// Runs a call, and tells the client what it reports until it ends.
-pub async fn run(
-    loaded: &Loaded,
-    mut call: Call,
-    least: u8,
-    shutdown: &CancellationToken,
-    caller: &Caller,
-    cx: &RequestContext<RoleServer>,
-) -> Result<Answer, Failure> {
-    let cancel = call.cancel.clone();
-    let mut notices = None;
-    if caller.progress.is_some() || least < u8::MAX {
-        let (sender, receiver) = unbounded_channel();
-        call.context.notices = Some(sender);
-        notices = Some(receiver);
-    }
-    let running = portcullis_core::call::call(loaded, call);
-    tokio::pin!(running);
-    loop {
-        tokio::select! {
-            biased;
-            answer = &mut running => {
-                // What was reported before the end is told before the end.
-                while let Some(notice) = notices.as_mut().and_then(|n| n.try_recv().ok()) {
-                    tell(notice, least, caller, cx).await;
-                }
-                return answer;
-            }
-            Some(notice) = next(&mut notices) => tell(notice, least, caller, cx).await,
-            () = cx.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-            () = shutdown.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
         }
-    }
-}
-
-async fn next(notices: &mut Option<UnboundedReceiver<Notice>>) -> Option<Notice> {
-    match notices {
-        Some(notices) => notices.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn tell(notice: Notice, least: u8, caller: &Caller, cx: &RequestContext<RoleServer>) {
-    let told = match notice {
-        Notice::Progress { done, total, message } => {
-            let Some(token) = &caller.progress else { return };
-            let mut progress = ProgressNotificationParam::new(token.clone(), done);
-            progress.total = total;
-            progress.message = message.map(|message| portcullis_sanitize::line(&message, 1000));
-            Box::pin(cx.peer.notify_progress(progress)).await
-        }
-        Notice::Log { level, logger, data } => {
-            if (level as u8) < least {
-                return;
-            }
-            let level = LEVELS[level as usize];
-            let mut record = LoggingMessageNotificationParam::new(level, data);
-            record.logger = logger;
-            Box::pin(cx.peer.notify_logging_message(record)).await
-        }
-    };
-    if let Err(error) = told {
-        tracing::debug!("a notice did not reach the client: {error}");
     }
 }
 

@@ -9,16 +9,19 @@ use parking_lot::Mutex;
 use portcullis_roots::Roots;
 use rmcp::model::{CallToolResult, CreateTaskResult, ErrorData, InputResponses, Task};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
-use tokio::sync::mpsc::unbounded_channel;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::input::Exchange;
 use super::requests::protocol_error;
 use super::session::Caller;
 use super::{Server, convert};
-use portcullis_core::call::{Answer, Call, Failure, Work};
+use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
+use portcullis_core::call::{self, Answer, Answered, Call, Failure, Work};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Notice;
+use portcullis_core::source::Source;
+use portcullis_mcp_client::{Object, RpcError};
 
 /// The extension, by the contract's name for it.
 pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
@@ -92,7 +95,7 @@ impl TaskWork {
     ///
     /// Where too much is going on already.
     pub fn begin(self, server: &Server) -> Result<CreateTaskResult, Failure> {
-        let tasks = &server.host.tasks;
+        let tasks = &server.shared.tasks;
         if tasks.manager.running_task_count() >= MAX_TASKS {
             let why = format!("{MAX_TASKS} tasks are going on: try again later");
             return Err(Failure::TooLarge(why));
@@ -138,36 +141,67 @@ impl TaskWork {
     }
 
     async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
-        let (mut context, _) = self.caller.context(&server.session, &self.exchange);
-        let (notices, mut told) = unbounded_channel();
+        let mut context = self.caller.context(&self.exchange);
         context.background = true;
-        context.notices = Some(notices);
-        server.host.surround(&mut context, &self.loaded, &self.roots);
-        let cancel = CancellationToken::new();
+        server.shared.host.surround(&mut context, &self.loaded, &self.roots);
+        let client = TaskClient { shutdown: &server.shared.host.shutdown, cx };
         let call = Call {
             request: self.exchange.request.clone(),
             work: self.work.clone(),
             roots: self.roots.clone(),
             context,
             task: true,
-            cancel: cancel.clone(),
             decisions: self.exchange.decided(),
+            resumed: None,
+            client: &client,
         };
-        let running = portcullis_core::call::call(&self.loaded, call);
-        tokio::pin!(running);
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut running => return answer,
-                Some(notice) = told.recv() => {
-                    if let Notice::Progress { message: Some(message), .. } = notice {
-                        cx.set_status_message(portcullis_sanitize::line(&message, 300));
-                    }
-                }
-                () = cx.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
-                () = server.host.shutdown.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+        match call::call(Source::Plugin(&self.loaded), call).await? {
+            Answered::Typed(answer) => Ok(answer),
+            Answered::Whole(_) | Answered::Questions { .. } => {
+                Err(Failure::Host("a plugin answers as an upstream server does".into()))
             }
         }
+    }
+}
+
+/// The client of a task: it reads the task's status message, and may cancel the task.
+struct TaskClient<'a> {
+    shutdown: &'a CancellationToken,
+    cx: &'a TaskContext,
+}
+
+impl Client for TaskClient<'_> {
+    fn is_notified(&self) -> bool {
+        true
+    }
+
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        if let Notification::Plugin(Notice::Progress { message: Some(message), .. }) = notification
+        {
+            self.cx.set_status_message(portcullis_sanitize::line(&message, 300));
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn answers(&self, _: &str) -> bool {
+        false
+    }
+
+    fn ask<'a>(&'a self, method: &'a str, _: Object) -> BoxFuture<'a, Result<Value, RpcError>> {
+        Box::pin(std::future::ready(Err(not_taken_part_in(method))))
+    }
+
+    fn gone(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            tokio::select! {
+                () = self.cx.cancelled() => {}
+                () = self.shutdown.cancelled() => {}
+            }
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::default()
     }
 }
 
@@ -180,9 +214,12 @@ fn told(failure: Failure) -> Result<CallToolResult, TaskExit> {
         }
         Failure::InvalidArguments(_)
         | Failure::Denied(_)
+        | Failure::ArgumentsTooLarge(_)
         | Failure::TimedOut(_)
         | Failure::TooLarge(_)
         | Failure::PluginFailed(_)
+        | Failure::Upstream(_)
+        | Failure::Abandoned(_)
         | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
     }
 }

@@ -12,7 +12,8 @@ use tokio::net::TcpListener;
 
 use super::settings::{SettingsError, oauth_hosts};
 use super::{DRAIN, settings as make};
-use crate::mcp::{Host, Server};
+use crate::mcp::{Server, Shared};
+use portcullis_core::host::Host;
 
 /// Where the protocol is served.
 pub use portcullis_http_server::PATH;
@@ -22,12 +23,12 @@ pub use portcullis_http_server::PATH;
 /// # Errors
 ///
 /// Which key or file of the configuration cannot be used, and why.
-pub fn settings(config: &HttpConfig, host: &Arc<Host>) -> Result<Settings, SettingsError> {
+pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
     let fetch = Fetch::new(move |url| portcullis_egress::document(url, named.clone(), agent));
-    let mut settings = make::settings(config, host.raw.clone(), fetch)?;
-    settings.pages.insert("/metrics".to_owned(), metrics_page(host));
+    let mut settings = make::settings(config, shared.raw.clone(), fetch)?;
+    settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
     Ok(settings)
 }
 
@@ -49,7 +50,7 @@ fn metrics_page(host: &Arc<Host>) -> Page {
 ///
 /// Where the pages make no sense.
 pub async fn serve_pages(
-    host: &Host,
+    shared: &Shared,
     listener: TcpListener,
     pages: BTreeMap<String, Page>,
 ) -> io::Result<()> {
@@ -57,8 +58,9 @@ pub async fn serve_pages(
     struct Nothing;
     impl ServerHandler for Nothing {}
     let (streamable, legacy_sse) = (false, false);
-    let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(host.raw.clone()) };
-    portcullis_http_server::serve(listener, settings, || Nothing, host.shutdown.clone()).await
+    let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(shared.raw.clone()) };
+    portcullis_http_server::serve(listener, settings, || Nothing, shared.host.shutdown.clone())
+        .await
 }
 
 /// Serves sessions, and pages beside them, on a listener until the host shuts down. Where `settings.stop` is
@@ -69,22 +71,22 @@ pub async fn serve_pages(
 ///
 /// Where the settings make no sense: a host or an origin that is none.
 pub async fn serve(
-    host: Arc<Host>,
+    shared: Arc<Shared>,
     listener: TcpListener,
     settings: Settings,
     leave: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
-    let shutdown = host.shutdown.clone();
-    let (stop, ending) = (settings.stop.clone(), host.clone());
+    let shutdown = shared.host.shutdown.clone();
+    let (stop, ending) = (settings.stop.clone(), shared.clone());
     let end = async move {
         stop.cancelled().await;
         leave();
         // Timed out or not, that is the end.
         let _drained = tokio::time::timeout(DRAIN, ending.idle()).await;
-        ending.shutdown.cancel();
+        ending.host.shutdown.cancel();
     };
     let until = shutdown.clone();
     tokio::spawn(async move { until.run_until_cancelled(end).await });
-    let server = move || Server::new(host.clone());
+    let server = move || Server::new(shared.clone());
     portcullis_http_server::serve(listener, settings, server, shutdown).await
 }

@@ -9,7 +9,8 @@ use rmcp::service::ServerInitializeError;
 use tokio_util::sync::CancellationToken;
 
 use super::DRAIN;
-use crate::mcp::{Host, Server};
+use crate::mcp::{Server, Shared};
+use portcullis_core::host::Host;
 
 /// Serves one session over this process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in
 /// flight may then go on for three seconds; where nobody reads stdout any more, they are cancelled at once.
@@ -19,16 +20,16 @@ use crate::mcp::{Host, Server};
 ///
 /// Where stdin or stdout fail.
 pub async fn serve(
-    host: Arc<Host>,
+    shared: Arc<Shared>,
     stop: CancellationToken,
     leave: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let ends = Ends { input: stop, output: CancellationToken::new() };
-    let lines = Lines::new(input, output, host.raw.clone(), ends.clone());
+    let lines = Lines::new(input, output, shared.raw.clone(), ends.clone());
     let output = ends.output.clone();
-    tokio::spawn(end(ends, host.clone(), leave));
-    let session = match Server::new(host).serve(lines).await {
+    tokio::spawn(end(ends, shared.host.clone(), leave));
+    let session = match Server::new(shared).serve(lines).await {
         Ok(session) => session,
         // stdin ended before the client said anything: nothing is wrong.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

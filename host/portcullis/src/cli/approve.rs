@@ -1,7 +1,7 @@
 //! `portcullis plugin approve`: approves a plugin's file, or the tools of another server, as they are now.
 
+use portcullis_core::lock::Held;
 use portcullis_mcp_client::Listing;
-use portcullis_wrap::Held;
 
 use super::End;
 use super::start::{Ready, faint, green};
@@ -15,7 +15,7 @@ pub(super) async fn run(
     variables: &[String],
 ) -> Result<End, String> {
     if !server.is_empty() {
-        let typed = portcullis_wrap::Config::typed(server, variables)?;
+        let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
         if ready.config.upstreams.insert(name.to_owned(), typed).is_some() {
             return Err(format!("[upstreams.{name}] is in portcullis.toml: leave the server out"));
         }

@@ -8,7 +8,7 @@ use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::{Loaded, compare};
 use portcullis_core::sandbox::{ALWAYS, Import};
-use portcullis_wrap::Summary;
+use portcullis_core::upstreams::Summary;
 
 /// What `audit` takes.
 #[derive(clap::Args)]

@@ -2,23 +2,21 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use portcullis_audit::Verdict;
-use portcullis_mcp_client::{Outcome, Request};
-use portcullis_roots::Root;
-use portcullis_wrap::{Offered, Upstreams};
+use portcullis_core::bindings::ToolResult;
+use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
+use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
+use portcullis_core::call::{self, Answer, Answered, Call, Failure, ToolCall, Work};
+use portcullis_core::catalog::Catalog;
+use portcullis_core::sandbox::{Context, Notice};
+use portcullis_core::upstreams::Upstreams;
+use portcullis_mcp_client::{Object, RpcError};
+use portcullis_roots::{Root, Roots, uri_of_path};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::unbounded_channel;
-use tokio_util::sync::CancellationToken;
 
 use super::relative::make_absolute;
 use super::start::{Ready, patiently};
 use super::{End, print};
-use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
-use portcullis_core::call::{Answer, Call, Failure, ToolCall, Work};
-use portcullis_core::catalog::{Catalog, Tool};
-use portcullis_core::sandbox::{Context, Notice};
 
 /// Arguments of `call`.
 #[derive(clap::Args)]
@@ -44,56 +42,31 @@ impl Args {
         }
         let upstreams = ready.upstreams()?;
         let catalog = self.catalog(&ready, &upstreams).await;
-        let (loaded, tool) = match catalog.tool(&self.tool) {
-            Some(Tool::Own(loaded, tool)) => (loaded, tool),
-            Some(Tool::Other(other, tool)) => {
-                let ended = self.elsewhere(&upstreams, other, tool, arguments).await;
-                upstreams.close().await;
-                return self.with_trail(&ready, ended);
-            }
-            None => {
-                let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
-                let tool = portcullis_sanitize::visible_line(&self.tool, 80);
-                return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
-            }
+        let Some(tool) = catalog.tool(&self.tool) else {
+            let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
+            let tool = portcullis_sanitize::visible_line(&self.tool, 80);
+            return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
         };
         let first_root = ready.roots.iter().next().map(Root::path);
-        make_absolute(&mut arguments, &tool.definition.paths, first_root);
-        let (notices, mut told) = unbounded_channel();
-        let cancel = CancellationToken::new();
+        make_absolute(&mut arguments, tool.paths(), first_root);
+        let client = Terminal { roots: ready.roots.clone() };
         let call = Call {
-            request: portcullis_core::call::request_id(),
+            request: call::request_id(),
             work: Work::Tool(ToolCall {
-                name: tool.definition.name.clone(),
+                name: tool.own_name().to_owned(),
                 arguments: Arc::new(arguments.into()),
             }),
             roots: ready.roots.clone(),
-            context: Context {
-                protocol: "2026-07-28".into(),
-                cancelled: Arc::new(AtomicBool::new(false)),
-                notices: Some(notices),
-                ..Context::default()
-            },
+            context: Context { protocol: "2026-07-28".into(), ..Context::default() },
             task: false,
-            cancel: cancel.clone(),
             decisions: Vec::new(),
+            resumed: None,
+            client: &client,
         };
-        let running = portcullis_core::call::call(loaded, call);
-        tokio::pin!(running);
-        let waiting = async {
-            loop {
-                tokio::select! {
-                    answer = &mut running => break answer,
-                    Some(notice) = told.recv() => tell(&notice),
-                    _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
-                }
-            }
-        };
-        let answer = patiently(&format!("waiting for {}", self.tool), waiting).await;
-        while let Ok(notice) = told.try_recv() {
-            tell(&notice);
-        }
-        let ended = self.show(answer);
+        let waiting = call::call(tool.source(), call);
+        let answered = patiently(&format!("waiting for {}", self.tool), waiting).await;
+        upstreams.close().await;
+        let ended = self.show(answered);
         self.with_trail(&ready, ended)
     }
 
@@ -125,67 +98,6 @@ impl Args {
         ended
     }
 
-    /// Calls a tool of another server.
-    async fn elsewhere(
-        &self,
-        upstreams: &Upstreams,
-        other: &Offered,
-        tool: &portcullis_mcp_client::Tool,
-        arguments: Map<String, Value>,
-    ) -> Result<End, String> {
-        let arguments = Value::Object(arguments);
-        if let Ok(schema) = &*other.source.schema(tool) {
-            schema
-                .check(&arguments)
-                .map_err(|faults| format!("invalid arguments for `{}`: {faults}", self.tool))?;
-        }
-        let request = portcullis_core::call::request_id();
-        let size = arguments.to_string().len() as u64;
-        let trail = upstreams.trail(&other.source, request, tool.name.clone(), &tool.digest, None);
-        let ongoing = trail.begin_call(size).map_err(|error| {
-            format!("the audit cannot be written, so nothing is called: {error}")
-        })?;
-        let params = json!({ "name": tool.wire_name, "arguments": arguments });
-        let params = params.as_object().cloned().unwrap_or_default();
-        let request = Request::new("tools/call", params, "call");
-        let asking = other.source.upstream.request(request).outcome();
-        let outcome = patiently(&format!("waiting for {}", self.tool), asking).await;
-        let (ended, size) = match &outcome {
-            Ok(Outcome::Complete(result)) => {
-                let failed = result["isError"] == true;
-                (if failed { "tool-error" } else { "done" }, result.to_string().len() as u64)
-            }
-            Ok(Outcome::NeedInput { .. }) => ("need-input", 0),
-            Ok(Outcome::Error(_)) => ("protocol-error", 0),
-            Err(_) => ("upstream-failed", 0),
-        };
-        ongoing.end(Verdict::Allowed, ended, size).map_err(|error| {
-            format!("the audit cannot be written, so the answer is not given: {error}")
-        })?;
-        match outcome.map_err(|fault| fault.to_string())? {
-            Outcome::Complete(result) => {
-                let failed = result["isError"] == true;
-                let blocks = result["content"].as_array().cloned().unwrap_or_default();
-                if self.json {
-                    print::json(&result)?;
-                } else {
-                    for block in &blocks {
-                        let text = block["text"].as_str().map(str::to_owned);
-                        print::outside(&format!(
-                            "{}\n",
-                            text.unwrap_or_else(|| block.to_string())
-                        ))?;
-                    }
-                }
-                Ok(if failed { End::Failed } else { End::Done })
-            }
-            Outcome::NeedInput { .. } => {
-                Err("the tool asks its client a question; call it from an MCP client".into())
-            }
-            Outcome::Error(error) => Err(portcullis_sanitize::visible_line(&error.message, 500)),
-        }
-    }
-
     fn arguments(&self) -> Result<Map<String, Value>, String> {
         let mut text = self.arguments.clone();
         if text == "-" {
@@ -199,20 +111,27 @@ impl Args {
         })
     }
 
-    fn show(&self, answer: Result<Answer, Failure>) -> Result<End, String> {
-        let result = match answer {
-            Ok(Answer::Tool(result)) => result,
-            Ok(Answer::NeedInput(need)) => {
-                let need = need.into_need();
-                let keys: Vec<_> = need.asks.iter().map(|(key, _)| key.as_str()).collect();
-                return Err(format!(
-                    "the tool asks its client a question ({}); call it from an MCP client",
-                    keys.join(", ")
-                ));
-            }
-            Ok(_) => return Err("the plugin did not return a tool result".into()),
-            Err(failure) => return Err(failure.to_string()),
+    fn show(&self, answered: Result<Answered, Failure>) -> Result<End, String> {
+        let asks = |keys: Vec<&str>| {
+            let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
+            Err(format!("the tool asks its client a question ({keys}); call it from an MCP client"))
         };
+        match answered.map_err(|failure| failure.to_string())? {
+            Answered::Typed(Answer::Tool(result)) => self.show_result(&result),
+            Answered::Typed(Answer::NeedInput(need)) => {
+                let need = need.into_need();
+                asks(need.asks.iter().map(|(key, _)| key.as_str()).collect())
+            }
+            Answered::Typed(_) => Err("the plugin did not return a tool result".into()),
+            Answered::Questions { requests, .. } => {
+                asks(requests.keys().map(String::as_str).collect())
+            }
+            Answered::Whole(result) => self.show_whole(&result),
+        }
+    }
+
+    /// Prints the result of a plugin.
+    fn show_result(&self, result: &ToolResult) -> Result<End, String> {
         if self.json {
             let structured = result.structured.as_deref().map(serde_json::from_str::<Value>);
             let content: Vec<_> = result.content.iter().map(block).collect();
@@ -227,6 +146,65 @@ impl Args {
             }
         }
         Ok(if result.is_error { End::Failed } else { End::Done })
+    }
+
+    /// Prints the result of an upstream server.
+    fn show_whole(&self, result: &Value) -> Result<End, String> {
+        if self.json {
+            print::json(result)?;
+        } else {
+            for block in result["content"].as_array().into_iter().flatten() {
+                let text = block["text"].as_str().map(str::to_owned);
+                print::outside(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
+            }
+        }
+        Ok(if result["isError"] == true { End::Failed } else { End::Done })
+    }
+}
+
+/// The terminal as the client of a call: it shows progress and log records, and nobody there is asked.
+struct Terminal {
+    roots: Roots,
+}
+
+impl Client for Terminal {
+    fn is_notified(&self) -> bool {
+        true
+    }
+
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        if let Notification::Plugin(notice) = notification {
+            tell(&notice);
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn answers(&self, _: &str) -> bool {
+        false
+    }
+
+    fn ask<'a>(&'a self, method: &'a str, _: Object) -> BoxFuture<'a, Result<Value, RpcError>> {
+        let answer = match method {
+            "roots/list" => {
+                let uris = self.roots.iter().filter_map(|root| uri_of_path(root.path()));
+                let roots: Vec<_> = uris.map(|uri| json!({ "uri": uri })).collect();
+                Ok(json!({ "roots": roots }))
+            }
+            _ => Err(not_taken_part_in(method)),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn gone(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending().await
+            }
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        Origin { session: "call".into(), ..Origin::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use super::End;
 use super::start::{Ready, faint, green, red};
 use portcullis_core::catalog::Tool;
 use portcullis_core::plugins::{Loaded, Refused};
-use portcullis_wrap::Summary;
+use portcullis_core::upstreams::Summary;
 
 /// Lists every tool that can be called.
 pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
@@ -16,7 +16,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
     if json {
         let tools: Vec<_> = catalog
             .tools()
-            .map(|(name, tool)| portcullis_mcp_server::mcp::shown(name, tool))
+            .map(|(name, tool)| portcullis_core::definitions::listed_tool(name, tool))
             .collect();
         return super::print::json(&json!({ "tools": tools }));
     }
@@ -27,7 +27,7 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
             Tool::Other(_, tool) => tool.definition.get("description").and_then(Value::as_str),
         };
         let description = description.unwrap_or_default();
-        let plugin = faint(&format!("({})", tool.source()));
+        let plugin = faint(&format!("({})", tool.source().name()));
         let name = green(name);
         let description = portcullis_sanitize::visible_line(description, 300);
         writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;

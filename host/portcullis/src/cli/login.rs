@@ -29,7 +29,7 @@ impl Upstreams {
     pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
-            let typed = portcullis_wrap::Config::typed(std::slice::from_ref(url), &[])?;
+            let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
             if ready.config.upstreams.insert(name.clone(), typed).is_some() {
                 return Err(format!("[upstreams.{name}] says where it is: leave {url} out"));
             }

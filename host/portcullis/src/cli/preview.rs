@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
 use super::{End, log, signals, views};
+use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
 /// What `preview` takes.
@@ -67,14 +68,15 @@ impl Args {
             .replace("{{tool}}", &tool);
         while !over.is_cancelled() {
             let host = ready.host()?;
-            let mut settings = transport::http::settings(&HttpConfig::default(), &host)
+            let shared = Shared::new(host.clone());
+            let mut settings = transport::http::settings(&HttpConfig::default(), &shared)
                 .map_err(|error| error.to_string())?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
             };
-            let served = transport::http::serve(host.clone(), listen(&page)?, settings, || {});
-            let framed = transport::http::serve_pages(&host, listen(&frame)?, sandbox_page());
+            let served = transport::http::serve(shared.clone(), listen(&page)?, settings, || {});
+            let framed = transport::http::serve_pages(&shared, listen(&frame)?, sandbox_page());
             let ends = async {
                 tokio::select! {
                     () = over.cancelled() => {}

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::start::Ready;
 use super::{End, log, safety, signals, views};
+use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
 /// After the end of stdin, or a signal: when the process ends, whatever is still going on.
@@ -46,9 +47,10 @@ impl Args {
         });
         let stop = CancellationToken::new();
         signals::listen(stop.clone())?;
+        let shared = Shared::new(host.clone());
         let Some(address) = self.http else {
             let leave = || signals::leave_after(STDIO_END);
-            let served = transport::stdio::serve(host.clone(), stop, leave).await;
+            let served = transport::stdio::serve(shared, stop, leave).await;
             host.upstreams.close().await;
             return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
         };
@@ -64,7 +66,7 @@ impl Args {
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);
         let mut settings =
-            transport::http::settings(&config, &host).map_err(|error| error.to_string())?;
+            transport::http::settings(&config, &shared).map_err(|error| error.to_string())?;
         settings.stop = stop;
         let listener = tokio::net::TcpListener::bind(config.listen)
             .await
@@ -79,7 +81,7 @@ impl Args {
         let (scheme, path) = (config.scheme(), transport::http::PATH);
         log::say(&format!("serving MCP at {scheme}://{address}{path}"));
         let leave = || signals::leave_after(HTTP_END);
-        let served = transport::http::serve(host.clone(), listener, settings, leave).await;
+        let served = transport::http::serve(shared, listener, settings, leave).await;
         host.upstreams.close().await;
         served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
     }

@@ -11,10 +11,10 @@ use portcullis_audit::Audit;
 use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
+use portcullis_core::host::Host;
 use portcullis_core::plugins::{Loader, Plugins};
 use portcullis_core::sandbox::Sandbox;
-use portcullis_mcp_server::mcp::Host;
-use portcullis_wrap::{Summary, Upstreams};
+use portcullis_core::upstreams::{Summary, Upstreams};
 
 /// Everything a command works with.
 pub struct Ready {

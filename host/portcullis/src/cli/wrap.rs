@@ -28,7 +28,7 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
-        let upstream = portcullis_wrap::Config::typed(&self.server, &self.variables)?;
+        let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
         if ready.config.upstreams.insert(self.name.clone(), upstream).is_some() {
             return Err(format!(
                 "portcullis.toml has an [upstreams.{}] already: give another --name",

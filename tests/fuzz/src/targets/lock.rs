@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fs;
 
-use portcullis_wrap::{Held, Lock};
+use portcullis_core::lock::{Held, Lock};
 use tempfile::TempDir;
 
 /// Texts that mean something here.

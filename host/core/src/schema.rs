@@ -1,4 +1,4 @@
-//! Is this JSON what the tool said?
+//! JSON Schemas of tools: arguments and structured content are checked against them.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -9,6 +9,25 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Most faults that are named; the rest is counted.
 const MAX_FAULTS: usize = 10;
 
+/// Why a text is not a schema that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// It has too many bytes.
+    #[error("it has {0} bytes; {MAX_BYTES} are the most")]
+    TooLarge(usize),
+    /// It is not JSON.
+    #[error(transparent)]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON and not a JSON Schema, or refers to one that would have to be fetched.
+    #[error("{0}")]
+    NotASchema(String),
+}
+
+/// What is wrong with a value, in one line: each fault with its place.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Faults(String);
+
 /// A JSON Schema, ready to check values.
 pub struct Schema(Validator);
 
@@ -17,42 +36,42 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// In words for whoever wrote the schema.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`SchemaError`].
+    pub fn parse(text: &str) -> Result<Self, SchemaError> {
         if text.len() > MAX_BYTES {
-            return Err(format!("it has {} bytes; {MAX_BYTES} are the most", text.len()));
+            return Err(SchemaError::TooLarge(text.len()));
         }
-        let schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let schema: Value = serde_json::from_str(text)?;
         jsonschema::options()
             .with_pattern_options(PatternOptions::regex())
             .build(&schema)
             .map(Self)
-            .map_err(|error| error.to_string())
+            .map_err(|error| SchemaError::NotASchema(error.to_string()))
     }
 
     /// Checks a value.
     ///
     /// # Errors
     ///
-    /// Each fault with the place it is at, in one line.
-    pub fn check(&self, value: &Value) -> Result<(), String> {
+    /// [`Faults`].
+    pub fn check(&self, value: &Value) -> Result<(), Faults> {
         if self.0.is_valid(value) {
             return Ok(());
         }
         let mut faults = self.0.iter_errors(value);
         let named: Vec<_> =
-            faults.by_ref().take(MAX_FAULTS).map(|fault| name(&fault, value)).collect();
+            faults.by_ref().take(MAX_FAULTS).map(|fault| describe(&fault, value)).collect();
         let more = faults.count();
         let mut text = named.join("; ");
         if more > 0 {
             text.push_str(&format!("; and {more} more"));
         }
-        Err(text)
+        Err(Faults(text))
     }
 }
 
-/// A fault of a value, told by the name of the argument it is about.
-fn name(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
+/// A fault of a value, described by the name of the argument.
+fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     use jsonschema::error::ValidationErrorKind;
     let at = fault.instance_path().as_str().trim_start_matches('/').replace('/', ".");
     let within = if at.is_empty() { String::new() } else { format!(" in `{at}`") };
@@ -105,7 +124,7 @@ mod tests {
             "required": ["name"],
             "additionalProperties": false,
         });
-        Schema::parse(&schema.to_string()).unwrap().check(value).unwrap_err()
+        Schema::parse(&schema.to_string()).unwrap().check(value).unwrap_err().to_string()
     }
 
     #[test]
@@ -127,8 +146,8 @@ mod tests {
             }
             let schema = Schema::parse(&schema.to_string()).unwrap();
             assert_eq!(schema.check(&json!({})), Ok(()));
-            assert_eq!(schema.check(&json!({"a": 1})).unwrap_err(), "`a` is not known");
-            let both = schema.check(&json!({"a": 1, "b": 2})).unwrap_err();
+            assert_eq!(schema.check(&json!({"a": 1})).unwrap_err().to_string(), "`a` is not known");
+            let both = schema.check(&json!({"a": 1, "b": 2})).unwrap_err().to_string();
             assert_eq!(both, "`a`, `b` is not known");
         }
     }

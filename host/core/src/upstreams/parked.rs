@@ -1,4 +1,5 @@
-//! Requests on their way that wait until a client comes back with an answer.
+//! Parked requests: requests to upstream servers that wait for a client's answer to a question. A client of 2026-07-28
+//! answers in another request.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -6,7 +7,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use portcullis_mcp_client::{AskKey, InFlight};
 
-use crate::ANSWER_TIME;
+use super::ANSWER_TIME;
 
 /// Requests that may wait at the same time. What they hold is a place at their upstream.
 const MOST: usize = 64;

@@ -9,6 +9,8 @@ use std::time::SystemTime;
 use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
+use crate::blocking::on_a_thread;
+
 /// Content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -124,14 +126,7 @@ impl Lock {
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> T {
         let lock = self.clone();
-        match tokio::task::spawn_blocking(move || work(&lock)).await {
-            Ok(result) => result,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends, and this task with it.
-                Err(_) => std::future::pending().await,
-            },
-        }
+        on_a_thread(move || work(&lock)).await
     }
 
     /// Which of these tools of a server are not approved as they are.

@@ -1,4 +1,4 @@
-//! Other MCP servers as sources of tools, prompts and resources.
+//! Upstream servers: other MCP servers as sources of tools, prompts and resources.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -9,12 +9,22 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_mcp_client::{Client, Definition, Listing, Notice, State, Upstream};
-use portcullis_schema::Schema;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Config, Held, Lock, LockError};
+use crate::lock::{Held, Lock, LockError};
+use crate::schema::{Schema, SchemaError};
+use parked::Parked;
+
+pub mod config;
+pub(crate) mod parked;
+pub mod views;
+
+pub use config::Config;
+
+/// How long an answer of a client may take: a person may be asked.
+pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// How long the first list waits for servers that have to be started.
 const SOON: Duration = Duration::from_secs(10);
@@ -22,17 +32,17 @@ const SOON: Duration = Duration::from_secs(10);
 /// Before a server that could not be listed is tried again.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// Every other server.
+/// All upstream servers.
 pub struct Upstreams {
     /// By the order of their names.
-    pub all: Vec<Arc<Source>>,
+    pub all: Vec<Arc<UpstreamSource>>,
     /// The definitions of their tools that were approved.
     pub lock: Lock,
     audit: Audit,
 }
 
-/// One of them.
-pub struct Source {
+/// An upstream server.
+pub struct UpstreamSource {
     /// The operator's name for it.
     pub name: Arc<str>,
     /// What is put before its names.
@@ -47,14 +57,17 @@ pub struct Source {
     /// Whether it was typed, instead of named in a configuration.
     is_typed: bool,
     schemas: Schemas,
+    audit: Audit,
+    /// Requests that wait for answers of clients, of all upstream servers together.
+    pub(crate) parked: Arc<Parked>,
 }
 
 /// Compiled schemas of the arguments of one server's tools, by the digests of the tools.
 #[derive(Default)]
-struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, String>>>>);
+struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, SchemaError>>>>);
 
 impl Schemas {
-    fn of(&self, digest: &str, text: impl FnOnce() -> String) -> Arc<Result<Schema, String>> {
+    fn of(&self, digest: &str, text: impl FnOnce() -> String) -> Arc<Result<Schema, SchemaError>> {
         let mut schemas = self.0.lock();
         let compile = || Arc::new(Schema::parse(&text()));
         schemas.entry(digest.to_owned()).or_insert_with(compile).clone()
@@ -70,20 +83,20 @@ impl Schemas {
     }
 }
 
-/// What one of them says by itself.
-pub enum Heard {
-    /// It offers something else than before.
-    Offers,
+/// What an upstream server reports unasked.
+pub enum UpstreamEvent {
+    /// What it offers has changed.
+    OfferChanged,
     /// A notification that belongs to no request, or not for certain.
     Notice(Notice),
 }
 
-/// What one of them offers now, and what of it is held back.
+/// What an upstream server offers now, and what of it is held back.
 #[derive(Clone)]
 pub struct Offered {
-    /// Whose.
-    pub source: Arc<Source>,
-    /// What.
+    /// The server.
+    pub source: Arc<UpstreamSource>,
+    /// What it lists.
     pub listing: Arc<Listing>,
     /// Tools that are not approved as they are: they have changed, or are new.
     pub held: Vec<Held>,
@@ -126,10 +139,11 @@ impl Upstreams {
         let mut client = Client::new("portcullis", env!("CARGO_PKG_VERSION"));
         client.launcher = std::env::current_exe().ok();
         client.logins = Some(logins);
+        let parked = Arc::new(Parked::default());
         let source = |(name, one): (&String, &Config)| {
             let upstream = Upstream::new(name, one.definition.clone(), client.clone())
                 .map_err(|error| format!("`upstreams.{name}`: {error}"))?;
-            Ok(Arc::new(Source {
+            Ok(Arc::new(UpstreamSource {
                 name: name.as_str().into(),
                 prefix: one.prefix.clone(),
                 upstream,
@@ -142,6 +156,8 @@ impl Upstreams {
                 },
                 is_typed: one.typed.is_some(),
                 schemas: Schemas::default(),
+                audit: audit.clone(),
+                parked: parked.clone(),
             }))
         };
         let used = all.filter(|(_, one)| one.enabled != Some(false));
@@ -165,7 +181,7 @@ impl Upstreams {
     }
 
     /// Holds back what is not approved.
-    async fn judge(&self, source: &Arc<Source>, listing: Arc<Listing>) -> Offered {
+    async fn judge(&self, source: &Arc<UpstreamSource>, listing: Arc<Listing>) -> Offered {
         source.schemas.retain(listing.tools.iter().map(|tool| tool.digest.as_str()));
         let held = self.unapproved(source, &listing).await;
         for Held { tool, is_new } in &held {
@@ -181,7 +197,7 @@ impl Upstreams {
     }
 
     /// Which tools of a listing are not approved as they are.
-    pub async fn unapproved(&self, source: &Source, listing: &Arc<Listing>) -> Vec<Held> {
+    pub async fn unapproved(&self, source: &UpstreamSource, listing: &Arc<Listing>) -> Vec<Held> {
         let (key, listing) = (source.key.clone(), listing.clone());
         self.lock.on_a_thread(move |lock| lock.unapproved(&key, digests(&listing))).await
     }
@@ -191,21 +207,25 @@ impl Upstreams {
     /// # Errors
     ///
     /// [`LockError`]: nothing is approved.
-    pub async fn approve(&self, source: &Source, listing: &Arc<Listing>) -> Result<(), LockError> {
+    pub async fn approve(
+        &self,
+        source: &UpstreamSource,
+        listing: &Arc<Listing>,
+    ) -> Result<(), LockError> {
         let (key, listing) = (source.key.clone(), listing.clone());
         self.lock.on_a_thread(move |lock| lock.approve(&key, digests(&listing))).await
     }
 
-    /// Tries those that have not been listed yet, and passes on what each of them says by itself, until
-    /// it is over.
-    pub fn keep(
+    /// Connects to those that have not been listed yet, and passes on what each of them reports unasked, until
+    /// `over` is cancelled.
+    pub fn follow(
         self: &Arc<Self>,
         over: &CancellationToken,
-        heard: impl Fn(Heard) + Send + Sync + 'static,
+        report: impl Fn(UpstreamEvent) + Send + Sync + 'static,
     ) {
-        let heard = Arc::new(heard);
+        let report = Arc::new(report);
         for source in &self.all {
-            let (upstream, over, heard) = (source.upstream.clone(), over.clone(), heard.clone());
+            let (upstream, over, report) = (source.upstream.clone(), over.clone(), report.clone());
             tokio::spawn(async move {
                 let offers = async {
                     let mut changes = upstream.changes();
@@ -215,14 +235,14 @@ impl Upstreams {
                         }
                     }
                     while changes.changed().await.is_ok() {
-                        heard(Heard::Offers);
+                        report(UpstreamEvent::OfferChanged);
                     }
                 };
                 let notices = async {
                     let mut notices = upstream.notices();
                     loop {
                         match notices.recv().await {
-                            Ok(notice) => heard.as_ref()(Heard::Notice(notice)),
+                            Ok(notice) => report.as_ref()(UpstreamEvent::Notice(notice)),
                             Err(RecvError::Lagged(_)) => {}
                             Err(RecvError::Closed) => return,
                         }
@@ -251,7 +271,7 @@ impl Upstreams {
     /// How each of them is now: those that were not used yet are started for it.
     pub async fn summaries(&self) -> Vec<Summary> {
         let offered = self.offered().await;
-        let summary = |source: &Arc<Source>| {
+        let summary = |source: &Arc<UpstreamSource>| {
             let offered = offered.iter().find(|other| Arc::ptr_eq(&other.source, source));
             source.summary(offered)
         };
@@ -267,28 +287,9 @@ impl Upstreams {
     pub fn audit(&self) -> &Audit {
         &self.audit
     }
-
-    /// The trail of one request to one of them.
-    pub fn trail(
-        &self,
-        source: &Source,
-        request: String,
-        what: String,
-        digest: &str,
-        principal: Option<String>,
-    ) -> Trail {
-        let subject = Subject {
-            request,
-            plugin: source.name.clone(),
-            digest: digest.into(),
-            tool: what,
-            principal,
-        };
-        Trail::new(self.audit.clone(), subject)
-    }
 }
 
-impl Source {
+impl UpstreamSource {
     fn summary(&self, offered: Option<&Offered>) -> Summary {
         let mut summary = Summary {
             name: self.name.to_string(),
@@ -321,9 +322,22 @@ impl Source {
         summary
     }
 
+    /// The trail of one request to the server: its records. `digest` is that of the tool's definition.
+    pub(crate) fn trail(
+        &self,
+        request: String,
+        subject: String,
+        digest: &str,
+        principal: Option<String>,
+    ) -> Trail {
+        let plugin = self.name.clone();
+        let subject = Subject { request, plugin, digest: digest.into(), tool: subject, principal };
+        Trail::new(self.audit.clone(), subject)
+    }
+
     /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
     /// is the one to check them.
-    pub fn schema(&self, tool: &portcullis_mcp_client::Tool) -> Arc<Result<Schema, String>> {
+    pub fn schema(&self, tool: &portcullis_mcp_client::Tool) -> Arc<Result<Schema, SchemaError>> {
         self.schemas.of(&tool.digest, || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
             text.unwrap_or_else(|| "true".into())

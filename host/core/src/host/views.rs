@@ -1,24 +1,23 @@
-//! What plugins say of the catalog's tools, which have a view and who may call them, is written into
-//! what clients see of those tools (MCP Apps).
+//! Views of tools (MCP Apps): plugins say which tools have a view and who may call them, and that is written into the
+//! definitions that clients see.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::Tool as McpTool;
-use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
-use super::convert;
-use super::host::{Host, Tools};
+use super::{Host, Tools};
+use crate::bindings::portcullis::plugin::catalog::Entry;
+use crate::bindings::{Dressing, ToolHints};
+use crate::call::client::NoClient;
+use crate::call::{self, Answer, Answered, Call, Work};
+use crate::catalog::Catalog;
+use crate::definitions::listed_tool;
+use crate::plugins::Loaded;
+use crate::sandbox::{Context, Feature};
+use crate::source::Source;
 use portcullis_checked_files::digest;
-use portcullis_core::bindings::portcullis::plugin::catalog::Entry;
-use portcullis_core::bindings::{Dressing, ToolHints};
-use portcullis_core::call::{Answer, Call, Work};
-use portcullis_core::catalog::Catalog;
-use portcullis_core::plugins::Loaded;
-use portcullis_core::sandbox::{Context, Feature};
 
 /// How long the list of tools waits for what a plugin has to say of them: milliseconds, but on a machine that has
 /// a lot to do. Without it, they stay as they are until the list changes.
@@ -31,78 +30,76 @@ const MAX_KEPT: u64 = 8 * 1024 * 1024;
 const PLACES: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 impl Host {
-    /// The tools as clients see them: as they are defined, and in rmcp's types.
-    pub(super) async fn dressed(&self, catalog: &Catalog) -> Tools {
+    /// The tools as clients see them, with their views.
+    pub(super) async fn with_views(&self, catalog: &Catalog) -> Tools {
         let mut tools: Vec<Value> =
-            catalog.tools().map(|(name, tool)| convert::shown(name, tool)).collect();
-        let sources = catalog.tools().map(|(_, tool)| tool.source().to_owned());
+            catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
+        let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
         self.around.set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
         let grants = |loaded: &Loaded| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
         let results = |loaded: &Arc<Loaded>| grants(loaded).is_some_and(|one| one.has_results());
         self.around.want_results(plugins.iter().any(results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
-            let said = self.dressings(loaded, &tools).await;
+            let said = self.views_of(loaded, &tools).await;
             let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
             tools.retain_mut(|tool| {
                 let dressing = tool["name"].as_str().and_then(|name| named.get(name));
-                dressing.is_none_or(|dressing| dress(tool, dressing))
+                dressing.is_none_or(|dressing| add_view(tool, dressing))
             });
         }
-        let typed = tools.iter().filter_map(|tool| McpTool::deserialize(tool).ok()).collect();
-        Tools { whole: tools, typed }
+        tools
     }
 
     /// What a plugin says of these tools, or said of them before: it says when that changes. So a start
     /// runs nothing where nothing is new.
-    async fn dressings(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
+    async fn views_of(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
         let has_changed = self.around.have_views_changed();
-        let before = self.dressings.read(&about).ok().flatten();
+        let before = self.views.read(&about).ok().flatten();
         let before = before.filter(|_| !has_changed);
         if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
             return before;
         }
-        let Some(said) = self.ask_for_dressings(loaded).await else { return Vec::new() };
+        let Some(said) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
             // What it says now may hold for this run of the host alone.
-            if let Err(error) = self.dressings.remove(&about) {
+            if let Err(error) = self.views.remove(&about) {
                 tracing::warn!("what `{}` said of the tools before stays: {error}", plugin.name);
             }
             return said;
         }
         let text = serde_json::to_vec(&said).unwrap_or_default();
-        if let Err(error) = self.dressings.write(&about, &text, None, None, |_| true) {
+        if let Err(error) = self.views.write(&about, &text, None, None, |_| true) {
             tracing::warn!("what `{}` says of the tools is not kept: {error:?}", plugin.name);
         }
-        if let Err(error) = self.dressings.shrink(MAX_KEPT) {
+        if let Err(error) = self.views.shrink(MAX_KEPT) {
             tracing::warn!("what plugins said of tools is not tidied up: {error}");
         }
         said
     }
 
     /// Asks it. Nothing, where it fails: the tools are as good without.
-    async fn ask_for_dressings(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
+    async fn ask_for_views(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
         let mut context = Context::default();
         // Made for all sessions: no session's roots are in it.
         let roots = self.roots.none();
         self.surround(&mut context, loaded, &roots);
-        let cancel = CancellationToken::new();
-        let _stop = cancel.clone().drop_guard();
         let call = Call {
-            request: portcullis_core::call::request_id(),
+            request: call::request_id(),
             work: Work::Views,
             roots,
             context,
             task: false,
-            cancel,
             decisions: Vec::new(),
+            resumed: None,
+            client: &NoClient,
         };
-        let said = tokio::time::timeout(SOON, portcullis_core::call::call(loaded, call)).await;
+        let said = tokio::time::timeout(SOON, call::call(Source::Plugin(loaded), call)).await;
         let why = match said {
-            Ok(Ok(Answer::Views(all))) => return Some(all),
+            Ok(Ok(Answered::Typed(Answer::Views(all)))) => return Some(all),
             Ok(Ok(_)) => "it answers something else".to_owned(),
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("it takes longer than {} s", SOON.as_secs()),
@@ -113,7 +110,7 @@ impl Host {
 }
 
 /// Writes a dressing into a tool. False: nobody may call it, so nobody sees it.
-fn dress(tool: &mut Value, dressing: &Dressing) -> bool {
+fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     if view_of(tool).is_some() {
         return true;
     }
@@ -176,7 +173,7 @@ mod tests {
     #[test]
     fn a_view_is_said_at_both_places() {
         let mut tool = json!({"name": "t", "_meta": {"own": 1}});
-        assert!(dress(&mut tool, &dressing(Some("ui://a/b"), true, true)));
+        assert!(add_view(&mut tool, &dressing(Some("ui://a/b"), true, true)));
         let ui = json!({"resourceUri": "ui://a/b", "visibility": ["model", "app"]});
         assert_eq!(tool["_meta"], json!({"own": 1, "ui": ui, "ui/resourceUri": "ui://a/b"}));
     }
@@ -187,16 +184,16 @@ mod tests {
         {
             let before = json!({"name": "t", "_meta": meta});
             let mut tool = before.clone();
-            assert!(dress(&mut tool, &dressing(Some("ui://a/b"), false, false)));
+            assert!(add_view(&mut tool, &dressing(Some("ui://a/b"), false, false)));
             assert_eq!(tool, before);
         }
     }
 
     #[test]
     fn what_nobody_may_call_nobody_sees() {
-        assert!(!dress(&mut json!({"name": "t"}), &dressing(None, false, false)));
+        assert!(!add_view(&mut json!({"name": "t"}), &dressing(None, false, false)));
         let mut tool = json!({"name": "t"});
-        assert!(dress(&mut tool, &dressing(Some("https://not.a.view"), true, false)));
+        assert!(add_view(&mut tool, &dressing(Some("https://not.a.view"), true, false)));
         assert_eq!(tool["_meta"], json!({"ui": {"visibility": ["model"]}}));
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator writes about another server, under `[upstreams.NAME]`.
+//! The configuration of an upstream server, `[upstreams.NAME]`.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What the operator says of another MCP server.
+/// The section of one upstream server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct Config {

@@ -6,16 +6,18 @@ use portcullis_roots::Roots;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Host;
-use portcullis_core::call::{Call, Work};
-use portcullis_core::plugins::Loaded;
-use portcullis_core::sandbox::{Context, Feature, LaterJob};
+use crate::call::client::NoClient;
+use crate::call::{self, Call, Work};
+use crate::plugins::Loaded;
+use crate::sandbox::{Context, Feature, LaterJob};
+use crate::source::Source;
 
 /// Jobs that run at the same time, of all plugins together.
 const AT_ONCE: usize = 2;
 
 impl Host {
     /// Lets a call of a plugin use the state that all calls share. A job that the call puts off gets its roots.
-    pub(super) fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
+    pub fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
         context.around = Some(self.around.clone());
         context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
@@ -52,10 +54,13 @@ async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
         roots,
         context,
         task: true,
-        cancel: host.shutdown.child_token(),
         decisions: Vec::new(),
+        resumed: None,
+        client: &NoClient,
     };
-    if let Err(failure) = portcullis_core::call::call(loaded, call).await {
+    let ran = call::call(Source::Plugin(loaded), call);
+    let Some(ended) = host.shutdown.run_until_cancelled(ran).await else { return };
+    if let Err(failure) = ended {
         tracing::warn!("a job of `{plugin}`: {failure}");
     }
 }

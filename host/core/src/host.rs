@@ -1,93 +1,70 @@
 //! What all sessions share: plugins, other servers, and what clients see of them until something changes.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_checked_files::Records;
-use portcullis_mcp_client::Object;
-use portcullis_result_passthrough::Raw;
+use portcullis_mcp_client::{Notice, Object};
 use portcullis_roots::Roots;
-use portcullis_wrap::{Source, Upstreams, Wrap};
-use rmcp::model::Tool as McpTool;
 use serde_json::Value;
-use tokio::sync::{OnceCell, broadcast, watch};
-use tokio::time::Instant;
+use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use super::session::Session;
-use super::tasks::Tasks;
-use super::{input, jobs};
-use portcullis_core::bindings::portcullis::plugin::request::ListKind;
-use portcullis_core::catalog::Catalog;
-use portcullis_core::plugins::{Loaded, Loader, Plugins};
-use portcullis_core::sandbox::{Around, Feature, News, Origin};
+use crate::bindings::portcullis::plugin::request::ListKind;
+use crate::catalog::Catalog;
+use crate::plugins::{Loaded, Loader, Plugins};
+use crate::sandbox::{Around, Feature, News, Origin};
+use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
+use loading::{Begin, Loading, SOON};
+
+mod jobs;
+mod loading;
+mod views;
 
 /// Log records that may wait for a slow client before it misses some.
 const LOGS: usize = 256;
 
-/// Interval at which a host that is about to end checks whether calls are in flight.
-const IDLE_STEP: Duration = Duration::from_millis(50);
-
-/// How long introductions and lists wait for plugins that are not loaded yet, counted from when loading began.
-/// Plugins that are known from before take less; those that have to be compiled first may take a minute.
-const SOON: Duration = Duration::from_millis(500);
-
-/// Makes a loader of plugins.
-type Begin = Box<dyn FnOnce() -> BoxFuture<Loader> + Send>;
-
-type BoxFuture<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
-
 /// What all sessions share.
 pub struct Host {
-    /// What is loaded so far; `None`: not even what is bundled.
-    plugins: watch::Sender<Option<Arc<Plugins>>>,
-    /// Taken when loading begins.
-    begin: Mutex<Option<Begin>>,
-    /// Until when lists wait for plugins.
-    soon: Mutex<Option<Instant>>,
+    loading: Loading,
     /// What is bundled, by the names that it always has: calls of it wait for nothing else.
     bundled: OnceCell<Arc<Catalog>>,
     /// Other MCP servers.
     pub upstreams: Arc<Upstreams>,
-    pub(super) shown: Mutex<Option<Arc<Shown>>>,
+    shown: Mutex<Option<Arc<Shown>>>,
     /// Held while that is being made.
     showing: tokio::sync::Mutex<bool>,
-    /// What plugins said of the tools when they were last asked.
-    pub(super) dressings: Records,
+    /// What plugins said of the views of tools when they were last asked.
+    views: Records,
     /// The operator's roots.
-    pub(super) roots: Roots,
-    pub(super) seal: input::Seal,
-    /// The key under which results travel that rmcp's types would change.
-    pub raw: Raw,
-    pub(super) wrap: Wrap,
-    pub(super) calls: AtomicUsize,
-    pub(super) tasks: Tasks,
-    pub(super) around: Arc<Around>,
-    /// Log records of other servers that belong to no request.
-    pub(super) logs: broadcast::Sender<Object>,
-    /// Those that said which log records they want.
-    pub(super) logging: Mutex<Vec<Weak<Session>>>,
+    pub roots: Roots,
+    /// What plugins and sessions share.
+    pub around: Arc<Around>,
+    /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
+    pub logs: broadcast::Sender<Object>,
     /// Fires when the process is about to end: calls in flight are then given up.
     pub shutdown: CancellationToken,
 }
 
 /// What clients see, until something changes.
-pub(super) struct Shown {
-    pub(super) catalog: Arc<Catalog>,
+pub struct Shown {
+    /// Everything with its source.
+    pub catalog: Arc<Catalog>,
     /// Its tools, made when they are first listed or called: an introduction does without.
-    pub(super) tools: OnceCell<Arc<Tools>>,
+    tools: OnceCell<Arc<Tools>>,
     /// See [`Around::tools_changed`].
-    pub(super) age: AtomicU64,
+    age: AtomicU64,
 }
 
-/// Tools as clients see them.
-pub(super) struct Tools {
-    /// As they are defined.
-    pub(super) whole: Vec<Value>,
-    /// The same in rmcp's types.
-    pub(super) typed: Vec<McpTool>,
+/// Definitions of tools as clients see them.
+pub type Tools = Vec<Value>;
+
+impl Shown {
+    /// The tools, if they have been made.
+    pub fn tools_now(&self) -> Option<&Arc<Tools>> {
+        self.tools.get()
+    }
 }
 
 impl Host {
@@ -95,28 +72,19 @@ impl Host {
     pub fn new<F: Future<Output = Loader> + Send + 'static>(
         roots: Roots,
         upstreams: Upstreams,
-        dressed: Records,
+        views: Records,
         load: impl FnOnce() -> F + Send + 'static,
     ) -> Arc<Self> {
-        let begin: Begin = Box::new(move || Box::pin(load()));
         Arc::new(Self {
-            plugins: watch::channel(None).0,
-            begin: Mutex::new(Some(begin)),
-            soon: Mutex::default(),
+            loading: Loading::new(Box::new(move || Box::pin(load()))),
             bundled: OnceCell::new(),
             upstreams: Arc::new(upstreams),
             shown: Mutex::new(None),
             showing: tokio::sync::Mutex::new(false),
-            dressings: dressed,
+            views,
             roots,
-            seal: input::Seal::new(),
-            raw: Raw::new().expect("the system has randomness"),
-            wrap: Wrap::default(),
-            calls: AtomicUsize::new(0),
-            tasks: Tasks::default(),
             around: Arc::default(),
             logs: broadcast::channel(LOGS).0,
-            logging: Mutex::default(),
             shutdown: CancellationToken::new(),
         })
     }
@@ -128,10 +96,7 @@ impl Host {
 
     /// The catalog for a thing of this name: what is bundled, where that has it; otherwise everything, and
     /// where plugins are still being compiled and nothing loaded has it, all of them.
-    pub(super) async fn catalog_with(
-        self: &Arc<Self>,
-        has: impl Fn(&Catalog) -> bool,
-    ) -> Arc<Catalog> {
+    pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
         if let Some(shown) = known.filter(|shown| self.is_new(shown)) {
             return shown.catalog.clone();
@@ -160,28 +125,60 @@ impl Host {
         self.bundled.get_or_init(make).await.clone()
     }
 
+    /// Passes on what an upstream server reports unasked to those whom it concerns.
+    fn report(&self, event: UpstreamEvent) {
+        let Notice { method, mut params } = match event {
+            UpstreamEvent::OfferChanged => return self.changed(),
+            UpstreamEvent::Notice(notice) => notice,
+        };
+        // No client may listen.
+        match method.as_str() {
+            "notifications/resources/updated" => {
+                if let Some(Value::String(uri)) = params.remove("uri") {
+                    self.around.tell(News::Resource(uri));
+                }
+            }
+            "notifications/message" => {
+                let _nobody = self.logs.send(params);
+            }
+            _ => {}
+        }
+    }
+
+    /// How often each plugin's cache had what was looked for, and how often not.
+    pub fn cache_uses(&self) -> Vec<(String, (u64, u64))> {
+        let Some(shown) = self.shown.lock().clone() else { return Vec::new() };
+        let loaded = shown.catalog.plugins.loaded.iter();
+        let used = |loaded: &Arc<Loaded>| {
+            Some((loaded.plugin.name.to_string(), loaded.plugin.cache_use()?))
+        };
+        loaded.filter_map(used).collect()
+    }
+
+    /// What clients see at the moment, without waiting for it. `None`: nobody has asked yet.
+    pub fn shown_now(&self) -> Option<Arc<Shown>> {
+        self.shown.lock().clone()
+    }
+
     /// What is bundled, if it has been needed before.
-    pub(super) fn bundled_now(&self) -> Option<&Arc<Catalog>> {
+    pub fn bundled_now(&self) -> Option<&Arc<Catalog>> {
         self.bundled.get()
     }
 
     /// Waits until as many plugins are loaded as that. Loading begins with the first that waits.
     async fn loaded(self: &Arc<Self>, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
-        if let Some(begin) = self.begin.lock().take() {
-            *self.soon.lock() = Some(Instant::now() + SOON);
+        if let Some(begin) = self.loading.begin() {
             tokio::spawn(load(Arc::downgrade(self), begin));
         }
-        let mut plugins = self.plugins.subscribe();
-        let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|one| enough(one)));
-        let found = found.await.expect("the sender lives as long as this host").clone();
-        found.expect("it was waited for")
+        self.loading.wait_for(enough).await
     }
 
     fn is_new(&self, shown: &Shown) -> bool {
         shown.age.load(Ordering::Acquire) == self.around.tools_changed()
     }
 
-    pub(super) async fn shown(self: &Arc<Self>) -> Arc<Shown> {
+    /// What clients see. Lists wait a short time for plugins that are being loaded.
+    async fn shown(self: &Arc<Self>) -> Arc<Shown> {
         let is_new = |shown: &&Arc<Shown>| self.is_new(shown);
         if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
             return shown.clone();
@@ -194,20 +191,20 @@ impl Host {
             *kept = true;
             jobs::run(self);
             let host = Arc::downgrade(self);
-            self.upstreams.keep(&self.shutdown, move |heard| {
+            self.upstreams.follow(&self.shutdown, move |event| {
                 if let Some(host) = host.upgrade() {
-                    host.hear(heard);
+                    host.report(event);
                 }
             });
         }
         let (plugins, others) = tokio::join!(self.plugins_for_lists(), self.upstreams.offered());
-        let mut plugins = self.plugins.borrow().clone().unwrap_or(plugins);
+        let mut plugins = self.loading.so_far().unwrap_or(plugins);
         let shown = loop {
             let lock = &self.upstreams.lock;
             let catalog = Catalog::new(plugins.clone(), others.clone(), lock).await;
             // Held until it is shown: clients are notified of plugins that are loaded later.
             let mut place = self.shown.lock();
-            let now = self.plugins.borrow().clone();
+            let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
                 plugins = now;
                 continue;
@@ -225,7 +222,7 @@ impl Host {
     /// waits for the first.
     async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
         self.loaded(|_| true).await;
-        let until = self.soon.lock().unwrap_or_else(Instant::now);
+        let until = self.loading.deadline();
         match tokio::time::timeout_at(until, self.loaded(|all| all.complete)).await {
             Ok(all) => all,
             Err(_) => self.loaded(|some| some.complete || !some.loaded.is_empty()).await,
@@ -234,7 +231,7 @@ impl Host {
 
     /// More plugins are loaded than before.
     fn more_plugins(&self, plugins: Plugins) {
-        self.plugins.send_replace(Some(Arc::new(plugins)));
+        self.loading.add(plugins);
         let was_shown = self.shown.lock().take().is_some();
         if was_shown {
             for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
@@ -244,10 +241,10 @@ impl Host {
     }
 
     /// What clients see, with the tools, which plugins can from now on see, too.
-    pub(super) async fn tools(self: &Arc<Self>) -> (Arc<Catalog>, Arc<Tools>) {
+    pub async fn tools(self: &Arc<Self>) -> (Arc<Catalog>, Arc<Tools>) {
         let shown = self.shown().await;
         let make = || async {
-            let tools = self.dressed(&shown.catalog).await;
+            let tools = self.with_views(&shown.catalog).await;
             // What plugins said while they dressed the tools is already seen to.
             shown.age.store(self.around.tools_changed(), Ordering::Release);
             Arc::new(tools)
@@ -260,10 +257,10 @@ impl Host {
     }
 
     /// Another server offers something else than before.
-    pub(super) fn changed(&self) {
+    pub fn changed(&self) {
         let mut shown = self.shown.lock();
         let Some(before) = &*shown else { return };
-        let is_shown = |source: &Arc<Source>| {
+        let is_shown = |source: &Arc<UpstreamSource>| {
             source.upstream.known().is_none_or(|now| {
                 before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
             })
@@ -277,24 +274,16 @@ impl Host {
         }
     }
 
-    /// Waits until no call is in flight, and what was answered last had time to be written.
-    pub async fn idle(&self) {
-        while self.calls.load(Ordering::Relaxed) > 0 {
-            tokio::time::sleep(IDLE_STEP).await;
-        }
-        tokio::time::sleep(IDLE_STEP).await;
-    }
-
     /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
     /// which a later session will know.
-    pub(super) async fn plugins_soon(self: &Arc<Self>) {
+    pub async fn plugins_soon(self: &Arc<Self>) {
         if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
             tracing::info!("the plugins are still being loaded");
         }
     }
 
     /// Whether a feature is offered. As long as the plugins are being loaded: it may be.
-    pub(super) fn offers(&self, feature: Feature) -> bool {
+    pub fn offers(&self, feature: Feature) -> bool {
         let Some(shown) = self.shown.lock().clone() else { return true };
         let catalog = &shown.catalog;
         if !catalog.plugins.complete {

@@ -1,0 +1,14 @@
+//! Work that waits for a file system or for another process. One thread speaks with all clients: such work is done on
+//! another.
+
+/// Does `work` on a thread that may wait.
+pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime ends, and this task with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

@@ -1,0 +1,195 @@
+//! Calls of plugins: the arguments are checked, paths in them are opened, the plugin runs in a fresh instance, and
+//! the answer is checked.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use portcullis_audit::{Trail, Verdict};
+use portcullis_files::Preopen;
+use portcullis_roots::Roots;
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::client::Notification;
+use super::{
+    Answer, Call, Failure, ToolCall, Work, check_arguments, designate, output, request_id,
+};
+use crate::blocking::on_a_thread;
+use crate::capabilities::actions::{ActionAsk, PermittedTool};
+use crate::gate::Gate;
+use crate::plugins::{Loaded, Tool};
+use crate::sandbox::{self, Job, Notice};
+
+/// How long a guest may tidy up once its client has gone.
+const GRACE: Duration = Duration::from_millis(25);
+
+/// Serves a call of a plugin. `text` is the arguments of a tool as JSON.
+pub(super) async fn serve(
+    loaded: &Arc<Loaded>,
+    trail: &Trail,
+    call: Call<'_>,
+    text: String,
+) -> Result<Answer, Failure> {
+    let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
+    let Call { work, roots, mut context, task, client, .. } = call;
+    if let Work::Prompt { name, arguments } = &work {
+        check_prompt(loaded, name, arguments)?;
+    }
+    let mut called = None;
+    let work = work.try_map_tool(|ToolCall { name, arguments }| {
+        let place = loaded.tools.iter().position(|tool| tool.definition.name == name);
+        let place = place.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
+        check_input(&loaded.tools[place], &arguments)?;
+        let needs = &loaded.tools[place].definition.needs;
+        let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
+        let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
+        called = Some((place, arguments));
+        PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)
+    })?;
+    let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
+    let preopens = open_files(loaded, called, roots, &gate).await?;
+    let limits = &loaded.plugin.terms.limits;
+    let wall = if task { limits.background() } else { limits.wall() };
+    let mut notices = None;
+    if client.is_notified() {
+        let (sender, receiver) = unbounded_channel();
+        context.notices = Some(sender);
+        notices = Some(receiver);
+    }
+    let cancelled = context.cancelled.clone();
+    let running = loaded.plugin.run(gate.clone(), Job { work, preopens, context, wall });
+    tokio::pin!(running);
+    let gone = client.gone();
+    tokio::pin!(gone);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            outcome = &mut running => break outcome,
+            Some(notice) = next(&mut notices) => {
+                client.notify(Notification::Plugin(notice)).await;
+            }
+            () = &mut gone => {
+                cancelled.store(true, Ordering::Relaxed);
+                match tokio::time::timeout(GRACE, running).await {
+                    Ok(outcome) => break outcome,
+                    Err(_) => return Err(Failure::Cancelled),
+                }
+            }
+        }
+    };
+    // What was reported before the end is told before the answer.
+    while let Some(notice) = notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
+        client.notify(Notification::Plugin(notice)).await;
+    }
+    let outcome = outcome.map_err(|failure| explain(loaded, failure, wall))?;
+    output::check(loaded, tool, &gate, outcome)
+}
+
+/// Opens what the arguments of a tool name, and what the grant names beside them. `called` is the place of the tool,
+/// with its arguments.
+async fn open_files(
+    loaded: &Arc<Loaded>,
+    called: Option<(usize, Arc<Value>)>,
+    roots: Roots,
+    gate: &Gate,
+) -> Result<Vec<Preopen>, Failure> {
+    let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
+    if !designate::opens_files(loaded, tool) {
+        return Ok(Vec::new());
+    }
+    let (loaded, gate) = (loaded.clone(), gate.clone());
+    on_a_thread(move || match called {
+        Some((place, arguments)) => {
+            designate::designate(&loaded, &loaded.tools[place], &arguments, &roots, &gate)
+        }
+        None => designate::granted(&loaded, &roots),
+    })
+    .await
+}
+
+async fn next(notices: &mut Option<UnboundedReceiver<Notice>>) -> Option<Notice> {
+    match notices {
+        Some(notices) => notices.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn check_input(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+    let schema = tool.input().map_err(|error| {
+        Failure::BrokenPromise(format!("the plugin's own input schema is wrong: {error}"))
+    })?;
+    check_arguments(schema, &tool.definition.name, arguments)
+}
+
+/// Arguments of a prompt are those that its manifest names, and the required ones are there.
+fn check_prompt(
+    loaded: &Loaded,
+    name: &str,
+    arguments: &[(String, String)],
+) -> Result<(), Failure> {
+    let prompt = loaded.manifest.prompts.iter().find(|prompt| prompt.name == name);
+    let prompt = prompt.ok_or_else(|| Failure::Unknown(format!("unknown prompt: {name}")))?;
+    let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
+    let missing = prompt.arguments.iter().find(|one| one.required && !given(&one.name));
+    let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
+    let fault = match (missing, arguments.iter().find(|(name, _)| !known(name))) {
+        (Some(missing), _) => format!("`{}` is missing", missing.name),
+        (None, Some((other, _))) => format!("it has no `{}`", portcullis_sanitize::line(other, 80)),
+        (None, None) => return Ok(()),
+    };
+    Err(Failure::InvalidArguments(format!("invalid arguments for the prompt `{name}`: {fault}")))
+}
+
+/// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
+/// was to be done, and that it was refused.
+pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Option<String>) {
+    let name = &tool.definition.name;
+    let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
+    let size = arguments.to_string().len() as u64;
+    let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
+    let recorded = trail.begin_call(size).and_then(|ongoing| {
+        let needs = tool.definition.needs.iter();
+        // The first refusal is enough.
+        for action in needs {
+            match gate.pass(ActionAsk::of(action, name, arguments)) {
+                Ok(permit) => permit.record("withheld").map_err(std::io::Error::other)?,
+                Err(_) => break,
+            }
+        }
+        ongoing.end(Verdict::Denied, "unknown", 0)
+    });
+    if let Err(error) = recorded {
+        tracing::error!("the audit does not say that somebody tried to call `{name}`: {error}");
+    }
+}
+
+fn explain(loaded: &Loaded, failure: sandbox::Failure, wall: Duration) -> Failure {
+    let name = &loaded.plugin.name;
+    let limits = &loaded.plugin.terms.limits;
+    match failure {
+        sandbox::Failure::TimedOut(limit) => {
+            let ms = match limit {
+                "cpu-ms" => u128::from(limits.cpu_ms.get()),
+                _ => wall.as_millis(),
+            };
+            Failure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
+        }
+        sandbox::Failure::Limit(hit) => {
+            Failure::PluginFailed(format!("`{name}` was stopped: {hit}"))
+        }
+        sandbox::Failure::Crashed(why) => Failure::PluginFailed(format!("`{name}` failed: {why}")),
+        sandbox::Failure::Unusable(why) => {
+            tracing::error!("`{name}` cannot be run: {why}");
+            Failure::PluginFailed(format!("`{name}` cannot be run"))
+        }
+        sandbox::Failure::Protocol(mut error) => {
+            error.message = portcullis_sanitize::line(&error.message, 1000);
+            Failure::Protocol(error)
+        }
+        sandbox::Failure::Host(why) => {
+            tracing::error!("calling `{name}`: {why}");
+            Failure::Host("the host failed; its log says how".into())
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Calls of upstream servers. A request goes to the server as the client made it, and the result comes back as the
+//! server made it: only names, addresses of views and what one of MCP's eras lacks are changed.
+//!
+//! A server up to 2025-11-25 asks while its request is on its way; a client of 2026-07-28 is asked in an answer, and
+//! comes back with another request. In between, the request on its way is parked.
+
+use portcullis_mcp_client::{AskKey, Event, InFlight, Object, Outcome, Request, RpcError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::client::{Client, Notification};
+use super::{Answered, Call, Failure, ProtocolError, ToolCall, Work, check_arguments};
+use crate::bindings::Subject;
+use crate::upstreams::parked::Waiting;
+use crate::upstreams::{Offered, views};
+
+/// Most rounds of questions in one request.
+pub const ROUNDS: usize = 10;
+
+/// Most bytes of arguments that are passed on. Plugins have the limit `argument-bytes` instead.
+pub(super) const MAX_ARGUMENTS: u64 = 4 * 1024 * 1024;
+
+/// MCP's code for a resource that is not there, up to 2025-11-25.
+const NOT_FOUND: i32 = -32002;
+
+/// JSON-RPC's code for wrong parameters, which 2026-07-28 has for such a resource.
+const INVALID_PARAMS: i32 = -32602;
+
+/// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
+const KEY: &str = "upstream";
+
+/// What a client of 2026-07-28 sends back with its answers. To be sealed, as the client could change it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct State {
+    rounds: usize,
+    next: Next,
+}
+
+/// What the client's answers lead to.
+#[derive(Debug, Serialize, Deserialize)]
+enum Next {
+    /// The request is made again, with this state of the server.
+    Repeat(Option<String>),
+    /// The request that is parked under this name goes on.
+    Resume(String),
+}
+
+/// The digest of the definition of what is asked for, for the record. Only tools have one.
+pub(super) fn digest_of<'a>(offered: &'a Offered, work: &Work) -> &'a str {
+    match work {
+        Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),
+        Work::Resources(_)
+        | Work::Resource(_)
+        | Work::Version(_)
+        | Work::Prompt { .. }
+        | Work::Completion { .. }
+        | Work::Views
+        | Work::Job(_) => "",
+    }
+}
+
+fn tool_of<'a>(offered: &'a Offered, call: &ToolCall) -> Option<&'a portcullis_mcp_client::Tool> {
+    offered.listing.tools.iter().find(|tool| tool.name == call.name)
+}
+
+/// Serves a call of an upstream server.
+pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered, Failure> {
+    let (method, mut params) = request_of(offered, &call.work)?;
+    let server = &offered.source;
+    let origin = call.client.origin();
+    params.extend(origin.meta.map(|meta| ("_meta".to_owned(), meta.into())));
+    let mut request = Request::new(method, params, &origin.session);
+    request.capabilities = origin.capabilities;
+    request.log_level = origin.log_level.map(str::to_owned);
+    let rounds = Rounds { offered, request, client: call.client };
+    // In a box: it is large, and every request has room for the largest.
+    match Box::pin(rounds.serve(call.resumed)).await {
+        Ok(Answered::Whole(mut result)) => {
+            if let Work::Resource(_) = call.work {
+                let contents = result["contents"].as_array_mut().into_iter().flatten();
+                for content in contents.filter_map(Value::as_object_mut) {
+                    views::rewrite_resource(&server.name, content);
+                }
+            }
+            Ok(Answered::Whole(result))
+        }
+        Err(Failure::Protocol(error)) => {
+            let uri = match &call.work {
+                Work::Resource(uri) => Some(own_uri(offered, uri)),
+                _ => None,
+            };
+            Err(Failure::Protocol(match uri {
+                Some(uri) => as_not_found(error, &uri),
+                None => error,
+            }))
+        }
+        other => other,
+    }
+}
+
+/// The request's method, and its parameters as the server knows them.
+fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), Failure> {
+    let unknown = |what: &str, name: &str| Failure::Unknown(format!("unknown {what}: {name}"));
+    let prompt = |name: &str| {
+        let prompt = offered.listing.prompts.iter().find(|prompt| prompt.name == name);
+        prompt.map(|prompt| &prompt.wire_name).ok_or_else(|| unknown("prompt", name))
+    };
+    let (method, params) = match work {
+        Work::Tool(call) => {
+            let tool = tool_of(offered, call).ok_or_else(|| unknown("tool", &call.name))?;
+            // The server checks what its own schema cannot say.
+            if let Ok(schema) = &*offered.source.schema(tool) {
+                check_arguments(schema, &tool.name, &call.arguments)?;
+            }
+            ("tools/call", json!({ "name": tool.wire_name, "arguments": *call.arguments }))
+        }
+        Work::Prompt { name, arguments } => {
+            let mut params = json!({ "name": prompt(name)? });
+            if !arguments.is_empty() {
+                params["arguments"] = object(arguments).into();
+            }
+            ("prompts/get", params)
+        }
+        Work::Resource(uri) => ("resources/read", json!({ "uri": own_uri(offered, uri) })),
+        Work::Completion { subject, argument, value, context } => {
+            let reference = match subject {
+                Subject::Prompt(name) => json!({ "type": "ref/prompt", "name": prompt(name)? }),
+                Subject::Template(uri) => json!({ "type": "ref/resource", "uri": uri }),
+            };
+            let mut params =
+                json!({ "ref": reference, "argument": { "name": argument, "value": value } });
+            if !context.is_empty() {
+                params["context"] = json!({ "arguments": object(context) });
+            }
+            ("completion/complete", params)
+        }
+        Work::Resources(_) | Work::Version(_) | Work::Views | Work::Job(_) => {
+            return Err(unknown("request", "upstream servers are not asked for it"));
+        }
+    };
+    Ok((method, params.as_object().cloned().unwrap_or_default()))
+}
+
+fn object(pairs: &[(String, String)]) -> Object {
+    pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect()
+}
+
+/// The server's own address for a resource: clients know its views by another.
+fn own_uri(offered: &Offered, uri: &str) -> String {
+    views::inward(&offered.source.name, uri).unwrap_or_else(|| uri.to_owned())
+}
+
+/// An error of a server: where it says in the way of 2026-07-28 that there is no such resource, the same for a client
+/// of any revision.
+fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
+    let data: Option<Value> =
+        error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
+    if error.code == INVALID_PARAMS && data.is_some_and(|data| data["uri"] == uri) {
+        error.code = NOT_FOUND;
+    }
+    error
+}
+
+/// An error of a server, its message sanitised for display.
+fn protocol_error(error: RpcError) -> Failure {
+    Failure::Protocol(ProtocolError {
+        code: i32::try_from(error.code).unwrap_or(-32603),
+        message: portcullis_sanitize::plain(&error.message),
+        data: error.data.map(|data| data.to_string()),
+    })
+}
+
+fn abandoned(why: &str) -> Failure {
+    Failure::Abandoned(why.to_owned())
+}
+
+/// One request with its rounds of questions.
+struct Rounds<'a> {
+    offered: &'a Offered,
+    request: Request,
+    client: &'a dyn Client,
+}
+
+impl Rounds<'_> {
+    /// Makes the request, or goes on with it: `resumed` is what the client sent back, its state and its answers.
+    async fn serve(self, resumed: Option<(State, Object)>) -> Result<Answered, Failure> {
+        let upstream = &self.offered.source.upstream;
+        let mut rounds = 0;
+        let mut flight = match resumed {
+            None => upstream.request(self.request.clone()),
+            Some((state, answers)) => {
+                rounds = state.rounds;
+                match state.next {
+                    Next::Repeat(state) => {
+                        upstream.request(self.request.clone().with_input(answers, state))
+                    }
+                    Next::Resume(name) => self.resume(&name, answers).await?,
+                }
+            }
+        };
+        let gone = self.client.gone();
+        tokio::pin!(gone);
+        loop {
+            let event = tokio::select! {
+                event = flight.next() => event,
+                () = &mut gone => return Err(abandoned("the client gave up")),
+            };
+            match event {
+                None => return Err(abandoned("the request has ended")),
+                Some(Event::Done(Err(fault))) => return Err(Failure::Upstream(fault.to_string())),
+                Some(Event::Done(Ok(Outcome::Error(error)))) => return Err(protocol_error(error)),
+                Some(Event::Done(Ok(Outcome::Complete(result)))) => {
+                    let modern = self.client.is_modern();
+                    return Ok(Answered::Whole(in_era_of(result, &self.request.method, modern)));
+                }
+                Some(Event::Done(Ok(Outcome::NeedInput { requests, state }))) => {
+                    rounds = next_round(rounds)?;
+                    if self.client.is_modern() {
+                        let state = State { rounds, next: Next::Repeat(state) };
+                        return Ok(Answered::Questions { requests, state });
+                    }
+                    let answers = self.ask_all(requests).await.map_err(protocol_error)?;
+                    flight = upstream.request(self.request.clone().with_input(answers, state));
+                }
+                Some(Event::Ask { key, method, params }) => {
+                    rounds = next_round(rounds)?;
+                    if self.client.is_modern() && self.client.answers(&method) {
+                        return self.park(flight, key, &method, params, rounds);
+                    }
+                    let answer = self.client.ask(&method, params).await;
+                    let sent = flight.answer(key, answer).await;
+                    sent.map_err(|fault| Failure::Upstream(fault.to_string()))?;
+                }
+                Some(Event::Progress(params)) => {
+                    self.client.notify(Notification::Progress(params)).await;
+                }
+                Some(Event::Log(params)) => self.client.notify(Notification::Log(params)).await,
+                Some(Event::Updated(_) | Event::Other { .. } | Event::Withdrawn(_)) => {}
+            }
+        }
+    }
+
+    /// Asks every question of a round.
+    async fn ask_all(&self, requests: Object) -> Result<Object, RpcError> {
+        let mut answers = Object::new();
+        for (key, request) in requests {
+            let method = request["method"].as_str().unwrap_or_default();
+            let params = request["params"].as_object().cloned().unwrap_or_default();
+            answers.insert(key, self.client.ask(method, params).await?);
+        }
+        Ok(answers)
+    }
+
+    fn park(
+        &self,
+        flight: InFlight,
+        key: AskKey,
+        method: &str,
+        params: Object,
+        rounds: usize,
+    ) -> Result<Answered, Failure> {
+        let parked = self.offered.source.parked.park(Waiting { flight, key });
+        let name =
+            parked.ok_or_else(|| abandoned("too many requests wait for answers of clients"))?;
+        let mut requests = Object::new();
+        requests.insert(KEY.to_owned(), json!({ "method": method, "params": params }));
+        Ok(Answered::Questions { requests, state: State { rounds, next: Next::Resume(name) } })
+    }
+
+    async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, Failure> {
+        let parked = self.offered.source.parked.take(name);
+        let Waiting { mut flight, key } = parked
+            .ok_or_else(|| abandoned("the request that this answers has ended in the meantime"))?;
+        let answer = answers
+            .remove(KEY)
+            .ok_or_else(|| RpcError::new(RpcError::INTERNAL, "the client did not answer"));
+        let sent = flight.answer(key, answer).await;
+        sent.map_err(|fault| Failure::Upstream(fault.to_string()))?;
+        Ok(flight)
+    }
+}
+
+fn next_round(rounds: usize) -> Result<usize, Failure> {
+    if rounds >= ROUNDS {
+        return Err(abandoned("the upstream server asked too often"));
+    }
+    Ok(rounds + 1)
+}
+
+/// Adds or removes what only one of MCP's eras has; everything else stays.
+fn in_era_of(mut result: Value, method: &str, modern: bool) -> Value {
+    if let Some(result) = result.as_object_mut() {
+        if !modern {
+            for key in ["resultType", "ttlMs", "cacheScope"] {
+                result.remove(key);
+            }
+            return Value::Object(std::mem::take(result));
+        }
+        result.entry("resultType").or_insert("complete".into());
+        if method == "resources/read" {
+            result.entry("ttlMs").or_insert(0.into());
+            result.entry("cacheScope").or_insert("private".into());
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_fits_the_era_of_its_client_and_keeps_everything_else() {
+        let old = json!({ "contents": [], "vendor": { "a": 1 } });
+        let new = in_era_of(old.clone(), "resources/read", true);
+        let expected = json!({
+            "contents": [], "vendor": { "a": 1 },
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+        });
+        assert_eq!(new, expected);
+        let said = json!({ "resultType": "complete", "ttlMs": 7, "cacheScope": "public" });
+        assert_eq!(in_era_of(said.clone(), "resources/read", true), said);
+        assert_eq!(
+            in_era_of(json!({ "resultType": "complete", "content": [] }), "tools/call", false),
+            json!({ "content": [] })
+        );
+    }
+
+    #[test]
+    fn a_missing_resource_has_one_code() {
+        let error = |code, data: Option<&str>| ProtocolError {
+            code,
+            message: "m".into(),
+            data: data.map(str::to_owned),
+        };
+        for (sent, expected) in [
+            (error(-32602, Some(r#"{"uri":"a://b"}"#)), NOT_FOUND),
+            (error(NOT_FOUND, None), NOT_FOUND),
+            (error(-32602, Some(r#"{"uri":"a://c"}"#)), -32602),
+            (error(-32602, None), -32602),
+            (error(-32603, Some(r#"{"uri":"a://b"}"#)), -32603),
+        ] {
+            assert_eq!(as_not_found(sent.clone(), "a://b").code, expected, "{sent:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Definitions of tools, prompts, resources and templates, as MCP lists them: JSON.
+
+use serde_json::{Map, Value, json};
+
+use crate::bindings::manifest::PromptArgument;
+use crate::bindings::types::{Annotations, Icon, ResourceInfo, Role};
+use crate::bindings::{Prompt, ResourceTemplate, Tool as PluginTool, ToolHints};
+use crate::catalog::Tool;
+use crate::upstreams::views;
+
+/// Longest description that is passed on, in characters: it is read by a model, each time.
+const MAX_DESCRIPTION: usize = 16 * 1024;
+
+/// A tool of whatever source, as `tools/list` shows it.
+pub fn listed_tool(name: &str, tool: Tool<'_>) -> Value {
+    match tool {
+        Tool::Own(_, own) => self::tool(name, &own.definition),
+        Tool::Other(offered, other) => {
+            let mut definition = other.definition.clone();
+            definition.insert("name".into(), name.into());
+            views::rewrite_tool(&offered.source.name, &mut definition);
+            definition.into()
+        }
+    }
+}
+
+/// A plugin's tool. Its texts are untrusted: they are sanitised for display.
+pub fn tool(name: &str, tool: &PluginTool) -> Value {
+    let object =
+        |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap_or_default() };
+    let title = tool.title.as_deref().map(|title| portcullis_sanitize::line(title, 200));
+    let mut annotations = hints(&tool.hints);
+    // Where clients of 2025-03-26 look for it.
+    annotations.extend(title.clone().map(|title| ("title".to_owned(), title.into())));
+    let mut definition = present(json!({
+        "name": name,
+        "title": title,
+        "description": tool.description.as_deref().map(described),
+        "icons": tool.icons.iter().map(icon).collect::<Vec<_>>(),
+        "_meta": meta(tool.extra.as_deref()),
+    }));
+    definition.insert("inputSchema".into(), object(&tool.input_schema).into());
+    let output = tool.output_schema.as_deref().map(object);
+    definition.extend(output.map(|output| ("outputSchema".to_owned(), output.into())));
+    definition.insert("annotations".into(), annotations.into());
+    definition.into()
+}
+
+fn described(text: &str) -> String {
+    let plain = portcullis_sanitize::plain(text);
+    match plain.char_indices().nth(MAX_DESCRIPTION) {
+        None => plain,
+        Some((end, _)) => format!("{}…", &plain[..end]),
+    }
+}
+
+fn hints(hints: &ToolHints) -> Map<String, Value> {
+    present(json!({
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    }))
+}
+
+/// The `_meta` of what a plugin says beyond the contract.
+pub fn meta(extra: Option<&str>) -> Option<Map<String, Value>> {
+    let extra: Map<String, Value> = serde_json::from_str(extra?).ok()?;
+    extra.get("_meta")?.as_object().cloned()
+}
+
+/// The members of an object that are neither null nor empty arrays.
+pub fn present(object: Value) -> Map<String, Value> {
+    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
+    let Value::Object(mut object) = object else { unreachable!("only objects are given") };
+    object.retain(|_, value| says(value));
+    object
+}
+
+/// A prompt, as `prompts/list` shows it.
+pub fn prompt(name: &str, prompt: &Prompt) -> Value {
+    let argument = |argument: &PromptArgument| {
+        present(json!({
+            "name": argument.name,
+            "title": argument.title,
+            "description": argument.description.as_deref().map(described),
+            "required": argument.required,
+        }))
+    };
+    let mut object = present(json!({
+        "name": name,
+        "title": prompt.title.as_deref().map(|title| portcullis_sanitize::line(title, 200)),
+        "description": prompt.description.as_deref().map(described),
+        "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
+        "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),
+    }));
+    merge(&mut object, prompt.extra.as_deref());
+    object.into()
+}
+
+/// A family of resources, as `resources/templates/list` shows it.
+pub fn template(template: &ResourceTemplate) -> Value {
+    let mut object = present(json!({
+        "uriTemplate": template.uri_template,
+        "name": template.name,
+        "title": template.title,
+        "description": template.description.as_deref().map(described),
+        "mimeType": template.mime_type,
+        "icons": template.icons.iter().map(icon).collect::<Vec<_>>(),
+        "annotations": template.annotations.as_ref().map(annotated),
+    }));
+    merge(&mut object, template.extra.as_deref());
+    object.into()
+}
+
+/// A resource, as `resources/list` shows it.
+pub fn resource(link: &ResourceInfo) -> Value {
+    let mut object = present(json!({
+        "uri": link.uri,
+        "name": link.name,
+        "title": link.title,
+        "description": link.description.as_deref().map(described),
+        "mimeType": link.mime_type,
+        "size": link.size,
+        "icons": link.icons.iter().map(icon).collect::<Vec<_>>(),
+        "annotations": link.annotations.as_ref().map(annotated),
+    }));
+    merge(&mut object, link.extra.as_deref());
+    object.into()
+}
+
+/// Adds what a plugin says beyond the contract; what the contract says stays.
+pub fn merge(object: &mut Map<String, Value>, extra: Option<&str>) {
+    let extra: Map<String, Value> =
+        extra.and_then(|extra| serde_json::from_str(extra).ok()).unwrap_or_default();
+    for (key, value) in extra {
+        object.entry(key).or_insert(value);
+    }
+}
+
+/// A role, as MCP writes it.
+pub fn role(role: &Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+/// Annotations, as MCP writes them.
+pub fn annotated(annotations: &Annotations) -> Value {
+    present(json!({
+        "audience": annotations.audience.iter().map(role).collect::<Vec<_>>(),
+        "priority": annotations.priority,
+        "lastModified": annotations.last_modified,
+    }))
+    .into()
+}
+
+fn icon(icon: &Icon) -> Value {
+    present(json!({
+        "src": icon.src, "mimeType": icon.mime_type, "sizes": icon.sizes, "theme": icon.theme,
+    }))
+    .into()
+}

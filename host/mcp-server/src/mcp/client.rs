@@ -1,0 +1,227 @@
+//! The client of one MCP request, as the pipeline sees it: asked, notified and cancelled through rmcp.
+
+#![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
+
+use std::sync::Arc;
+
+use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
+use portcullis_core::sandbox::Notice;
+use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_mcp_client::{Object, RpcError};
+use portcullis_roots::uri_of_path;
+use rmcp::RoleServer;
+use rmcp::model::{
+    InputRequest, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
+};
+use rmcp::service::{Peer, RequestContext, ServiceError};
+use serde_json::{Value, json};
+
+use super::Server;
+use super::session::Caller;
+
+/// Severities of RFC 5424, the least severe first.
+pub const LEVELS: [LoggingLevel; 8] = [
+    LoggingLevel::Debug,
+    LoggingLevel::Info,
+    LoggingLevel::Notice,
+    LoggingLevel::Warning,
+    LoggingLevel::Error,
+    LoggingLevel::Critical,
+    LoggingLevel::Alert,
+    LoggingLevel::Emergency,
+];
+
+/// The place of a severity among them.
+pub fn rank(level: LoggingLevel) -> u8 {
+    LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
+}
+
+/// A severity as MCP writes it.
+pub fn level_name(level: LoggingLevel) -> &'static str {
+    let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    names[usize::from(rank(level))]
+}
+
+/// The client of one request.
+pub struct RequestClient<'a> {
+    server: &'a Server,
+    caller: &'a Caller,
+    cx: &'a RequestContext<RoleServer>,
+    /// The least severe log records that the client wants.
+    logs: Option<LoggingLevel>,
+}
+
+impl<'a> RequestClient<'a> {
+    /// The client that made this request.
+    pub fn new(server: &'a Server, caller: &'a Caller, cx: &'a RequestContext<RoleServer>) -> Self {
+        Self { server, caller, cx, logs: caller.logs(&server.session) }
+    }
+
+    fn wants(&self, level: LoggingLevel) -> bool {
+        self.logs.is_some_and(|least| rank(level) >= rank(least))
+    }
+
+    /// A notification in rmcp's types. `None`: the client does not want it, or it is not as MCP has it.
+    fn typed(&self, notification: Notification) -> Option<Typed> {
+        match notification {
+            Notification::Plugin(Notice::Progress { done, total, message }) => {
+                let mut progress =
+                    ProgressNotificationParam::new(self.caller.progress.clone()?, done);
+                progress.total = total;
+                progress.message = message.map(|message| portcullis_sanitize::line(&message, 1000));
+                Some(Typed::Progress(progress))
+            }
+            Notification::Plugin(Notice::Log { level, logger, data }) => {
+                let level = LEVELS[level as usize];
+                let mut record = LoggingMessageNotificationParam::new(level, data);
+                record.logger = logger;
+                self.wants(level).then_some(Typed::Log(record))
+            }
+            Notification::Progress(params) => {
+                serde_json::from_value(params.into()).ok().map(Typed::Progress)
+            }
+            Notification::Log(params) => {
+                let record: LoggingMessageNotificationParam =
+                    serde_json::from_value(params.into()).ok()?;
+                self.wants(record.level).then_some(Typed::Log(record))
+            }
+        }
+    }
+}
+
+enum Typed {
+    Progress(ProgressNotificationParam),
+    Log(LoggingMessageNotificationParam),
+}
+
+impl Client for RequestClient<'_> {
+    fn is_modern(&self) -> bool {
+        self.caller.modern
+    }
+
+    fn is_notified(&self) -> bool {
+        self.caller.progress.is_some() || self.logs.is_some()
+    }
+
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let sent = match self.typed(notification) {
+                Some(Typed::Progress(progress)) => self.cx.peer.notify_progress(progress).await,
+                Some(Typed::Log(record)) => self.cx.peer.notify_logging_message(record).await,
+                None => return,
+            };
+            if let Err(error) = sent {
+                tracing::debug!("a notification did not reach the client: {error}");
+            }
+        })
+    }
+
+    fn answers(&self, method: &str) -> bool {
+        let capabilities = &self.caller.capabilities;
+        match method.split('/').next().unwrap_or_default() {
+            "elicitation" => capabilities.elicitation.is_some(),
+            "sampling" => capabilities.sampling.is_some(),
+            "roots" => capabilities.roots.is_some(),
+            _ => false,
+        }
+    }
+
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        params: Object,
+    ) -> BoxFuture<'a, Result<Value, RpcError>> {
+        Box::pin(async move {
+            if !self.answers(method) {
+                if method == "roots/list" {
+                    let roots = self.server.shared.host.roots.iter();
+                    let roots = roots.filter_map(|root| uri_of_path(root.path()));
+                    let roots: Vec<_> = roots.map(|uri| json!({ "uri": uri })).collect();
+                    return Ok(json!({ "roots": roots }));
+                }
+                return Err(not_taken_part_in(method));
+            }
+            let request = json!({ "method": method, "params": params });
+            let request = serde_json::from_value(request).map_err(|error| {
+                RpcError::new(RpcError::INTERNAL, format!("this is no question of MCP: {error}"))
+            })?;
+            let answer = ask(&self.cx.peer, request, self.gone()).await;
+            answer.map_err(|why| RpcError::new(RpcError::INTERNAL, why.to_string()))
+        })
+    }
+
+    fn gone(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            tokio::select! {
+                () = self.cx.ct.cancelled() => {}
+                () = self.server.shared.host.shutdown.cancelled() => {}
+            }
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        let own = self.caller.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok());
+        let mut meta: Object = own.unwrap_or_default();
+        let token = self.cx.meta.get_progress_token();
+        meta.extend(token.map(|token| ("progressToken".to_owned(), json!(token))));
+        Origin {
+            session: Arc::from(&*self.server.session.name.0),
+            meta: (!meta.is_empty()).then_some(meta),
+            capabilities: json!(self.caller.capabilities).as_object().cloned(),
+            log_level: self.logs.map(level_name),
+        }
+    }
+}
+
+/// Why a question to a client has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// The client no longer waits for the answer to its own request.
+    #[error("the client gave up")]
+    Gone,
+    /// The client took longer than [`ANSWER_TIME`].
+    #[error("the client did not answer in time")]
+    TimedOut,
+    /// The client's result is not one of the question.
+    #[error("the client answered with something else")]
+    Malformed,
+    /// The client answered with an error, or could not be asked: why.
+    #[error("the client could not be asked: {0}")]
+    Failed(String),
+}
+
+/// Asks a client of the era with `initialize` one question, until `gone` is done.
+///
+/// # Errors
+///
+/// [`NoAnswer`].
+pub async fn ask(
+    peer: &Peer<RoleServer>,
+    request: InputRequest,
+    gone: impl Future<Output = ()>,
+) -> Result<Value, NoAnswer> {
+    let asking = async {
+        match request {
+            InputRequest::Elicitation(request) => {
+                peer.create_elicitation(request.params).await.map(|answer| json!(answer))
+            }
+            InputRequest::CreateMessage(request) => {
+                peer.create_message(request.params).await.map(|answer| json!(answer))
+            }
+            InputRequest::ListRoots(_) => peer.list_roots().await.map(|answer| json!(answer)),
+            // rmcp may come to know more kinds.
+            _ => Err(ServiceError::UnexpectedResponse),
+        }
+    };
+    tokio::select! {
+        answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(ServiceError::UnexpectedResponse)) => Err(NoAnswer::Malformed),
+            Ok(Err(error)) => {
+                Err(NoAnswer::Failed(portcullis_sanitize::line(&error.to_string(), 300)))
+            }
+            Err(_) => Err(NoAnswer::TimedOut),
+        },
+        () = gone => Err(NoAnswer::Gone),
+    }
+}

@@ -1,0 +1,99 @@
+//! State that all MCP sessions of a process share: the host, and what belongs to MCP alone.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use portcullis_core::host::{Host, Tools};
+use portcullis_result_passthrough::Raw;
+use rmcp::model::Tool;
+use serde::Deserialize as _;
+
+use super::client::{level_name, rank};
+use super::input::Seal;
+use super::session::Session;
+use super::tasks::Tasks;
+
+/// Calls that may wait or run at the same time, over all sessions; more are refused at once.
+pub(super) const MAX_CALLS: usize = 512;
+
+/// Interval at which a process that is about to end checks whether calls are in flight.
+const IDLE_STEP: Duration = Duration::from_millis(50);
+
+/// What all sessions share.
+pub struct Shared {
+    /// Plugins, upstream servers, and what clients see of them.
+    pub host: Arc<Host>,
+    /// Seals the state that clients carry between the rounds of a call.
+    pub(super) seal: Seal,
+    /// The key under which results travel that rmcp's types would change.
+    pub(crate) raw: Raw,
+    pub(super) tasks: Tasks,
+    calls: AtomicUsize,
+    /// Sessions that said which log records they want.
+    logging: Mutex<Vec<Weak<Session>>>,
+    /// The tools in rmcp's types, with the definitions that they were made from.
+    typed: Mutex<Option<(Arc<Tools>, Arc<Vec<Tool>>)>>,
+}
+
+impl Shared {
+    /// The sessions of this host.
+    pub fn new(host: Arc<Host>) -> Arc<Self> {
+        Arc::new(Self {
+            host,
+            seal: Seal::new(),
+            raw: Raw::new().expect("the system has randomness"),
+            tasks: Tasks::default(),
+            calls: AtomicUsize::new(0),
+            logging: Mutex::default(),
+            typed: Mutex::default(),
+        })
+    }
+
+    /// Counts a call until the result is dropped. `None`: too many are going on.
+    pub(super) fn count_call(&self) -> Option<CountedCall<'_>> {
+        let counted = CountedCall(&self.calls);
+        (counted.0.fetch_add(1, Ordering::Relaxed) < MAX_CALLS).then_some(counted)
+    }
+
+    /// Waits until no call is in flight, and what was answered last had time to be written.
+    pub async fn idle(&self) {
+        while self.calls.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(IDLE_STEP).await;
+        }
+        tokio::time::sleep(IDLE_STEP).await;
+    }
+
+    /// These tools in rmcp's types. A definition that is not as rmcp has it is left out.
+    pub(super) fn typed(&self, tools: &Arc<Tools>) -> Arc<Vec<Tool>> {
+        let mut kept = self.typed.lock();
+        if let Some((_, typed)) = kept.as_ref().filter(|(from, _)| Arc::ptr_eq(from, tools)) {
+            return typed.clone();
+        }
+        let typed = tools.iter().filter_map(|tool| Tool::deserialize(tool).ok());
+        let typed = Arc::new(typed.collect());
+        *kept = Some((tools.clone(), Arc::clone(&typed)));
+        typed
+    }
+
+    /// Has upstream servers send the log records of the session that wants the most.
+    pub(super) fn want_logs(&self, session: &Arc<Session>) {
+        let mut all = self.logging.lock();
+        all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));
+        all.push(Arc::downgrade(session));
+        let levels = all.iter().filter_map(|one| one.upgrade()?.logs());
+        if let Some(level) = levels.min_by_key(|level| rank(*level)) {
+            self.host.upstreams.want_logs(level_name(level));
+        }
+    }
+}
+
+/// A call that is counted until this is dropped, also where its future panics or is dropped before it ends.
+pub(super) struct CountedCall<'a>(&'a AtomicUsize);
+
+impl Drop for CountedCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
