@@ -148,7 +148,7 @@ impl Config {
     /// Where the text is no configuration: the place, the key, and what to write instead. The error contains no value
     /// that may be secret.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Self::checked(text).map_err(|error| error.without_secrets(text))
+        Self::checked(text).map_err(|error| error.with_hidden(|about| secrets::hidden(text, about)))
     }
 
     fn checked(text: &str) -> Result<Self, ConfigError> {

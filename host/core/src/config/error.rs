@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::secrets::hidden;
-
 /// Why a configuration is refused, and where. Its text contains no value that may be secret.
 ///
 /// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
@@ -102,8 +100,8 @@ impl ConfigError {
         Self { file: None, place: None, key: Some(key.into()), fault }
     }
 
-    /// This error without the values of a configuration that may be secret.
-    pub(super) fn without_secrets(mut self, configuration: &str) -> Self {
+    /// This error with `hide` applied to all of its texts that may quote the configuration.
+    pub(super) fn with_hidden(mut self, hide: impl Fn(&str) -> String) -> Self {
         let texts: Vec<&mut String> = match &mut self.fault {
             Fault::Toml(text)
             | Fault::Value(text)
@@ -121,7 +119,7 @@ impl ConfigError {
             | Fault::NameOfPlugin => Vec::new(),
         };
         for text in texts.into_iter().chain(&mut self.key) {
-            *text = hidden(configuration, text);
+            *text = hide(text);
         }
         self
     }

@@ -16,7 +16,7 @@ pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
 
 /// An error of a text that is TOML, and has keys or values that the types refuse.
 pub(super) fn types(text: &str, error: &Error) -> ConfigError {
-    if let Some(form::Deviation { span, path, fault }) = form::deviation(&schema(), text) {
+    if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
         let key = (!path.is_empty()).then(|| path.join("."));
         return ConfigError { file: None, place: Some(place(text, span.start)), key, fault };
     }
@@ -26,7 +26,7 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
         key_at(table.get_ref(), start, &mut path);
     }
     let reason = error.message().trim().to_owned();
-    let fault = match meaning(&schema(), &path) {
+    let fault = match meaning(schema(), &path) {
         Some(meaning) if reason.ends_with("syntax") => Fault::Syntax { reason, meaning },
         Some(_) | None => Fault::Value(reason),
     };

@@ -1,5 +1,7 @@
 //! The JSON Schema of `portcullis.toml`, made from the types that the file is read into.
 
+use std::sync::LazyLock;
+
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, transform_subschemas};
@@ -12,7 +14,12 @@ use super::Config;
 /// Each key has a type and a description, and a default where there is one. Where the default is no fixed value,
 /// the description ends with a sentence `Default: …`. The schema accepts each file that [`Config::parse`] accepts.
 /// It does not check what depends on other keys or on the machine, such as whether a command is defined.
-pub fn schema() -> Value {
+pub fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
+    &SCHEMA
+}
+
+fn generate() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.transforms.insert(0, Box::new(RecursiveTransform(fit_to_toml)));

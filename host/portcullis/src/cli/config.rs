@@ -21,7 +21,7 @@ pub enum Args {
 impl Args {
     pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
         match self {
-            Self::Schema => super::print::json(&portcullis_core::config::schema()),
+            Self::Schema => super::print::json(portcullis_core::config::schema()),
             Self::Path => path(given),
             Self::Show => show(given),
         }
