@@ -2,6 +2,7 @@
 //! are up to date.
 
 mod configuration;
+mod links;
 
 use std::fs;
 use std::path::{Path, PathBuf};
