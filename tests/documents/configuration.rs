@@ -2,6 +2,7 @@
 
 mod keys;
 mod page;
+mod settings;
 mod verdicts;
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ const RETIRED: &[&str] = &["host.audit-file"];
 
 #[test]
 fn the_page_of_the_configuration_is_current() {
-    let text = page::page(portcullis_core::config::schema());
+    let text = page::page(portcullis_core::config::schema()) + &settings::section();
     check_page("configuration.md", &format!("{GENERATED}{text}"));
 }
 

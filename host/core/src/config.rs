@@ -27,8 +27,7 @@ pub use portcullis_user_dirs::Folders;
 pub use schema::{expected, schema};
 pub use secrets::shown;
 
-/// The configuration that counts where the operator wrote none: it grants the bundled plugins what
-/// they want.
+/// The configuration that applies where the operator wrote none. It grants the bundled plugins what they want.
 pub use crate::families::DEFAULTS as DEFAULT;
 
 /// The configuration of Portcullis: `portcullis.toml`.
@@ -183,12 +182,12 @@ impl Config {
         Ok(config)
     }
 
-    /// Files with secrets that are named anywhere in it, and those of the HTTP transport.
+    /// The files that the configuration names as sources of secrets, and those of the HTTP transport.
     pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
         self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
     }
 
-    /// The configuration for a server: without the plugins that are for the command line only.
+    /// This configuration for a server: plugins that are for the command line only are switched off.
     #[must_use]
     pub fn for_clients(mut self) -> Self {
         for plugin in self.plugins.values_mut() {
@@ -208,7 +207,7 @@ impl Config {
         }
     }
 
-    /// The memory that the pool must have room for: what the plugin with the most may have.
+    /// The largest memory limit of all plugins, in bytes. The pool of instances must have room for it.
     pub fn largest_memory(&self) -> u64 {
         let own = self.plugins.keys().map(|name| self.limits_of(name).memory_bytes);
         own.chain([self.limits_of("").memory_bytes]).max().map_or(0, |bytes| bytes.get())

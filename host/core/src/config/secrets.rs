@@ -1,8 +1,7 @@
-//! What is said of a configuration without the values that may be secret.
+//! Keeps secrets of a configuration out of error messages and out of `portcullis config show`.
 //!
-//! Errors of TOML show the line that they are about, and errors of types the value. Both may be a password
-//! that stands where `{ env = "NAME" }` should. So errors name the place and the key, and values at places
-//! where a secret may stand are left out of them.
+//! A password may stand where `{ env = "NAME" }` should. An error that quoted the value would show the password. So
+//! errors name the place and the key, and values at places where a secret may stand are left out of them.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::ConfigError;
 use super::explain;
 
-/// What stands in the place of a value that is not shown.
+/// The replacement of a value that is not shown.
 const HIDDEN: &str = "…";
 
 /// Parts of keys whose values are secrets wherever they stand.
@@ -38,7 +37,7 @@ struct Value {
 }
 
 impl Value {
-    /// Whether it may be secret, so that no error may show it.
+    /// Whether the value may be secret, so that no error may show it.
     fn may_be_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let at_a_place = match path.as_slice() {
@@ -56,7 +55,7 @@ impl Value {
         (at_a_place || self.text.contains('@')) && !self.is_reference(&path)
     }
 
-    /// Whether `config show` leaves it out: a secret itself, not where it is kept.
+    /// Whether `config show` leaves the value out: a secret itself, not the place where a secret is kept.
     fn is_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let is_one = match path.as_slice() {
@@ -71,7 +70,7 @@ impl Value {
         is_one && !self.is_reference(&path)
     }
 
-    /// Whether it names a variable or a file that holds a secret, and is no secret itself.
+    /// Whether the value names a variable or a file that holds a secret, and is no secret itself.
     fn is_reference(&self, path: &[&str]) -> bool {
         match path.last() {
             Some(&"env") => {
@@ -98,7 +97,7 @@ fn has_word(path: &[&str]) -> bool {
     WORDS.iter().any(|word| key.contains(word))
 }
 
-/// All values of a configuration. `None`: it is no TOML.
+/// All values of a configuration. `None`: the text is not TOML.
 fn values(text: &str) -> Option<Vec<Value>> {
     let table = DeTable::parse(text).ok()?;
     let mut values = Vec::new();
@@ -153,7 +152,7 @@ pub(super) fn hidden(text: &str, about: &str) -> String {
 ///
 /// # Errors
 ///
-/// Where it is no TOML: then nobody knows what in it is secret.
+/// Where the text is not TOML: then it is not known which parts are secret.
 pub fn shown(text: &str) -> Result<String, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| explain::toml(text, &error))?;
     let mut all = Vec::new();
