@@ -3,7 +3,7 @@
 //!
 //! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
 //! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata is refused
-//! whatever file it names, and so is every other call that reaches beyond the process. `docs/adr/0039-confined-children-change-no-metadata.md` says why, and what was
+//! whatever file it names, and so is every other call that reaches beyond the process. `docs/adr/0039-confined-children-cannot-change-metadata.md` says why, and what was
 //! measured. Numbers and arguments are those of the kernel's own system call tables.
 
 use std::collections::BTreeMap;
