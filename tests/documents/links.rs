@@ -6,12 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::support::workspace;
 
 /// Folders with Markdown that is content of a plugin or of a test, and no page of this repository.
-const CONTENT: &[&str] = &[
-    "plugins/ui5/resources",
-    "target",
-    "tests/cases",
-    "tests/guests",
-];
+const CONTENT: &[&str] = &["plugins/ui5/resources", "target", "tests/cases", "tests/guests"];
 
 /// Every page of this repository.
 fn pages() -> Vec<PathBuf> {
