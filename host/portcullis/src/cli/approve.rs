@@ -19,7 +19,7 @@ pub(super) async fn run(
         if ready.config.upstreams.insert(name.to_owned(), typed).is_some() {
             return Err(format!("[upstreams.{name}] is in portcullis.toml: leave the server out"));
         }
-        ready.config.check()?;
+        ready.config.check().map_err(|error| error.to_string())?;
     } else if approve_plugin(&ready, name)? {
         return Ok(End::Done);
     }

@@ -35,7 +35,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
     findings.remarks.extend(super::safety::warnings(ready));
     findings.good.push(format!("audit: {}", ready.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
-    for command in ready.config.commands()? {
+    for command in ready.config.commands().map_err(|error| error.to_string())? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good.push(line),

@@ -33,7 +33,7 @@ impl Upstreams {
             if ready.config.upstreams.insert(name.clone(), typed).is_some() {
                 return Err(format!("[upstreams.{name}] says where it is: leave {url} out"));
             }
-            ready.config.check()?;
+            ready.config.check().map_err(|error| error.to_string())?;
         }
         let upstreams = ready.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {

@@ -35,7 +35,8 @@ pub struct Ready {
 impl Ready {
     fn new(common: &Common) -> Result<Self, String> {
         let folders = Folders::of_user()?;
-        let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let (config, source) = config::load(common.config.as_deref(), &folders)
+            .map_err(|error| portcullis_sanitize::error_chain(&error))?;
         let by_custom = folders.clone();
         let folders = config.host.over(folders);
         let own = own_files(&by_custom, &folders, &config, source.as_deref());

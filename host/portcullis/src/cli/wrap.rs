@@ -43,7 +43,7 @@ impl Args {
                 }
             }
         }
-        ready.config.check()?;
+        ready.config.check().map_err(|error| error.to_string())?;
         self.serve.run(ready).await
     }
 }
