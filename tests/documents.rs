@@ -2,6 +2,7 @@
 //! are up to date.
 
 mod configuration;
+mod links;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,8 @@ fn every_toml_block_is_a_configuration() {
             let parsed = if code.starts_with("# Cargo.toml") {
                 toml::from_str::<toml::Table>(&code).map(drop).map_err(|error| error.to_string())
             } else {
-                Config::parse(&with_secrets_at_hand(&code)).map(drop)
+                let parsed = Config::parse(&with_secrets_at_hand(&code)).map(drop);
+                parsed.map_err(|error| error.to_string())
             };
             if let Err(error) = parsed {
                 faults.push(format!("{}:{line}: {error}", file.display()));

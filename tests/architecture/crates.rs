@@ -90,6 +90,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("seccompiler", &["confine"]),
     ("sha2", &["audit", "checked-files", "http-server", "login", "mcp-client"]),
+    ("strsim", &["core"]),
     ("tempfile", &["checked-files", "confine"]),
     ("tokio-rustls", &["http-server"]),
     ("toml", &["core"]),

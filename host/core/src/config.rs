@@ -1,5 +1,11 @@
-//! `portcullis.toml` → [`Config`]: unknown keys refused, every message names the key and the fix.
+//! The configuration of the host, read from `portcullis.toml`.
+//!
+//! Unknown keys are refused. Each error names the file, the key, and what to write instead.
 
+mod check;
+mod error;
+mod explain;
+mod form;
 mod http;
 mod lists;
 mod schema;
@@ -8,20 +14,20 @@ mod secrets;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use portcullis_confine::{Command, Definition};
+use portcullis_confine::{Definition, DefinitionError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capabilities::Grants;
-use crate::families::SCRIPTS;
+pub use check::is_name;
+pub use error::{ConfigError, Fault};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
 pub use portcullis_user_dirs::Folders;
-pub use schema::schema;
+pub use schema::{expected, schema};
 pub use secrets::shown;
 
-/// The configuration that counts where the operator wrote none: it grants the bundled plugins what
-/// they want.
+/// The configuration that applies where the operator wrote none. It grants the bundled plugins what they want.
 pub use crate::families::DEFAULTS as DEFAULT;
 
 /// The configuration of Portcullis: `portcullis.toml`.
@@ -138,21 +144,30 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// In words for the operator: the place, the key, and what would be right; no value that may be secret.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        Self::checked(text).map_err(|error| secrets::hidden(text, &error))
+    /// Where the text is no configuration: the place, the key, and what to write instead. The error contains no value
+    /// that may be secret.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::checked(text).map_err(|error| error.with_hidden(|about| secrets::hidden(text, about)))
     }
 
-    fn checked(text: &str) -> Result<Self, String> {
-        let mut config: Self =
-            toml::from_str(text).map_err(|error| secrets::explained(text, &error))?;
-        for command in config.commands()? {
-            let wrong = |error| format!("`commands.{}`: {error}", command.name);
-            command.check().map_err(wrong)?;
+    fn checked(text: &str) -> Result<Self, ConfigError> {
+        let table: toml::Table =
+            toml::from_str(text).map_err(|error| explain::toml(text, &error))?;
+        if let Some(key) = lists::in_place_of_table(&table) {
+            return Err(ConfigError::key(key, Fault::ListForTable));
         }
-        let filled = portcullis_user_dirs::filled(DEFAULT)?;
+        let mut config: Self =
+            toml::from_str(text).map_err(|error| explain::types(text, &error))?;
+        for command in config.commands()? {
+            let wrong = |error: DefinitionError| Fault::Value(error.to_string());
+            command.check().map_err(|error| {
+                ConfigError::key(format!("commands.{}", command.name), wrong(error))
+            })?;
+        }
+        let filled =
+            portcullis_user_dirs::filled(DEFAULT).map_err(|error| Fault::Defaults(error.into()))?;
         let defaults: Self =
-            toml::from_str(&filled).map_err(|error| secrets::explained(&filled, &error))?;
+            toml::from_str(&filled).map_err(|error| explain::types(&filled, &error))?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
@@ -163,113 +178,16 @@ impl Config {
         }
         config.check()?;
         // Files are found by their key, as other crates read some of the tables.
-        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
-        if let Some(key) = lists::in_place_of_table(&table) {
-            return Err(format!("`{key}`: a list stands where a table belongs; name its keys"));
-        }
         secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
     }
 
-    /// Files with secrets that are named anywhere in it, and those of the HTTP transport.
+    /// The files that the configuration names as sources of secrets, and those of the HTTP transport.
     pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
         self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
     }
 
-    /// Checks what is more than the form of single keys.
-    ///
-    /// # Errors
-    ///
-    /// In words for the operator: the key, and what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        if let Some(file) = &self.host.audit_file {
-            let folder = file.with_extension("");
-            return Err(format!(
-                "`host.audit-file`: the audit is a folder now; write instead: audit-dir = {:?}",
-                folder.display().to_string()
-            ));
-        }
-        let paths = (self.roots.iter().map(|path| ("roots", path)))
-            .chain(self.host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)))
-            .chain(self.host.audit_dir.iter().map(|path| ("host.audit-dir", path)))
-            .chain(self.host.cache_dir.iter().map(|path| ("host.cache-dir", path)))
-            .chain(self.host.store_dir.iter().map(|path| ("host.store-dir", path)))
-            .chain(self.host.lock_file.iter().map(|path| ("host.lock-file", path)))
-            .chain(self.host.login_dir.iter().map(|path| ("host.login-dir", path)))
-            .chain(self.http.files());
-        for (key, path) in paths {
-            if !path.is_absolute() {
-                return Err(format!(
-                    "`{key}`: {} is not an absolute path: what it means would depend on where \
-                     portcullis is started",
-                    path.display()
-                ));
-            }
-        }
-        for (name, plugin) in &self.plugins {
-            if !is_name(name) {
-                return Err(format!(
-                    "`plugins.{name}`: a plugin's name has letters, digits, `-` and `_` only, and \
-                     at most 64 of them"
-                ));
-            }
-            if plugin.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
-                return Err(format!(
-                    "`plugins.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
-                ));
-            }
-            let mut commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
-            if let Some(command) = commands.find(|command| !self.commands.contains_key(*command)) {
-                return Err(format!(
-                    "`plugins.{name}.grants.process` names `{command}`, which is no command: define \
-                     it as [commands.{command}]"
-                ));
-            }
-            for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
-                for (header, secret) in headers {
-                    secret.check().map_err(|error| {
-                        format!(
-                            "`plugins.{name}.grants.http.headers.\"{origin}\".{header}`: {error}"
-                        )
-                    })?;
-                }
-            }
-        }
-        for (name, upstream) in &self.upstreams {
-            if !is_name(name) || self.plugins.contains_key(name) {
-                return Err(format!(
-                    "`upstreams.{name}`: a name has letters, digits, `-` and `_` only, and no plugin \
-                     has it"
-                ));
-            }
-            if upstream.prefix.as_ref().is_some_and(|prefix| !is_name(prefix)) {
-                return Err(format!(
-                    "`upstreams.{name}.prefix`: a prefix has letters, digits, `-` and `_` only"
-                ));
-            }
-        }
-        self.commands().map(drop)
-    }
-
-    /// The commands, ready to be started.
-    ///
-    /// # Errors
-    ///
-    /// In words for the operator: which command, and what is wrong with it.
-    pub fn commands(&self) -> Result<Vec<Command>, String> {
-        let all = self.commands.iter().map(|(name, definition)| {
-            if !is_name(name) {
-                return Err(format!(
-                    "`commands.{name}`: a command's name has letters, digits, `-` and `_` only"
-                ));
-            }
-            Command::new(name, definition.clone(), SCRIPTS)
-                .map_err(|error| format!("`commands.{name}`: {error}"))
-        });
-        all.collect()
-    }
-
-    /// The configuration for a server: without the plugins that are for the command line only.
+    /// This configuration for a server: plugins that are for the command line only are switched off.
     #[must_use]
     pub fn for_clients(mut self) -> Self {
         for plugin in self.plugins.values_mut() {
@@ -289,7 +207,7 @@ impl Config {
         }
     }
 
-    /// The memory that the pool must have room for: what the plugin with the most may have.
+    /// The largest memory limit of all plugins, in bytes. The pool of instances must have room for it.
     pub fn largest_memory(&self) -> u64 {
         let own = self.plugins.keys().map(|name| self.limits_of(name).memory_bytes);
         own.chain([self.limits_of("").memory_bytes]).max().map_or(0, |bytes| bytes.get())
@@ -316,22 +234,22 @@ fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a plugin can be called so.
-pub fn is_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    (1..=64).contains(&name.len()) && name.bytes().all(fits)
-}
-
 /// The configuration, and its file, if there is one.
 ///
 /// # Errors
 ///
 /// See [`portcullis_user_dirs::find`] and [`Config::parse`].
-pub fn load(given: Option<&Path>, folders: &Folders) -> Result<(Config, Option<PathBuf>), String> {
-    let (path, text) = portcullis_user_dirs::find(given, folders)?;
+pub fn load(
+    given: Option<&Path>,
+    folders: &Folders,
+) -> Result<(Config, Option<PathBuf>), ConfigError> {
+    let found = portcullis_user_dirs::find(given, folders);
+    let (path, text) = found.map_err(|error| Fault::Unreadable(error.into()))?;
     let Some(text) = text else { return Ok((Config::parse("")?, None)) };
-    let config = Config::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok((config, Some(path)))
+    match Config::parse(&text) {
+        Ok(config) => Ok((config, Some(path))),
+        Err(error) => Err(ConfigError { file: Some(path), ..error }),
+    }
 }
 
 #[cfg(test)]
@@ -352,13 +270,23 @@ mod tests {
             ("[plugins.\"a b\"]", "letters, digits"),
             ("[commands.a]\nprogram = \"a\"\nmore-args = \"(\"", "more-args"),
             ("[plugins.a.grants.network]", "network"),
-            ("[plugins.a.grants.http]\nhosts = []", "name at least one"),
+            ("[plugins.a.grants.http]\nhosts = []", "write a list of strings, not empty"),
             ("[plugins.a.grants.http]", "hosts"),
             ("[plugins.a.grants.files]\naccess = \"execute\"", "execute"),
             ("[plugins.a.limits]\nwall-ms = 0", "wall-ms"),
-            ("[http]\nsessions = 0", "line 2, column 12 (`http.sessions`)"),
+            ("[http]\nsessions = 0", "line 2, column 12: `http.sessions`"),
             ("[http]\ntls-cert = \"relative.pem\"", "http.tls-cert"),
-            ("[http]\nreplay = 1", "replay"),
+            ("[http]\nlisten = \"here\"", "write the address and the port"),
+            (
+                "[http]\nreplay-byte = 1",
+                "`http.replay-byte`: there is no such key; did you mean `replay-bytes`?",
+            ),
+            ("[upstreams.a]\ncomand = \"a\"", "line 2, column 1: `upstreams.a.comand`"),
+            ("[upstreams.a]\ncommand = \"a\"\nstart-seconds = 0", "line 3, column 17"),
+            (
+                "[plugins.a.grants.store]",
+                "`plugins.a.grants.store`: `bytes` is missing: write an integer above 0",
+            ),
             ("[plugins.a.grants]\nstore = [1]", "`plugins.a.grants.store`: a list"),
             (
                 "[plugins.a.grants.http]\nrules = [[[\"h\"]]]",
@@ -372,7 +300,7 @@ mod tests {
                 "PORTCULLIS_TEST_NO_SUCH_VARIABLE",
             ),
         ] {
-            let error = Config::parse(text).unwrap_err();
+            let error = Config::parse(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

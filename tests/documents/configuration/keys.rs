@@ -112,10 +112,13 @@ fn collect(path: &mut Vec<String>, schema: &Value, into: &mut Vec<Table>) {
     }
 }
 
-/// The error of the host for a configuration. `None`: it is accepted.
+/// The error of the host for a configuration. `None`: it is accepted. Where the types refuse it, the error is that of
+/// the types, which knows nothing of the schema.
 pub fn refusal(configuration: &Value) -> Option<String> {
     let text = toml::to_string(configuration).expect("it can be written as TOML");
-    Config::parse(&text).err().map(|error| error.to_string())
+    let error = Config::parse(&text).err()?;
+    let of_types = toml::from_str::<Config>(&text).err().map(|error| error.message().to_owned());
+    Some(of_types.unwrap_or_else(|| error.to_string()))
 }
 
 /// The keys of a table that the host names when it meets an unknown one.
@@ -134,12 +137,12 @@ fn each_key_that_the_host_accepts_is_in_the_schema_and_on_the_page() {
     let page = fs::read_to_string(page).expect("there is a page");
     let mut faults = Vec::new();
     let whole = portcullis_core::config::schema();
-    let tables = Table::all(&whole);
+    let tables = Table::all(whole);
     for table in &tables {
         let heading = format!("<a id=\"{}\"></a>", anchor(&table.name()));
         let section = page.split(&heading).nth(1).unwrap_or_default();
         let section = section.split("<a id=").next().unwrap_or_default();
-        let keys = named_by_the_host(&whole, table);
+        let keys = named_by_the_host(whole, table);
         for key in keys.iter().chain(table.keys().keys()) {
             let path = format!("{}.{key}", table.name());
             if RETIRED.contains(&path.as_str()) {
@@ -161,9 +164,9 @@ fn each_key_that_the_host_accepts_is_in_the_schema_and_on_the_page() {
 fn each_key_of_the_schema_is_known_to_the_host() {
     let mut faults = Vec::new();
     let whole = portcullis_core::config::schema();
-    for table in Table::all(&whole) {
+    for table in Table::all(whole) {
         for key in table.keys().keys() {
-            let refused = refusal(&table.configuration(&whole, json!({ key: 1 })));
+            let refused = refusal(&table.configuration(whole, json!({ key: 1 })));
             if refused.is_some_and(|error| error.contains("unknown field")) {
                 faults.push(format!("the host does not know `{}.{key}`", table.name()));
             }

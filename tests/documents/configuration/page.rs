@@ -1,5 +1,6 @@
 //! Makes the page of the configuration from its schema.
 
+use portcullis_core::config::expected;
 use serde_json::Value;
 
 use super::keys::Table;
@@ -69,7 +70,7 @@ fn section(table: &Table, text: &mut String) {
         let is_required = table.required().any(|required| required == key);
         let default = default_of(schema, is_required)
             .unwrap_or_else(|| panic!("[{}]: `{key}` does not say its default", table.name()));
-        let cells = [format!("`{key}`"), type_of(schema), default, meaning];
+        let cells = [format!("`{key}`"), kind(schema), default, meaning];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         *text += &format!("| {} |\n", cells.join(" | "));
     }
@@ -134,59 +135,9 @@ fn default_of(schema: &Value, is_required: bool) -> Option<String> {
     }
 }
 
-/// A type, in words.
-fn type_of(schema: &Value) -> String {
-    let either = |all: &[Value]| all.iter().map(choice).collect::<Vec<_>>().join(" or ");
-    if let Some(choices) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())
-        && schema["type"].is_null()
-    {
-        return either(choices);
-    }
-    if let Some(value) = schema.get("const") {
-        return format!("`{value}`");
-    }
-    let number = |keyword: &str| schema[keyword].as_u64();
-    match (schema["type"].as_str().unwrap_or_default(), number("minimum"), number("maximum")) {
-        ("boolean", ..) => "`true` or `false`".to_owned(),
-        ("integer", Some(least), Some(most)) if most < u64::from(u32::MAX) => {
-            format!("integer from {least} to {most}")
-        }
-        ("integer", Some(1), _) => "integer above 0".to_owned(),
-        ("integer", ..) => "integer, 0 or more".to_owned(),
-        ("array", ..) => {
-            let filled = if number("minItems").is_some() { ", not empty" } else { "" };
-            match type_of(&schema["items"]).as_str() {
-                one @ ("string" | "table") => format!("list of {one}s{filled}"),
-                one => format!("list, each: {one}{filled}"),
-            }
-        }
-        ("object", ..) => table_type(schema),
-        (other, ..) => other.to_owned(),
-    }
-}
-
-/// A type that is one of several. A table among them is written on one line.
-fn choice(schema: &Value) -> String {
-    match schema["properties"].as_object() {
-        Some(keys) => {
-            let keys: Vec<_> = keys.keys().map(|key| format!("{key} = …")).collect();
-            format!("`{{ {} }}`", keys.join(", "))
-        }
-        None => type_of(schema),
-    }
-}
-
-/// The type of a table.
-fn table_type(schema: &Value) -> String {
-    let patterns = schema["patternProperties"].as_object();
-    let values = patterns.and_then(|patterns| patterns.values().next());
-    let values = values.unwrap_or(&schema["additionalProperties"]);
-    match schema["properties"].as_object() {
-        None if values["properties"].is_object() => "tables".to_owned(),
-        None if values.is_object() => match type_of(values).as_str() {
-            "string" => "table of strings".to_owned(),
-            one => format!("table, each value: {one}"),
-        },
-        Some(_) | None => "table".to_owned(),
-    }
+/// The type of a value, without an article.
+fn kind(schema: &Value) -> String {
+    let kind = expected(schema);
+    let without = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an "));
+    without.map(str::to_owned).unwrap_or(kind)
 }

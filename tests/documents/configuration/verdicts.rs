@@ -11,7 +11,7 @@ use super::keys::{Table, UNKNOWN, refusal, sample};
 use crate::support::workspace;
 
 fn validator() -> Validator {
-    jsonschema::validator_for(&portcullis_core::config::schema()).expect("it is a schema")
+    jsonschema::validator_for(portcullis_core::config::schema()).expect("it is a schema")
 }
 
 /// What the schema says against a configuration. `None`: nothing.
@@ -103,12 +103,12 @@ fn values() -> Vec<Value> {
 fn the_schema_and_the_host_judge_each_key_with_each_type_alike() {
     let (schema, validator) = (portcullis_core::config::schema(), validator());
     let (mut accepted, mut refused, mut faults) = (0, 0, Vec::new());
-    for table in Table::all(&schema) {
+    for table in Table::all(schema) {
         for (key, of_key) in table.keys() {
             for value in values().into_iter().chain(forms(of_key)) {
                 let mut content = sample(&table.schema);
                 content[key] = value;
-                let configuration = table.configuration(&schema, content);
+                let configuration = table.configuration(schema, content);
                 let by_schema = fault(&validator, &configuration);
                 let place = format!("[{}]: {configuration}", table.name());
                 match (refusal(&configuration), by_schema) {
@@ -132,13 +132,12 @@ fn the_schema_and_the_host_judge_each_key_with_each_type_alike() {
 #[test]
 fn the_schema_refuses_unknown_keys_in_every_table() {
     let (schema, validator) = (portcullis_core::config::schema(), validator());
-    for table in Table::all(&schema) {
+    for table in Table::all(schema) {
         let mut content = sample(&table.schema);
-        let without = fault(&validator, &table.configuration(&schema, content.clone()));
+        let without = fault(&validator, &table.configuration(schema, content.clone()));
         assert_eq!(without, None, "[{}]", table.name());
         content[UNKNOWN] = json!(1);
-        let with =
-            fault(&validator, &table.configuration(&schema, content)).expect("it is unknown");
+        let with = fault(&validator, &table.configuration(schema, content)).expect("it is unknown");
         assert!(with.contains(UNKNOWN), "[{}]: {with}", table.name());
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct HttpConfig {
-    /// The address and port to listen on.
+    /// The address and the port to listen on, such as `127.0.0.1:8719` or `[::1]:8719`.
     pub listen: SocketAddr,
     /// A file with the bearer token of clients: an absolute path. Default: none; then only
     /// this machine can connect, unless `[http.oauth]` is there.

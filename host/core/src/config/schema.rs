@@ -1,5 +1,7 @@
 //! The JSON Schema of `portcullis.toml`, made from the types that the file is read into.
 
+use std::sync::LazyLock;
+
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, transform_subschemas};
@@ -12,7 +14,12 @@ use super::Config;
 /// Each key has a type and a description, and a default where there is one. Where the default is no fixed value,
 /// the description ends with a sentence `Default: …`. The schema accepts each file that [`Config::parse`] accepts.
 /// It does not check what depends on other keys or on the machine, such as whether a command is defined.
-pub fn schema() -> Value {
+pub fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
+    &SCHEMA
+}
+
+fn generate() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.transforms.insert(0, Box::new(RecursiveTransform(fit_to_toml)));
@@ -88,4 +95,66 @@ fn without_null(schema: &mut Schema) {
             }
         }
     }
+}
+
+/// The type of a value, as a reader of the file writes it: such as "a list of strings".
+pub fn expected(schema: &Value) -> String {
+    let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+    if let (Some(choices), Value::Null) = (choices, &schema["type"]) {
+        return choices.iter().map(choice).collect::<Vec<_>>().join(" or ");
+    }
+    if let Some(value) = schema.get("const") {
+        return format!("`{value}`");
+    }
+    let number = |keyword: &str| schema[keyword].as_u64();
+    match (schema["type"].as_str().unwrap_or_default(), number("minimum"), number("maximum")) {
+        ("boolean", ..) => "`true` or `false`".to_owned(),
+        ("integer", Some(least), Some(most)) if most < u64::from(u32::MAX) => {
+            format!("an integer from {least} to {most}")
+        }
+        ("integer", Some(1), _) => "an integer above 0".to_owned(),
+        ("integer", ..) => "an integer, 0 or more".to_owned(),
+        ("array", ..) => list(schema),
+        ("object", ..) => table(schema),
+        (other, ..) => format!("a {other}"),
+    }
+}
+
+/// A type that is one of several. A table among them is written on one line.
+fn choice(schema: &Value) -> String {
+    let value = |key: &str| if key == "file" { "PATH" } else { "NAME" };
+    match schema["properties"].as_object() {
+        Some(keys) => {
+            let keys: Vec<_> =
+                keys.keys().map(|key| format!("{key} = \"{}\"", value(key))).collect();
+            format!("`{{ {} }}`", keys.join(", "))
+        }
+        None => expected(schema),
+    }
+}
+
+fn list(schema: &Value) -> String {
+    let filled = if schema["minItems"].is_null() { "" } else { ", not empty" };
+    match expected(&schema["items"]).as_str() {
+        "a string" => format!("a list of strings{filled}"),
+        "a table" => format!("a list of tables{filled}"),
+        one => format!("a list, each {one}{filled}"),
+    }
+}
+
+fn table(schema: &Value) -> String {
+    let patterns = schema["patternProperties"].as_object();
+    let values = patterns.and_then(|patterns| patterns.values().next());
+    let values = values.unwrap_or(&schema["additionalProperties"]);
+    match expected_value(schema, values).as_deref() {
+        None => "a table".to_owned(),
+        Some("a string") => "a table of strings".to_owned(),
+        Some("a table") => "a table of tables".to_owned(),
+        Some(one) => format!("a table, each value {one}"),
+    }
+}
+
+/// The type of the values in a table whose keys are not fixed.
+fn expected_value(table: &Value, values: &Value) -> Option<String> {
+    (table["properties"].is_null() && values.is_object()).then(|| expected(values))
 }

@@ -1,15 +1,17 @@
-//! What is said of a configuration without the values that may be secret.
+//! Keeps secrets of a configuration out of error messages and out of `portcullis config show`.
 //!
-//! Errors of TOML show the line that they are about, and errors of types the value. Both may be a password
-//! that stands where `{ env = "NAME" }` should. So errors name the place and the key, and values at places
-//! where a secret may stand are left out of them.
+//! A password may stand where `{ env = "NAME" }` should. An error that quoted the value would show the password. So
+//! errors name the place and the key, and values at places where a secret may stand are left out of them.
 
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue};
 
-/// What stands in the place of a value that is not shown.
+use super::error::ConfigError;
+use super::explain;
+
+/// The replacement of a value that is not shown.
 const HIDDEN: &str = "…";
 
 /// Parts of keys whose values are secrets wherever they stand.
@@ -35,7 +37,7 @@ struct Value {
 }
 
 impl Value {
-    /// Whether it may be secret, so that no error may show it.
+    /// Whether the value may be secret, so that no error may show it.
     fn may_be_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let at_a_place = match path.as_slice() {
@@ -53,7 +55,7 @@ impl Value {
         (at_a_place || self.text.contains('@')) && !self.is_reference(&path)
     }
 
-    /// Whether `config show` leaves it out: a secret itself, not where it is kept.
+    /// Whether `config show` leaves the value out: a secret itself, not the place where a secret is kept.
     fn is_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let is_one = match path.as_slice() {
@@ -68,7 +70,7 @@ impl Value {
         is_one && !self.is_reference(&path)
     }
 
-    /// Whether it names a variable or a file that holds a secret, and is no secret itself.
+    /// Whether the value names a variable or a file that holds a secret, and is no secret itself.
     fn is_reference(&self, path: &[&str]) -> bool {
         match path.last() {
             Some(&"env") => {
@@ -95,7 +97,7 @@ fn has_word(path: &[&str]) -> bool {
     WORDS.iter().any(|word| key.contains(word))
 }
 
-/// All values of a configuration. `None`: it is no TOML.
+/// All values of a configuration. `None`: the text is not TOML.
 fn values(text: &str) -> Option<Vec<Value>> {
     let table = DeTable::parse(text).ok()?;
     let mut values = Vec::new();
@@ -130,24 +132,6 @@ fn collect(
     into.push(Value { span: value.span(), path: path.clone(), text: content });
 }
 
-/// An error of TOML or of its types in words for the operator: the line, the key, what is wrong, and no value
-/// that may be secret.
-pub(super) fn explained(text: &str, error: &Error) -> String {
-    let message = hidden(text, error.message().trim());
-    let Some(start) = error.span().map(|span| span.start.min(text.len())) else { return message };
-    let before = text.get(..start).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let all = values(text).unwrap_or_default();
-    let at = all.iter().find(|value| value.span.contains(&start));
-    let key = at.map(|value| format!(" (`{}`)", value.path.join("."))).unwrap_or_default();
-    let help = match message.contains("expected `env` or `file`") {
-        true => ": a secret is written as { env = \"NAME\" } or { file = \"PATH\" }",
-        false => "",
-    };
-    format!("line {line}, column {column}{key}: {message}{help}")
-}
-
 /// A text about a configuration without the values in it that may be secret.
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
@@ -168,9 +152,9 @@ pub(super) fn hidden(text: &str, about: &str) -> String {
 ///
 /// # Errors
 ///
-/// Where it is no TOML: then nobody knows what in it is secret.
-pub fn shown(text: &str) -> Result<String, String> {
-    let table = DeTable::parse(text).map_err(|error| explained(text, &error))?;
+/// Where the text is not TOML: then it is not known which parts are secret.
+pub fn shown(text: &str) -> Result<String, ConfigError> {
+    let table = DeTable::parse(text).map_err(|error| explain::toml(text, &error))?;
     let mut all = Vec::new();
     collect_table(text, table.get_ref(), &mut Vec::new(), &mut all);
     all.retain(Value::is_secret);
@@ -223,7 +207,7 @@ mod tests {
     #[test]
     fn no_error_shows_what_may_be_secret() {
         for text in WRONG {
-            let error = Config::parse(text).unwrap_err();
+            let error = Config::parse(text).unwrap_err().to_string();
             assert!(!error.contains("s3cr3t") && !error.contains("cr3t"), "{text}: {error}");
             assert!(error.len() > 10, "{text}: {error}");
         }
@@ -231,11 +215,13 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line_the_key_and_what_is_right() {
-        let error = Config::parse(WRONG[0]).unwrap_err();
+        let error = Config::parse(WRONG[0]).unwrap_err().to_string();
         for part in ["line 3", "headers.h.authorization", "{ env = \"NAME\" }"] {
             assert!(error.contains(part), "{error}");
         }
-        let error = Config::parse("[plugins.a.grants.files]\naccess = \"execute\"").unwrap_err();
+        let error = Config::parse("[plugins.a.grants.files]\naccess = \"execute\"")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("line 2") && error.contains("execute"), "{error}");
     }
 
@@ -249,6 +235,9 @@ mod tests {
                         Y = { env = \"Y_KEY\" } }\nargs = [ \"…\", \"-v\" ]\n\
                         [plugins.a.settings]\napi-key = \"…\"\nmodel = \"m\"\n";
         assert_eq!(shown, expected);
-        assert!(super::shown("a = Bearer s3cr3t").is_err_and(|error| !error.contains("s3cr3t")));
+        assert!(
+            super::shown("a = Bearer s3cr3t")
+                .is_err_and(|error| !error.to_string().contains("s3cr3t"))
+        );
     }
 }

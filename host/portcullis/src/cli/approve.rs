@@ -20,7 +20,7 @@ pub(super) async fn run(
         if setup.config.upstreams.insert(name.to_owned(), typed).is_some() {
             return Err(format!("[upstreams.{name}] is in portcullis.toml: leave the server out"));
         }
-        setup.config.check()?;
+        setup.config.check().map_err(|error| error.to_string())?;
     } else if approve_plugin(&setup, name)? {
         return Ok(End::Done);
     }

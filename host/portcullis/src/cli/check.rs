@@ -36,7 +36,7 @@ pub(super) async fn run(setup: &Setup, json: bool) -> Result<End, String> {
     findings.remarks.extend(super::safety::warnings(setup));
     findings.good.push(format!("audit: {}", setup.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
-    for command in setup.config.commands()? {
+    for command in setup.config.commands().map_err(|error| error.to_string())? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good.push(line),

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use super::End;
-use portcullis_core::config::{Config, DEFAULT, Folders};
+use portcullis_core::config::{Config, ConfigError, DEFAULT, Folders};
 
 /// The subcommands of `config`.
 #[derive(Subcommand)]
@@ -21,7 +21,7 @@ pub enum Args {
 impl Args {
     pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
         match self {
-            Self::Schema => super::print::json(&portcullis_core::config::schema()),
+            Self::Schema => super::print::json(portcullis_core::config::schema()),
             Self::Path => path(given),
             Self::Show => show(given),
         }
@@ -39,7 +39,7 @@ fn path(given: Option<&Path>) -> Result<End, String> {
 fn show(given: Option<&Path>) -> Result<End, String> {
     let (path, text) = portcullis_user_dirs::find(given, &Folders::of_user()?)?;
     let Some(text) = text else { return super::print(DEFAULT) };
-    let at = |error| format!("{}: {error}", path.display());
+    let at = |error: ConfigError| format!("{}: {error}", path.display());
     let shown = portcullis_core::config::shown(&text).map_err(at)?;
     super::print::outside(&format!(
         "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",

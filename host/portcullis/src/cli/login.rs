@@ -34,7 +34,7 @@ impl Upstreams {
             if setup.config.upstreams.insert(name.clone(), typed).is_some() {
                 return Err(format!("[upstreams.{name}] has an address already: leave {url} out"));
             }
-            setup.config.check()?;
+            setup.config.check().map_err(|error| error.to_string())?;
         }
         let upstreams = setup.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {

@@ -39,7 +39,8 @@ impl Setup {
     /// What could not be read or opened, as a message to the user.
     pub fn new(common: &Common) -> Result<Self, String> {
         let folders = Folders::of_user()?;
-        let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let (config, source) = config::load(common.config.as_deref(), &folders)
+            .map_err(|error| portcullis_sanitize::error_chain(&error))?;
         let by_custom = folders.clone();
         let folders = config.host.over(folders);
         let own = own_files(&by_custom, &folders, &config, source.as_deref());

@@ -51,7 +51,7 @@ impl Flags {
                 plugin.grants.let_write(folder);
             }
         }
-        config.check()
+        config.check().map_err(|error| error.to_string())
     }
 }
 

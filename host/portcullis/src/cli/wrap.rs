@@ -43,7 +43,7 @@ impl Args {
                 }
             }
         }
-        setup.config.check()?;
+        setup.config.check().map_err(|error| error.to_string())?;
         self.serve.run(setup).await
     }
 }

@@ -1,0 +1,105 @@
+//! Checks of a configuration beyond the form of single keys: names, paths, and keys that depend on each other.
+
+use std::path::Path;
+
+use portcullis_confine::Command;
+
+use super::error::{ConfigError, Fault};
+use super::{Config, PluginConfig};
+use crate::families::SCRIPTS;
+
+impl Config {
+    /// Checks what is more than the form of single keys.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is wrong, and why.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(file) = &self.host.audit_file {
+            let folder = file.with_extension("").display().to_string();
+            return Err(ConfigError::key("host.audit-file", Fault::AuditFile { folder }));
+        }
+        for (key, path) in self.paths() {
+            if !path.is_absolute() {
+                let path = path.display().to_string();
+                return Err(ConfigError::key(key, Fault::RelativePath(path)));
+            }
+        }
+        for (name, plugin) in &self.plugins {
+            check_name(&format!("plugins.{name}"), name, plugin.prefix.as_deref())?;
+            self.check_grants(name, plugin)?;
+        }
+        for (name, upstream) in &self.upstreams {
+            let key = format!("upstreams.{name}");
+            check_name(&key, name, upstream.prefix.as_deref())?;
+            if self.plugins.contains_key(name) {
+                return Err(ConfigError::key(key, Fault::NameOfPlugin));
+            }
+        }
+        self.commands().map(drop)
+    }
+
+    /// The paths that must be absolute, each with its key.
+    fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let host = &self.host;
+        let lists = (self.roots.iter().map(|path| ("roots", path)))
+            .chain(host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)));
+        let single = [
+            ("host.audit-dir", &host.audit_dir),
+            ("host.cache-dir", &host.cache_dir),
+            ("host.store-dir", &host.store_dir),
+            ("host.lock-file", &host.lock_file),
+            ("host.login-dir", &host.login_dir),
+        ];
+        let single = single.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)));
+        lists.chain(single).chain(self.http.files()).map(|(key, path)| (key, path.as_path()))
+    }
+
+    fn check_grants(&self, name: &str, plugin: &PluginConfig) -> Result<(), ConfigError> {
+        let mut commands = plugin.grants.process.iter().flat_map(|grant| grant.commands.iter());
+        if let Some(command) = commands.find(|command| !self.commands.contains_key(*command)) {
+            let key = format!("plugins.{name}.grants.process.commands");
+            return Err(ConfigError::key(key, Fault::UndefinedCommand(command.clone())));
+        }
+        for (origin, headers) in plugin.grants.http.iter().flat_map(|grant| &grant.headers) {
+            for (header, secret) in headers {
+                secret.check().map_err(|error| {
+                    let key = format!("plugins.{name}.grants.http.headers.\"{origin}\".{header}");
+                    ConfigError::key(key, Fault::Value(error.to_string()))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The commands, ready to be started.
+    ///
+    /// # Errors
+    ///
+    /// The first command that is wrong, and why.
+    pub fn commands(&self) -> Result<Vec<Command>, ConfigError> {
+        let all = self.commands.iter().map(|(name, definition)| {
+            let key = format!("commands.{name}");
+            check_name(&key, name, None)?;
+            Command::new(name, definition.clone(), SCRIPTS)
+                .map_err(|error| ConfigError::key(key, Fault::Value(error.to_string())))
+        });
+        all.collect()
+    }
+}
+
+fn check_name(key: &str, name: &str, prefix: Option<&str>) -> Result<(), ConfigError> {
+    if !is_name(name) {
+        return Err(ConfigError::key(key, Fault::Name));
+    }
+    if !prefix.is_none_or(is_name) {
+        return Err(ConfigError::key(format!("{key}.prefix"), Fault::Name));
+    }
+    Ok(())
+}
+
+/// Whether a plugin, a command or an upstream server can have this name: letters, digits, `-` and `_`, at most 64.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}

@@ -1,0 +1,161 @@
+//! Why a configuration is refused: the file, the place, the key, and what to write instead.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a configuration is refused, and where. Its text contains no value that may be secret.
+///
+/// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
+#[derive(Debug)]
+pub struct ConfigError {
+    /// The file of the configuration.
+    pub file: Option<PathBuf>,
+    /// The line and the column in the file, both from 1.
+    pub place: Option<(usize, usize)>,
+    /// The key, with the tables that it is in.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The file cannot be found or read.
+    #[error("{0}")]
+    Unreadable(#[source] Box<dyn Error + Send + Sync>),
+    /// The default configuration cannot be completed from the environment.
+    #[error("the default configuration: {0}")]
+    Defaults(#[source] Box<dyn Error + Send + Sync>),
+    /// The file is not TOML: what the parser says.
+    #[error("{0}")]
+    Toml(String),
+    /// A key that no table has at this place.
+    #[error("there is no such key{} The keys here are {}", suggestion(.similar.as_deref()), list(.known))]
+    UnknownKey {
+        /// A key that the operator may have meant.
+        similar: Option<String>,
+        /// The keys that the table can have.
+        known: Vec<String>,
+    },
+    /// A table lacks a key that it must have.
+    #[error("`{key}` is missing: write {expected}")]
+    MissingKey {
+        /// The key that is missing.
+        key: String,
+        /// The type of its value.
+        expected: String,
+    },
+    /// A value has the wrong type, or is out of range.
+    #[error("write {expected}, instead of {found}")]
+    Type {
+        /// The right type.
+        expected: String,
+        /// The value, or its type.
+        found: String,
+    },
+    /// A value is refused by what it is for: the reason.
+    #[error("{0}")]
+    Value(String),
+    /// A text is not of the form that its key needs.
+    #[error("{reason}: write {meaning}")]
+    Syntax {
+        /// What is wrong with the text.
+        reason: String,
+        /// The meaning of the key.
+        meaning: String,
+    },
+    /// A list stands where a table belongs.
+    #[error("a list stands where a table belongs: name the keys of the values")]
+    ListForTable,
+    /// The key had its meaning in an earlier version.
+    #[error("the audit is a folder now: write instead: audit-dir = {folder:?}")]
+    AuditFile {
+        /// The folder to write.
+        folder: String,
+    },
+    /// A path depends on where the host is started.
+    #[error(
+        "{0} is not an absolute path: what it means would depend on where portcullis is started; \
+         write the whole path"
+    )]
+    RelativePath(String),
+    /// A name of a plugin, a command or an upstream server, or a prefix, has characters that names cannot have.
+    #[error(
+        "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
+    )]
+    Name,
+    /// An upstream server has the name of a plugin.
+    #[error("a plugin has this name: write another one")]
+    NameOfPlugin,
+    /// A grant names a command that is not defined.
+    #[error("names `{0}`, which is no command: define it as [commands.{0}]")]
+    UndefinedCommand(String),
+}
+
+impl ConfigError {
+    /// An error about a key.
+    pub(super) fn key(key: impl Into<String>, fault: Fault) -> Self {
+        Self { file: None, place: None, key: Some(key.into()), fault }
+    }
+
+    /// This error with `hide` applied to all of its texts that may quote the configuration.
+    pub(super) fn with_hidden(mut self, hide: impl Fn(&str) -> String) -> Self {
+        let texts: Vec<&mut String> = match &mut self.fault {
+            Fault::Toml(text)
+            | Fault::Value(text)
+            | Fault::RelativePath(text)
+            | Fault::UndefinedCommand(text)
+            | Fault::AuditFile { folder: text }
+            | Fault::Syntax { reason: text, .. }
+            | Fault::Type { found: text, .. } => vec![text],
+            Fault::Unreadable(_)
+            | Fault::Defaults(_)
+            | Fault::UnknownKey { .. }
+            | Fault::MissingKey { .. }
+            | Fault::ListForTable
+            | Fault::Name
+            | Fault::NameOfPlugin => Vec::new(),
+        };
+        for text in texts.into_iter().chain(&mut self.key) {
+            *text = hide(text);
+        }
+        self
+    }
+}
+
+impl From<Fault> for ConfigError {
+    fn from(fault: Fault) -> Self {
+        Self { file: None, place: None, key: None, fault }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        if let Some((line, column)) = self.place {
+            write!(f, "line {line}, column {column}: ")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, "`{key}`: ")?;
+        }
+        self.fault.fmt(f)
+    }
+}
+
+impl Error for ConfigError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.fault.source()
+    }
+}
+
+fn suggestion(similar: Option<&str>) -> String {
+    similar.map_or_else(|| ".".to_owned(), |key| format!("; did you mean `{key}`?"))
+}
+
+fn list(keys: &[String]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}

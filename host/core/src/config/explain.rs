@@ -1,0 +1,79 @@
+//! Makes errors of the configuration from those of the TOML parser and of the types.
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Error};
+
+use super::error::{ConfigError, Fault};
+use super::{form, schema};
+
+/// An error of a text that is not TOML.
+pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
+    let place = error.span().map(|span| place(text, span.start));
+    let fault = Fault::Toml(error.message().trim().to_owned());
+    ConfigError { file: None, place, key: None, fault }
+}
+
+/// An error of a text that is TOML, and has keys or values that the types refuse.
+pub(super) fn types(text: &str, error: &Error) -> ConfigError {
+    if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
+        let key = (!path.is_empty()).then(|| path.join("."));
+        return ConfigError { file: None, place: Some(place(text, span.start)), key, fault };
+    }
+    let start = error.span().map(|span| span.start);
+    let mut path = Vec::new();
+    if let (Some(start), Ok(table)) = (start, DeTable::parse(text)) {
+        key_at(table.get_ref(), start, &mut path);
+    }
+    let reason = error.message().trim().to_owned();
+    let fault = match meaning(schema(), &path) {
+        Some(meaning) if reason.ends_with("syntax") => Fault::Syntax { reason, meaning },
+        Some(_) | None => Fault::Value(reason),
+    };
+    let key = (!path.is_empty()).then(|| path.join("."));
+    ConfigError { file: None, place: start.map(|start| place(text, start)), key, fault }
+}
+
+/// The description of a key, as the continuation of a sentence.
+fn meaning(schema: &Value, path: &[String]) -> Option<String> {
+    let of_key = path.iter().try_fold(schema, |schema, key| {
+        let fixed = schema.get("properties").and_then(|keys| keys.get(key));
+        fixed.or_else(|| schema.get("additionalProperties"))
+    });
+    let mut text = of_key?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
+    text.get_mut(..1)?.make_ascii_lowercase();
+    Some(text)
+}
+
+/// The line and the column of an offset, both from 1.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset.min(text.len())).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}
+
+/// Finds the keys that lead to the value at an offset.
+fn key_at(table: &DeTable<'_>, offset: usize, path: &mut Vec<String>) -> bool {
+    for (key, value) in table {
+        path.push(key.get_ref().to_string());
+        if in_value(value, offset, path) || key.span().contains(&offset) {
+            return true;
+        }
+        path.pop();
+    }
+    false
+}
+
+fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut Vec<String>) -> bool {
+    let deeper = match value.get_ref() {
+        DeValue::Table(table) => key_at(table, offset, path),
+        DeValue::Array(items) => items.iter().any(|item| in_value(item, offset, path)),
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => false,
+    };
+    deeper || value.span().contains(&offset)
+}
