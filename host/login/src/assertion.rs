@@ -30,8 +30,8 @@ pub enum KeyError {
     #[error("it is not a private key in PEM format (PKCS#8)")]
     NotPem,
     /// The key is of a kind that is not supported.
-    #[error("it is not a key of P-256, P-384, Ed25519 or RSA")]
-    Unsupported(#[source] ring::error::KeyRejected),
+    #[error("it is not a key of P-256, P-384, Ed25519 or RSA ({0})")]
+    Unsupported(ring::error::KeyRejected),
     /// The clock of this machine is before 1970.
     #[error("the clock of this machine is wrong")]
     Clock(#[source] SystemTimeError),
@@ -39,8 +39,8 @@ pub enum KeyError {
     #[error(transparent)]
     Random(#[from] RandomError),
     /// Signing failed.
-    #[error("it cannot sign")]
-    Sign(#[source] ring::error::Unspecified),
+    #[error("it cannot sign ({0})")]
+    Sign(ring::error::Unspecified),
 }
 
 /// A key that can sign.
