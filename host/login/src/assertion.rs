@@ -15,7 +15,7 @@ use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::RandomError;
+use crate::random::{RandomError, random};
 
 /// The value of `client_assertion_type`.
 pub(crate) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -65,7 +65,7 @@ pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, KeyE
         "aud": issuer,
         "iat": now.as_secs(),
         "exp": (now + LIFE).as_secs(),
-        "jti": crate::random()?,
+        "jti": random()?,
     });
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let signed = format!("{}.{}", part(&head), part(&claims));

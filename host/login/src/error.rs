@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::authorize::ResponseError;
 use crate::callback::ListenError;
 use crate::client::ClientError;
 use crate::discovery::DiscoveryError;
+use crate::random::RandomError;
+use crate::response::ResponseError;
 use crate::settings::SettingsError;
 use crate::store::StoreError;
 use crate::tokens::TokenError;
@@ -121,8 +122,3 @@ pub enum LoginError {
     #[error("the token cannot be stored")]
     Store(#[from] StoreError),
 }
-
-/// The operating system has no random bytes.
-#[derive(Debug, Error)]
-#[error("the system has no random bytes: {0}")]
-pub struct RandomError(pub(crate) getrandom::Error);

@@ -16,7 +16,9 @@ mod challenge;
 mod client;
 mod discovery;
 mod error;
+mod random;
 mod reach;
+mod response;
 mod settings;
 mod store;
 mod tokens;
@@ -25,24 +27,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use portcullis_scrub::Scrub;
 use url::Url;
 
 pub use assertion::KeyError;
-pub use authorize::{Authorized, ResponseError};
+pub use authorize::Authorized;
 pub use callback::ListenError;
 pub use challenge::Challenge;
 use client::Client;
 pub use client::ClientError;
 pub use discovery::DiscoveryError;
 use discovery::{Found, discover};
-pub use error::{Denied, LoginError, PersonNeeded, RandomError};
+pub use error::{Denied, LoginError, PersonNeeded};
+pub use random::RandomError;
 use reach::Reach;
 pub use reach::RequestError;
+pub use response::ResponseError;
 pub use settings::{Grant, Settings, SettingsError};
 use settings::{Identity, Plan};
 pub use store::StoreError;
@@ -406,11 +408,4 @@ fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), Denied
         Some((when, error)) if when.elapsed() < PAUSE => Err(Denied::Failed(error.clone())),
         Some(_) | None => Ok(()),
     }
-}
-
-/// 256 random bits in Base64url.
-fn random() -> Result<String, RandomError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(RandomError)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
