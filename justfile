@@ -1,4 +1,4 @@
-# What is done with this repository; `just` alone lists it.
+# Recipes of this repository; `just` without arguments lists them.
 
 _list:
     @just --list --unsorted
@@ -6,20 +6,20 @@ _list:
 _build:
     cargo build
 
-# Run every test of our own
+# Run all tests of this repository
 test:
     cargo test
 
-# Check formatting, and have clippy find nothing
+# Check formatting and clippy, without warnings
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
 
-# Build the documentation of the code
+# Build the documentation of the code, without warnings
 docs:
     RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 
-# Let MCP clients that nobody here wrote call the built binary (needs npm, and Python with venv)
+# Test third-party MCP clients with the built binary (needs npm, and Python with venv)
 clients: _build
     cd tests/clients && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
     cd tests/clients && npm ci && npm test
@@ -38,26 +38,26 @@ conformance: _build
     export CONFORMANCE_PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm"
     npm test
 
-# Build, lint and run what the UI5 tools make, and check the code in the guides (needs npm and chromium)
+# Build, lint and run apps that the UI5 tools generate, and check the code in the guides (needs npm and chromium)
 ui5: _build
     cd tests/ui5-guides && npm ci --ignore-scripts && npm test
     cd tests/ui5 && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
-# Show views in hosts of seven kinds, and in `preview`, in Chromium (needs npm and chromium)
+# Test views in seven kinds of hosts, and in `preview`, in Chromium (needs npm and chromium)
 views: _build
     cd tests/ui && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
-# Read the packages of a folder with Unreal's, and compare with a facts file (FOLDER [FACTS])
+# Read the Unreal packages of a folder, and compare them with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}
 
-# Fuzz a parser of outside bytes with libFuzzer, for so many seconds (needs a C++ compiler)
+# Fuzz a parser of untrusted input with libFuzzer, for this many seconds (needs a C++ compiler)
 fuzz target seconds="60":
     tests/fuzz/run.sh {{target}} {{seconds}}
 
-# Measure beside a native server; on a quiet machine
+# Measure speed and memory compared with a native server, on an idle machine
 bench:
     cargo bench --package portcullis --bench speed
 
-# Every check there is
+# Run all checks
 ci: lint test docs clients conformance ui5 views

@@ -7,7 +7,7 @@
 //! - `libraries/*`: crates that the plugins share.
 //! - `defaults.toml`: the default configuration of the plugins, and the commands that they may run.
 //! - `commands/*`: scripts, which the arguments of a command name as `@FILE`.
-//! - `family.toml`: what else the host needs to know, see `build.rs`.
+//! - `family.toml`: what else the host needs to know, see `build/families.rs`.
 //! - `resources/*`: data that the plugins are compiled with.
 
 /// A plugin that is part of the host's binary.

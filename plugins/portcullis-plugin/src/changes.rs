@@ -1,8 +1,8 @@
 //! Changes to several files that take effect together or not at all.
 //!
-//! With `std::fs`, a call that fails, is cancelled or is killed leaves what it has written so far. Changes
-//! are either made as a whole, and then stay, or leave nothing; nobody ever sees half a file. Commands that
-//! are run later in the same call find the files.
+//! With `std::fs`, a call that fails, is cancelled or is killed leaves what it has written so far. Changes of
+//! this module are made completely, and then stay, or not at all; no file is ever visible half-written.
+//! Commands that run later in the same call see the files.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -27,19 +27,20 @@ pub fn new() -> Changes {
     Changes(Vec::new())
 }
 
-/// Files that are to be made or replaced together. Their paths are absolute, and beneath directories that
-/// the call may write in; directories that are missing are made.
+/// Files to be created or replaced together. Their paths are absolute, and beneath directories that
+/// the call may write; missing directories are created.
 #[derive(Debug)]
 #[must_use = "nothing is changed until it is applied"]
 pub struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Makes a file where nothing is.
+    /// Creates a file; nothing may exist at the path.
     pub fn create(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
         self.add(path.as_ref(), Expected::Nothing, contents.into())
     }
 
-    /// Makes a file in a directory that must not be there, and is made with all that is made in it.
+    /// Creates a file in a new directory: the directory may not exist yet, and appears together with all
+    /// files that are created in it.
     pub fn create_in_new(
         self,
         directory: impl AsRef<Path>,
@@ -51,12 +52,12 @@ impl Changes {
         self.add(&directory.join(path), new, contents.into())
     }
 
-    /// Replaces a file that is there. Its owner, mode and attributes stay.
+    /// Replaces an existing file. Its owner, mode and attributes stay.
     pub fn replace(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
         self.add(path.as_ref(), Expected::File(None), contents.into())
     }
 
-    /// Replaces a file whose contents still have this SHA-256, in hexadecimal small letters.
+    /// Replaces a file whose contents still have this SHA-256 (lower-case hexadecimal).
     pub fn replace_version(
         self,
         path: impl AsRef<Path>,
@@ -66,7 +67,7 @@ impl Changes {
         self.add(path.as_ref(), Expected::File(Some(sha256.to_owned())), contents.into())
     }
 
-    /// Makes a file, or replaces the one that is there.
+    /// Creates a file, or replaces an existing one.
     pub fn put(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
         self.add(path.as_ref(), Expected::Anything, contents.into())
     }
