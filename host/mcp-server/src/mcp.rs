@@ -4,6 +4,7 @@
 mod client;
 mod consent;
 mod convert;
+mod failures;
 mod input;
 mod lists;
 mod news;

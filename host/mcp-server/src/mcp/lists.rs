@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Server;
+use super::failures::internal;
 use super::input::{Binding, Seal};
-use super::requests::{internal, no_arguments};
+use super::requests::no_arguments;
 use super::serve::{Asked, Refused, Served};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};

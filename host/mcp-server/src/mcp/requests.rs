@@ -6,12 +6,13 @@ use std::sync::{Arc, LazyLock};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, JsonObject,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
 };
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use super::failures::{internal, protocol_error, tool_answer};
 use super::serve::{Asked, Refused, Served};
 use super::session::Caller;
 use super::{Server, convert};
@@ -264,58 +265,14 @@ pub fn no_arguments() -> &'static JsonObject {
     &NONE
 }
 
+fn answer(failure: &Failure) -> Result<CallToolResponse, ErrorData> {
+    tool_answer(failure).map(Into::into)
+}
+
 fn refusal(refused: Refused) -> ErrorData {
     match refused {
         Refused::State(why) => ErrorData::invalid_params(why, None),
         Refused::Failed(failure) => protocol_error(&failure),
         Refused::Host(why) => internal(why),
-    }
-}
-
-/// What went wrong is for the log: the client could do nothing with it.
-pub fn internal(error: String) -> ErrorData {
-    tracing::error!("{error}");
-    ErrorData::internal_error("the host failed; its log says how", None)
-}
-
-/// A failure as the client is told of it: what the caller or the model can mend is an answer that
-/// says so, the rest is a protocol error.
-fn answer(failure: &Failure) -> Result<CallToolResponse, ErrorData> {
-    match failure {
-        Failure::InvalidArguments(_)
-        | Failure::Denied(_)
-        | Failure::ArgumentsTooLarge(_)
-        | Failure::TimedOut(_)
-        | Failure::TooLarge(_)
-        | Failure::PluginFailed(_)
-        | Failure::Upstream(_)
-        | Failure::Abandoned(_)
-        | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string()).into()),
-        Failure::Unknown(_) | Failure::Protocol(_) | Failure::Host(_) | Failure::Cancelled => {
-            Err(protocol_error(failure))
-        }
-    }
-}
-
-/// A failure where the answer has no room for one.
-pub fn protocol_error(failure: &Failure) -> ErrorData {
-    let message = || portcullis_sanitize::line(&failure.to_string(), 1000);
-    match failure {
-        Failure::Unknown(_) | Failure::InvalidArguments(_) | Failure::Denied(_) => {
-            ErrorData::invalid_params(message(), None)
-        }
-        Failure::Protocol(error) => {
-            let data = error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
-            ErrorData::new(ErrorCode(error.code), error.message.clone(), data)
-        }
-        Failure::ArgumentsTooLarge(_)
-        | Failure::TimedOut(_)
-        | Failure::TooLarge(_)
-        | Failure::PluginFailed(_)
-        | Failure::Upstream(_)
-        | Failure::Abandoned(_)
-        | Failure::BrokenPromise(_)
-        | Failure::Host(_)
-        | Failure::Cancelled => ErrorData::internal_error(message(), None),
     }
 }

@@ -12,8 +12,8 @@ use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::failures::tool_answer;
 use super::input::Exchange;
-use super::requests::protocol_error;
 use super::session::Caller;
 use super::{Server, convert};
 use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
@@ -115,12 +115,12 @@ impl TaskWork {
             match self.round(&server, &cx).await {
                 Ok(Answer::Tool(result)) => {
                     let result = convert::result(result).map_err(Failure::BrokenPromise);
-                    return result.or_else(told);
+                    return result.or_else(|failure| end_of_failed(&failure));
                 }
                 Ok(Answer::NeedInput(need)) => {
                     let asks = match self.exchange.ask(need, &self.caller, &self.loaded) {
                         Ok(asks) => asks,
-                        Err(failure) => return told(failure),
+                        Err(failure) => return end_of_failed(&failure),
                     };
                     let asking = asks.into_iter().map(|(key, ask)| {
                         let cx = &cx;
@@ -133,9 +133,11 @@ impl TaskWork {
                     self.exchange.take(answers.into_iter().collect::<InputResponses>());
                 }
                 Ok(_) => {
-                    return told(Failure::BrokenPromise("a task ends with an answer".into()));
+                    return end_of_failed(&Failure::BrokenPromise(
+                        "a task ends with an answer".into(),
+                    ));
                 }
-                Err(failure) => return told(failure),
+                Err(failure) => return end_of_failed(&failure),
             }
         }
     }
@@ -205,22 +207,11 @@ impl Client for TaskClient<'_> {
     }
 }
 
-/// A failure as the client is told of it: see `answer` of this module's parent.
-fn told(failure: Failure) -> Result<CallToolResult, TaskExit> {
+/// The end of a task whose call failed.
+fn end_of_failed(failure: &Failure) -> Result<CallToolResult, TaskExit> {
     match failure {
         Failure::Cancelled => Err(TaskExit::Cancelled),
-        Failure::Protocol(_) | Failure::Host(_) | Failure::Unknown(_) => {
-            Err(TaskExit::Error(protocol_error(&failure)))
-        }
-        Failure::InvalidArguments(_)
-        | Failure::Denied(_)
-        | Failure::ArgumentsTooLarge(_)
-        | Failure::TimedOut(_)
-        | Failure::TooLarge(_)
-        | Failure::PluginFailed(_)
-        | Failure::Upstream(_)
-        | Failure::Abandoned(_)
-        | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
+        failure => tool_answer(failure).map_err(TaskExit::Error),
     }
 }
 
