@@ -5,7 +5,6 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
-pub mod blocking;
 pub mod call;
 pub mod catalog;
 pub mod config;

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use portcullis_checked_files::{create_private_folder, lock, replace_durably};
+use portcullis_engine::on_a_thread;
 use serde::{Deserialize, Serialize};
-
-use crate::blocking::on_a_thread;
 
 /// Content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -7,12 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use wasmtime::component::Component;
 
 use portcullis_checked_files::{Records, SealKey, create_private_folder};
 
+use crate::blocking::on_a_thread;
 use crate::component_file::ComponentFile;
 use crate::error::CodeError;
 use crate::{Engine, TARGET, compiler};
@@ -62,39 +64,56 @@ impl CodeCache {
     pub async fn foreign(
         &self,
         engine: &Engine,
-        file: &ComponentFile,
+        file: &Arc<ComponentFile>,
         refused: &(dyn Fn() -> Option<String> + Sync),
     ) -> Result<Component, CodeError> {
-        let key = format!("{} {}", file.digest(), compatibility(engine));
-        let records = self.records()?;
-        let cached = || match records.read(&key) {
-            Ok(record) => record,
-            Err(error) => {
-                tracing::warn!("cannot read compiled code: {error}");
-                None
-            }
-        };
-        if let Some(record) = cached() {
-            return load(engine, &record.value);
+        let key: Arc<str> = format!("{} {}", file.digest(), compatibility(engine)).into();
+        if let Some(component) = self.cached(engine, &key).await? {
+            return Ok(component);
         }
         let _lock = self.lock().await;
-        if let Some(record) = cached() {
-            return load(engine, &record.value);
+        if let Some(component) = self.cached(engine, &key).await? {
+            return Ok(component);
         }
         if let Some(why) = refused() {
             return Err(CodeError::RefusedBefore(why));
         }
-        let component = file.bytes()?;
+        let reading = file.clone();
+        let component = on_a_thread(move || reading.bytes()).await?;
         tracing::info!("compiling a component of {} bytes", component.len());
         let code = compiler::compile(&component).await?;
-        let kept = records
-            .write(&key, &code, None, None, |_| true)
-            .map_err(|error| format!("{error:?}"))
-            .and_then(|_| records.shrink(CACHE_BYTES).map_err(|error| error.to_string()));
-        if let Err(error) = kept {
-            tracing::warn!("compiled code is not cached: {error}");
-        }
-        load(engine, &code)
+        let (cache, engine) = (self.clone(), engine.clone());
+        on_a_thread(move || {
+            if let Err(why) = cache.keep(&key, &code) {
+                tracing::warn!("compiled code is not cached: {why}");
+            }
+            load(&engine, &code)
+        })
+        .await
+    }
+
+    /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while: it is done on a
+    /// thread of its own, as one thread speaks with all clients.
+    async fn cached(
+        &self,
+        engine: &Engine,
+        key: &Arc<str>,
+    ) -> Result<Option<Component>, CodeError> {
+        let (cache, engine, key) = (self.clone(), engine.clone(), key.clone());
+        on_a_thread(move || match cache.records()?.read(&key) {
+            Ok(record) => record.map(|record| load(&engine, &record.value)).transpose(),
+            Err(error) => {
+                tracing::warn!("cannot read compiled code: {error}");
+                Ok(None)
+            }
+        })
+        .await
+    }
+
+    fn keep(&self, key: &str, code: &[u8]) -> Result<(), String> {
+        let records = self.records().map_err(|error| error.to_string())?;
+        records.write(key, code, None, None, |_| true).map_err(|error| format!("{error:?}"))?;
+        records.shrink(CACHE_BYTES).map(drop).map_err(|error| error.to_string())
     }
 
     /// Waits until no other process compiles. `None`: the folder cannot be locked, and compiling goes on without.
@@ -229,5 +248,25 @@ mod tests {
         assert_eq!(answer(&copy), 42);
         drop((one, again));
         assert_eq!(answer(&CodeCache::bundled(&engine, code).unwrap()), 42);
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
+    async fn cached_code_is_read_while_other_tasks_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache =
+            CodeCache::new(folder.path().join("code"), SealKey::at(folder.path().join("key")));
+        let path = folder.path().join("a.wasm");
+        std::fs::write(&path, COMPONENT).unwrap();
+        let file = Arc::new(ComponentFile::open(&path).unwrap());
+        let engine = Engine::new(1 << 20).unwrap();
+        let key = format!("{} {}", file.digest(), compatibility(&engine));
+        let code = engine.wasmtime().precompile_component(COMPONENT).unwrap();
+        cache.keep(&key, &code).unwrap();
+        let refused = || Some("it is not compiled again".to_owned());
+        let mut found = Box::pin(cache.foreign(&engine, &file, &refused));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(found.as_mut().poll(&mut context).is_pending(), "the thread of clients waits");
+        assert_eq!(answer(&found.await.unwrap()), 42);
     }
 }

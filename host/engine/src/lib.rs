@@ -1,5 +1,6 @@
 //! wasmtime: its settings, limits, epoch clock, threads for guests, and compiled code on disk.
 
+mod blocking;
 mod clock;
 pub mod code;
 mod compile;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use wasmtime::{Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
+pub use blocking::on_a_thread;
 pub use clock::{Clock, Running};
 pub use component_file::ComponentFile;
 pub use error::{CodeError, CompilerError, ComponentFileError};

@@ -1,15 +1,15 @@
-# Makes a git repository of the working directory, with one commit of all that is in it.
+# Makes a git repository of the working directory, with one commit of its whole content.
 #
-# The directory may be a stranger's: nothing in it decides what git does. So git works in a `.git` that is
-# made here and was not there before, and reads no configuration but the one it writes there itself. A
-# `.gitattributes` can name filters, and none is defined. Of the user's configuration, the name and the
-# address of the author are taken, and the name of the first branch. $GIT is git's path.
+# The content is not trusted: nothing in it may influence git. So git works in a new `.git` that is
+# made here, and reads only the configuration that it writes there itself. A
+# `.gitattributes` can name filters, but none is defined. Of the user's configuration, only the name and
+# address of the author and the name of the first branch are used. $GIT is git's path.
 
 set -eu
 : "${GIT:?git was not found in PATH}"
 here=$(pwd -P)
 
-# Fails where there is a repository, a link to one, or anything else of that name.
+# Fails if `.git` exists, whatever it is.
 if ! mkdir .git 2>/dev/null; then
     echo "there is a .git already, or none can be made: nothing was initialized or committed" >&2
     exit 3

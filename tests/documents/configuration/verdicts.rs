@@ -130,6 +130,34 @@ fn the_schema_and_the_host_judge_each_key_with_each_type_alike() {
 }
 
 #[test]
+fn each_refusal_of_a_key_or_a_value_names_the_key() {
+    let schema = portcullis_core::config::schema();
+    let (mut named, mut faults) = (0, Vec::new());
+    for table in Table::all(schema) {
+        for key in table.keys().keys() {
+            let expected = format!("{}.{key}", table.name());
+            let expected = expected.trim_start_matches('.');
+            for value in values() {
+                let mut content = sample(&table.schema);
+                content[key] = value;
+                let configuration = table.configuration(schema, content);
+                let text = toml::to_string(&configuration).expect("it can be written as TOML");
+                let Err(error) = Config::parse(&text) else { continue };
+                // A key that is wrong only beside others is named by its table.
+                let found = error.key.clone().unwrap_or_default();
+                let names_it = found.starts_with(expected) || expected.starts_with(&found);
+                if found.is_empty() || !names_it {
+                    faults.push(format!("{configuration}: {error}"));
+                }
+                named += 1;
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert!(named > 1_000, "{named} refusals");
+}
+
+#[test]
 fn the_schema_refuses_unknown_keys_in_every_table() {
     let (schema, validator) = (portcullis_core::config::schema(), validator());
     for table in Table::all(schema) {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use portcullis_audit::{Trail, Verdict};
+use portcullis_engine::on_a_thread;
 use portcullis_files::Preopen;
 use portcullis_roots::Roots;
 use serde_json::Value;
@@ -15,7 +16,6 @@ use super::client::Notification;
 use super::{
     Answer, Call, Failure, ToolCall, Work, check_arguments, designate, output, request_id,
 };
-use crate::blocking::on_a_thread;
 use crate::capabilities::actions::{ActionAsk, PermittedTool};
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};

@@ -70,15 +70,15 @@ pub enum Fault {
     #[error("a list stands where a table belongs: name the keys of the values")]
     ListForTable,
     /// The key had its meaning in an earlier version.
-    #[error("the audit is a folder now: write instead: audit-dir = {folder:?}")]
+    #[error("the audit is a folder now; write instead: audit-dir = {folder:?}")]
     AuditFile {
         /// The folder to write.
         folder: String,
     },
     /// A path depends on where the host is started.
     #[error(
-        "{0} is not an absolute path: what it means would depend on where portcullis is started; \
-         write the whole path"
+        "{0} is not an absolute path: its meaning would depend on where portcullis is started; write \
+         the whole path"
     )]
     RelativePath(String),
     /// A name of a plugin, a command or an upstream server, or a prefix, has characters that names cannot have.
@@ -90,7 +90,7 @@ pub enum Fault {
     #[error("a plugin has this name: write another one")]
     NameOfPlugin,
     /// A grant names a command that is not defined.
-    #[error("names `{0}`, which is no command: define it as [commands.{0}]")]
+    #[error("`{0}` is no command: define it as [commands.{0}]")]
     UndefinedCommand(String),
 }
 
