@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-use portcullis_roots::{NoRoot, Own, OwnFiles, Root, Roots};
+use portcullis_roots::{HostFile, HostFiles, NoRoot, Root, Roots};
 
 use super::{Command, Common, End, Plugin};
 use portcullis_audit::Audit;
@@ -157,7 +157,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
 
 /// Roots from `--root` and the configuration, and from clients that say it in the environment.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config, own: OwnFiles) -> Result<Roots, String> {
+fn roots(common: &Common, config: &Config, own: HostFiles) -> Result<Roots, String> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
@@ -192,19 +192,19 @@ fn own_files(
     folders: &Folders,
     config: &Config,
     source: Option<&Path>,
-) -> OwnFiles {
-    let mut own: Vec<Own> = by_custom.own().into_iter().map(Own::folder).collect();
+) -> HostFiles {
+    let mut own: Vec<HostFile> = by_custom.own().into_iter().map(HostFile::folder).collect();
     let plugins = config.host.plugin_dirs.iter().flatten().cloned();
-    own.extend(plugins.map(|folder| Own::folder(folder).public()));
+    own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
     let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
-    own.extend(kept.map(|folder| Own::folder(folder.clone())));
-    own.push(Own::series(folders.lock.clone()));
-    own.extend(source.map(|file| Own::file(file.to_owned())));
-    own.extend(config.secret_files().map(|file| Own::file(file).secret()));
-    own.extend(std::env::current_exe().map(Own::file));
+    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
+    own.push(HostFile::series(folders.lock.clone()));
+    own.extend(source.map(|file| HostFile::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
+    own.extend(std::env::current_exe().map(HostFile::file));
     // What a path of the working directory means would change with it.
-    let absolute = own.into_iter().filter_map(Own::absolute);
-    OwnFiles::new(absolute)
+    let absolute = own.into_iter().filter_map(HostFile::absolute);
+    HostFiles::new(absolute)
 }
 
 fn no_root(path: &Path, error: &std::io::Error) -> String {
