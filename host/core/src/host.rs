@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
 use crate::plugins::{Loaded, Loader, Plugins};
-use crate::sandbox::{Around, Feature, News, Origin};
+use crate::sandbox::{Feature, News, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
 use loading::{Begin, Loading, SOON};
 
@@ -40,7 +40,7 @@ pub struct Host {
     /// The operator's roots.
     pub roots: Roots,
     /// What plugins and sessions share.
-    pub around: Arc<Around>,
+    pub shared_state: Arc<SharedState>,
     /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
     pub logs: broadcast::Sender<Object>,
     /// Fires when the process is about to end: calls in flight are then given up.
@@ -53,7 +53,7 @@ pub struct Shown {
     pub catalog: Arc<Catalog>,
     /// Its tools, made when they are first listed or called: an introduction does without.
     tools: OnceCell<Arc<Tools>>,
-    /// See [`Around::tools_changed`].
+    /// See [`SharedState::tools_changed`].
     age: AtomicU64,
 }
 
@@ -83,7 +83,7 @@ impl Host {
             showing: tokio::sync::Mutex::new(false),
             views,
             roots,
-            around: Arc::default(),
+            shared_state: Arc::default(),
             logs: broadcast::channel(LOGS).0,
             shutdown: CancellationToken::new(),
         })
@@ -135,7 +135,7 @@ impl Host {
         match method.as_str() {
             "notifications/resources/updated" => {
                 if let Some(Value::String(uri)) = params.remove("uri") {
-                    self.around.tell(News::Resource(uri));
+                    self.shared_state.tell(News::Resource(uri));
                 }
             }
             "notifications/message" => {
@@ -174,7 +174,7 @@ impl Host {
     }
 
     fn is_new(&self, shown: &Shown) -> bool {
-        shown.age.load(Ordering::Acquire) == self.around.tools_changed()
+        shown.age.load(Ordering::Acquire) == self.shared_state.tools_changed()
     }
 
     /// What clients see. Lists wait a short time for plugins that are being loaded.
@@ -209,7 +209,7 @@ impl Host {
                 plugins = now;
                 continue;
             }
-            let age = self.around.tools_changed().into();
+            let age = self.shared_state.tools_changed().into();
             let shown = Shown { catalog: Arc::new(catalog), tools: OnceCell::new(), age };
             break place.insert(Arc::new(shown)).clone();
         };
@@ -235,7 +235,7 @@ impl Host {
         let was_shown = self.shown.lock().take().is_some();
         if was_shown {
             for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-                self.around.tell(News::List(list));
+                self.shared_state.tell(News::List(list));
             }
         }
     }
@@ -246,7 +246,7 @@ impl Host {
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
             // What plugins said while they dressed the tools is already seen to.
-            shown.age.store(self.around.tools_changed(), Ordering::Release);
+            shown.age.store(self.shared_state.tools_changed(), Ordering::Release);
             Arc::new(tools)
         };
         let tools = match shown.tools.get() {
@@ -270,7 +270,7 @@ impl Host {
         }
         *shown = None;
         for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-            self.around.tell(News::List(list));
+            self.shared_state.tell(News::List(list));
         }
     }
 

@@ -458,12 +458,15 @@ fn a_replaced_file_keeps_its_mode_and_its_attributes() {
 
 #[test]
 fn files_of_the_host_are_neither_made_nor_replaced() {
-    use portcullis_roots::{Own, OwnFiles, Root};
+    use portcullis_roots::{HostFile, HostFiles, Root};
     let place = Place::new();
     place.put("config/portcullis.toml", "grants");
     place.put("project/file", "old");
     let at = place.folder.path();
-    let own = OwnFiles::new([Own::folder(at.join("config")), Own::folder(at.join("state/audit"))]);
+    let own = HostFiles::new([
+        HostFile::folder(at.join("config")),
+        HostFile::folder(at.join("state/audit")),
+    ]);
     let root = Root::open(at, &own).unwrap();
     let change = |path: &str| Change {
         guard: root.guard().clone(),

@@ -440,15 +440,16 @@ async fn nothing_of_the_kernels_is_opened_looked_at_or_followed() {
 
 #[tokio::test]
 async fn a_program_is_not_confined_to_what_holds_files_of_the_hosts() {
-    use portcullis_roots::{Own, OwnFiles, Root};
+    use portcullis_roots::{HostFile, HostFiles, Root};
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     for made in ["logins", "project/src", "tool"] {
         fs::create_dir_all(at.join(made)).unwrap();
     }
     fs::write(at.join("tool/portcullis.toml"), "").unwrap();
-    let own = [Own::folder(at.join("logins")), Own::file(at.join("tool/portcullis.toml"))];
-    let root = Root::open(at, &OwnFiles::new(own)).unwrap();
+    let own =
+        [HostFile::folder(at.join("logins")), HostFile::file(at.join("tool/portcullis.toml"))];
+    let root = Root::open(at, &HostFiles::new(own)).unwrap();
     for (access, closed) in [(Access::Read, [true, false]), (Access::Write, [true, true])] {
         let handle = root.dir().unwrap().into_std_file();
         let guard = root.guard().clone();

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use portcullis_roots::{Barred, Guard, OpenHow, Opened};
+use portcullis_roots::{Closed, Guard, OpenHow, Opened};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -65,7 +65,7 @@ impl From<Miss> for FsError {
 impl From<&std::io::Error> for Miss {
     fn from(error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
-        let closed = match Barred::of(error) {
+        let closed = match Closed::of(error) {
             Some(barred) => Some(barred.word()),
             // cap-std says so of a way out; the system has a code for each of its own reasons.
             None if error.kind() == CrossesDevices

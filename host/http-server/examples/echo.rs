@@ -1,4 +1,4 @@
-//! A small server behind the front, for clients that others wrote.
+//! A small MCP server over HTTP, for clients by others.
 //!
 //! `cargo run -p portcullis-http-server --example echo -- [ADDRESS [CERTIFICATE KEY]]`, where a bearer token may
 //! stand in the variable `ECHO_TOKEN`.

@@ -11,10 +11,10 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use portcullis_result_passthrough::{Events, Raw};
 
-use crate::reply::Reply;
+use crate::responses::HttpResponse;
 
 /// An answer of rmcp's with what was wrapped in the place of its results.
-pub(crate) async fn unwrap(raw: &Raw, reply: Reply) -> Reply {
+pub(crate) async fn unwrap(raw: &Raw, reply: HttpResponse) -> HttpResponse {
     let is = |kind: &str| {
         let given = reply.headers().get(header::CONTENT_TYPE);
         given.is_some_and(|given| given.as_bytes().starts_with(kind.as_bytes()))
@@ -30,7 +30,7 @@ pub(crate) async fn unwrap(raw: &Raw, reply: Reply) -> Reply {
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let body = raw.unwrap(&body).map_or(body, Bytes::from);
-    Reply::from_parts(parts, Full::new(body).boxed())
+    HttpResponse::from_parts(parts, Full::new(body).boxed())
 }
 
 /// An event stream that goes by.

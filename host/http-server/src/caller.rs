@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::oauth::Resource;
-use crate::reply::{Reply, say};
+use crate::responses::{HttpResponse, say};
 
 /// What tells of a caller's credentials: no handler gets to see it.
 const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
 
-/// Who calls, as far as the front found out; in the extensions of a request's
+/// Who calls, as far as the HTTP server found out; in the extensions of a request's
 /// [`http::request::Parts`]. Its text, by `Display`, is the same for the same caller only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -131,7 +131,7 @@ impl Callers {
     }
 
     /// How whoever is not let in is told so.
-    pub(crate) fn refusal(&self, refused: &Refused) -> Reply {
+    pub(crate) fn refusal(&self, refused: &Refused) -> HttpResponse {
         let (status, text) = match refused {
             Refused::NoToken => {
                 (StatusCode::UNAUTHORIZED, "a bearer token is needed, in the header Authorization")

@@ -12,8 +12,8 @@ use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::peer::{Client, Peer};
-use crate::reply::Reply;
+use crate::client_address::{Client, PeerAddress};
+use crate::responses::HttpResponse;
 
 /// After a request that was let in: how long the peer is known.
 const KNOWN: Duration = Duration::from_secs(600);
@@ -33,11 +33,11 @@ struct State {
     /// In the order in which they came.
     open: BTreeMap<u64, Entry>,
     /// Peers of whom a request was let in, and when the last one was.
-    known: HashMap<Peer, Instant>,
+    known: HashMap<PeerAddress, Instant>,
 }
 
 struct Entry {
-    peer: Peer,
+    peer: PeerAddress,
     /// Whose requests were let in.
     client: Option<Client>,
     /// Requests that are being answered.
@@ -48,7 +48,7 @@ struct Entry {
 /// One connection. It is open until this is dropped.
 pub(crate) struct Connection {
     /// Who is at its other end.
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerAddress,
     /// Fires when it has to go.
     pub(crate) close: CancellationToken,
     number: u64,
@@ -72,7 +72,7 @@ impl Connections {
 
     /// Takes in a connection. Where there are too many, one of a stranger has to go for it, or else one
     /// on which nothing is being answered. `None`: something is being answered on each of them.
-    pub(crate) fn open(self: &Arc<Self>, peer: Peer, now: Instant) -> Option<Connection> {
+    pub(crate) fn open(self: &Arc<Self>, peer: PeerAddress, now: Instant) -> Option<Connection> {
         let mut state = self.state.lock();
         let is_stranger = !state.is_known(peer, now);
         let strangers = state.open.values().filter(|one| state.is_stranger(one, now)).count();
@@ -92,7 +92,7 @@ impl Connections {
 }
 
 impl State {
-    fn is_known(&self, peer: Peer, now: Instant) -> bool {
+    fn is_known(&self, peer: PeerAddress, now: Instant) -> bool {
         let seen = self.known.get(&peer);
         seen.is_some_and(|seen| now.saturating_duration_since(*seen) < KNOWN)
     }
@@ -105,11 +105,13 @@ impl State {
     /// request that was let in; else the oldest, on which nothing is being answered, of the client who has
     /// most of those.
     fn victim(&self, now: Instant) -> Option<u64> {
-        self.oldest_of_most(|one| self.is_stranger(one, now).then_some(Client::Peer(one.peer)))
-            .or_else(|| {
-                self.oldest_of_most(|one| one.client.is_none().then_some(Client::Peer(one.peer)))
-            })
-            .or_else(|| self.oldest_of_most(|one| one.client.clone().filter(|_| one.serving == 0)))
+        self.oldest_of_most(|one| {
+            self.is_stranger(one, now).then_some(Client::PeerAddress(one.peer))
+        })
+        .or_else(|| {
+            self.oldest_of_most(|one| one.client.is_none().then_some(Client::PeerAddress(one.peer)))
+        })
+        .or_else(|| self.oldest_of_most(|one| one.client.clone().filter(|_| one.serving == 0)))
     }
 
     fn oldest_of_most(&self, whose: impl Fn(&Entry) -> Option<Client>) -> Option<u64> {
@@ -181,7 +183,7 @@ pub(crate) struct Serving(Arc<Connection>);
 
 impl Serving {
     /// The same answer; the request is being answered until its last byte was taken.
-    pub(crate) fn until_written(self, reply: Reply) -> Reply {
+    pub(crate) fn until_written(self, reply: HttpResponse) -> HttpResponse {
         reply.map(|inner| Watched { inner, _serving: self }.boxed())
     }
 }
@@ -223,8 +225,8 @@ mod tests {
     use super::*;
     use crate::caller::Principal;
 
-    fn peer(last: u8) -> Peer {
-        Peer::of([192, 0, 2, last].into())
+    fn peer(last: u8) -> PeerAddress {
+        PeerAddress::of([192, 0, 2, last].into())
     }
 
     fn known(name: &str) -> Client {
@@ -293,8 +295,8 @@ mod tests {
         assert_eq!(ours.iter().filter(|(_, is_let_in)| *is_let_in).count(), 3);
         assert!(ours[3].0.belongs_to(known("b"), now));
         // Without tokens, programs of this machine cannot be told apart.
-        let local = Peer::of([127, 0, 0, 1].into());
+        let local = PeerAddress::of([127, 0, 0, 1].into());
         let ours: Vec<_> = (0..3).map(|_| all.open(local, now).unwrap()).collect();
-        assert!(ours.iter().all(|one| one.belongs_to(Client::Peer(local), now)));
+        assert!(ours.iter().all(|one| one.belongs_to(Client::PeerAddress(local), now)));
     }
 }

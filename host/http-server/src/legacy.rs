@@ -27,12 +27,12 @@ use tokio::time::Interval;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::MESSAGES_PATH;
-use crate::accept::{SLOW, STALLED};
 use crate::caller::Principal;
-use crate::gate::pass_over;
-use crate::posts::Envelope;
-use crate::reply::{Reply, say};
-use crate::room::Room;
+use crate::listener::{SLOW, STALLED};
+use crate::request_body::Envelope;
+use crate::responses::{HttpResponse, say};
+use crate::router::pass_over;
+use crate::session_limit::SessionPlace;
 
 /// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -65,8 +65,8 @@ impl Legacy {
         self: &Arc<Self>,
         handler: S,
         principal: Option<Principal>,
-        room: Room,
-    ) -> Reply {
+        room: SessionPlace,
+    ) -> HttpResponse {
         let id = match random_id() {
             Ok(id) => id,
             Err(why) => {
@@ -108,7 +108,7 @@ impl Legacy {
         parts: Parts,
         body: &[u8],
         principal: Option<&Principal>,
-    ) -> Reply {
+    ) -> HttpResponse {
         let Some(session) = session_id(&parts).and_then(|id| self.find(id, principal)) else {
             return say(StatusCode::NOT_FOUND, "there is no such session: open one with GET /sse");
         };

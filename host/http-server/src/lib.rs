@@ -1,4 +1,4 @@
-//! The HTTP front of an MCP server: who is let in, and how much they may send.
+//! An HTTP server for MCP: it checks who calls, and bounds what they send.
 //!
 //! [`serve`] puts any rmcp [`ServerHandler`] behind a hardened server: streamable HTTP at `/mcp`, the
 //! transport of 2024-11-05 at `/sse` and `/messages`, TLS, a bearer token or OAuth access tokens, and
@@ -8,28 +8,28 @@
 //! What a handler learns of its caller is the [`Principal`] in the extensions of the request's
 //! [`http::request::Parts`]. It sees no credentials.
 
-mod accept;
 mod body;
 mod caller;
+mod client_address;
 mod connections;
-mod gate;
+mod issuer_keys;
 mod jwt;
-mod keys;
 mod legacy;
+mod listener;
 mod oauth;
 mod origins;
-mod patient;
-mod peer;
-mod posts;
-mod rate;
+mod rate_limit;
 mod refusals;
 mod replay;
-mod reply;
-mod room;
+mod request_body;
+mod responses;
+mod router;
+mod session_limit;
 mod sessions;
 mod settings;
 mod tls;
 mod verify;
+mod write_timeout;
 
 use std::io;
 use std::sync::Arc;
@@ -43,8 +43,8 @@ pub use oauth::{Fetch, Issuer, Oauth};
 pub use settings::{Page, Settings};
 pub use tls::{Tls, TlsError};
 
-use crate::accept::Ends;
-use crate::gate::Gate;
+use crate::listener::Ends;
+use crate::router::Router;
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -89,8 +89,8 @@ where
     let ends = Ends { stop: settings.stop.clone(), shutdown: shutdown.clone() };
     let mut settings = settings;
     settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
-    let gate = Gate::new(settings, factory, shutdown.clone())
+    let gate = Router::new(settings, factory, shutdown.clone())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-    accept::accept(listener, connections, tls, Arc::new(gate), ends).await;
+    listener::accept(listener, connections, tls, Arc::new(gate), ends).await;
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::{Host, Url};
 
 use crate::caller::Refused;
-use crate::keys::Keys;
+use crate::issuer_keys::IssuerKeys;
 
 /// Where a resource's metadata is, before the resource's own path (RFC 9728, 3.1).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -25,7 +25,7 @@ pub struct Oauth {
     pub issuers: Vec<Issuer>,
     /// Scopes that every token must have. Clients are told to ask for them.
     pub scopes: Vec<String>,
-    /// How issuers' keys are fetched. The front itself makes no connection.
+    /// How issuers' keys are fetched. The HTTP server itself makes no connection.
     pub fetch: Fetch,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Fetch {
 pub(crate) struct Resource {
     /// What a token's audience may be.
     pub(crate) audience: [String; 2],
-    pub(crate) issuers: Vec<Arc<Keys>>,
+    pub(crate) issuers: Vec<Arc<IssuerKeys>>,
     pub(crate) scopes: Vec<String>,
     /// Where the metadata is, for clients.
     metadata_url: String,
@@ -117,7 +117,7 @@ impl Resource {
         });
         let path = url.path().trim_end_matches('/');
         let plain = resource.trim_end_matches('/').to_owned();
-        let issuers = issuers.into_iter().map(|issuer| Keys::new(issuer, fetch.clone()));
+        let issuers = issuers.into_iter().map(|issuer| IssuerKeys::new(issuer, fetch.clone()));
         Ok(Self {
             audience: [format!("{plain}/"), plain],
             issuers: issuers.collect::<Result<_, _>>()?,

@@ -7,7 +7,7 @@
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 
-use crate::reply::{Reply, say};
+use crate::responses::{HttpResponse, say};
 
 /// The names of this machine that only this machine can use.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -49,7 +49,7 @@ impl Origins {
     }
 
     /// Refuses what a page of elsewhere may have sent.
-    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), Reply> {
+    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
         let bad = || say(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it");
         let host = only(request.headers(), header::HOST).ok_or_else(bad)?.ok_or_else(bad)?;
         let host = parse_host(host).ok_or_else(bad)?;
@@ -76,7 +76,7 @@ impl Origins {
     /// What a browser wants to know before it lets a page call. `None`: it asks nothing.
     ///
     /// The request has been checked.
-    pub(crate) fn preflight<B>(request: &Request<B>) -> Option<Reply> {
+    pub(crate) fn preflight<B>(request: &Request<B>) -> Option<HttpResponse> {
         let headers = request.headers();
         let asks = request.method() == Method::OPTIONS
             && headers.contains_key(header::ORIGIN)
@@ -100,7 +100,7 @@ impl Origins {
     }
 
     /// Lets the page that called read the answer. The request has been checked.
-    pub(crate) fn share(origin: Option<HeaderValue>, reply: &mut Reply) {
+    pub(crate) fn share(origin: Option<HeaderValue>, reply: &mut HttpResponse) {
         let Some(origin) = origin else { return };
         let headers = reply.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::peer::Peer;
+use crate::client_address::PeerAddress;
 
 /// Peers that are told apart at the same time.
 const PEERS: usize = 1024;
@@ -16,11 +16,11 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// What was refused and not told yet, by peer. `None`: all peers for which there is no room.
 #[derive(Clone, Default)]
-pub(crate) struct Refusals(Arc<Mutex<HashMap<Option<Peer>, u64>>>);
+pub(crate) struct Refusals(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
 
 impl Refusals {
     /// Notes that a request of a peer was refused. What a client sent is no part of `why`.
-    pub(crate) fn note(&self, peer: Peer, why: &str) {
+    pub(crate) fn note(&self, peer: PeerAddress, why: &str) {
         let mut open = self.0.lock();
         let has_room = open.len() < PEERS || open.contains_key(&Some(peer));
         let key = has_room.then_some(peer);
@@ -36,7 +36,7 @@ impl Refusals {
     }
 
     /// Tells once a second how many there were, until there are none.
-    async fn tell(self, key: Option<Peer>) {
+    async fn tell(self, key: Option<PeerAddress>) {
         loop {
             tokio::time::sleep(WINDOW).await;
             let mut open = self.0.lock();
@@ -60,7 +60,7 @@ mod tests {
     async fn each_peer_is_told_of_once_a_second_and_then_forgotten() {
         let refusals = Refusals::default();
         for number in 0..10_000_u32 {
-            refusals.note(Peer::of(std::net::Ipv4Addr::from(number).into()), "a test");
+            refusals.note(PeerAddress::of(std::net::Ipv4Addr::from(number).into()), "a test");
         }
         let open = || refusals.0.lock().len();
         assert_eq!(open(), PEERS + 1);

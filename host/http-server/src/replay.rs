@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::session::{EventStream, ServerSseMes
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::accept::STALLED;
+use crate::listener::STALLED;
 
 /// Events of one stream that are kept for a client that comes back, or reads slowly.
 const EVENTS: usize = 64;

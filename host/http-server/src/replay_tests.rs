@@ -4,7 +4,7 @@ use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
 
 use super::*;
 
-/// Room for some small events.
+/// SessionPlace for some small events.
 const BYTES: usize = 10_000;
 
 fn event(text: &str) -> ServerSseMessage {

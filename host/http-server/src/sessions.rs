@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 
 use crate::caller::Principal;
 use crate::replay::Streams;
-use crate::room::Room;
+use crate::session_limit::SessionPlace;
 
 tokio::task_local! {
     /// For whom a session may be opened while one request is served: rmcp does not say whose
@@ -25,9 +25,9 @@ tokio::task_local! {
     static OPENING: Cell<Option<Opening>>;
 }
 
-/// Room for one session, and whose it will be.
+/// SessionPlace for one session, and whose it will be.
 pub(crate) struct Opening {
-    pub(crate) room: Room,
+    pub(crate) room: SessionPlace,
     pub(crate) principal: Option<Principal>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Sessions {
 struct Session {
     principal: Option<Principal>,
     streams: Arc<Streams>,
-    _room: Room,
+    _room: SessionPlace,
 }
 
 impl Sessions {

@@ -1,4 +1,4 @@
-//! What the front is told.
+//! Settings of the HTTP server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::oauth::Oauth;
 use crate::tls::Tls;
 
-/// Everything that can be decided about a front. [`Settings::new`] lets in whoever reaches the
+/// Everything that can be set about the HTTP server. [`Settings::new`] lets in whoever reaches the
 /// listener by a name of loopback; it is for the caller to demand a token elsewhere.
 #[derive(Debug, Clone)]
 pub struct Settings {

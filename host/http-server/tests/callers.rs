@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::client::{Front, call, initialize};
+use crate::client::{TestServer, call, initialize};
 
 const TOKEN: &str = "0123456789abcdef-token";
 
-async fn with_token() -> Front {
-    Front::start(|settings| {
+async fn with_token() -> TestServer {
+    TestServer::start(|settings| {
         settings.token = Some(TOKEN.to_owned());
         let page = portcullis_http_server::Page::new(|| ("text/plain", "secret".into()));
         settings.pages.insert("/metrics".into(), page);
@@ -17,14 +17,14 @@ async fn with_token() -> Front {
 
 #[tokio::test]
 async fn a_page_of_another_host_is_not_let_in_anywhere() {
-    let front = Front::start(|settings| {
+    let server = TestServer::start(|settings| {
         settings.allowed_origins = vec!["https://app.example".into()];
         settings.allowed_hosts = vec!["mcp.example:8443".into()];
         let page = portcullis_http_server::Page::new(|| ("text/plain", "page".into()));
         settings.pages.insert("/metrics".into(), page);
     })
     .await;
-    let port = front.address.port();
+    let port = server.address.port();
     for (name, value, expected) in [
         ("host", "evil.example".to_owned(), 403),
         ("host", format!("evil.example:{port}"), 403),
@@ -42,13 +42,13 @@ async fn a_page_of_another_host_is_not_let_in_anywhere() {
         ("origin", "https://app.example:444".to_owned(), 403),
     ] {
         let headers = [(name, value.as_str())];
-        let reply = front.modern(&headers, "echo", json!({"text": "x"})).await;
+        let reply = server.modern(&headers, "echo", json!({"text": "x"})).await;
         assert_eq!(reply.status, expected, "{name}: {value}: {reply:?}");
-        assert_eq!(front.send("GET /metrics", &headers, "").await.status, expected);
-        let posted = front.send("POST /messages?sessionId=x", &headers, "{}").await;
+        assert_eq!(server.send("GET /metrics", &headers, "").await.status, expected);
+        let posted = server.send("POST /messages?sessionId=x", &headers, "{}").await;
         assert_eq!(posted.status, if expected == 200 { 404 } else { expected });
         if expected != 200 {
-            assert_eq!(front.send("GET /sse", &headers, "").await.status, expected);
+            assert_eq!(server.send("GET /sse", &headers, "").await.status, expected);
             let shared = reply.header("access-control-allow-origin");
             assert_eq!(shared, None, "{value}");
         }
@@ -57,8 +57,8 @@ async fn a_page_of_another_host_is_not_let_in_anywhere() {
 
 #[tokio::test]
 async fn a_page_that_may_call_can_read_the_answer() {
-    let front =
-        Front::start(|settings| settings.allowed_origins = vec!["https://app.example".into()])
+    let server =
+        TestServer::start(|settings| settings.allowed_origins = vec!["https://app.example".into()])
             .await;
     let origin = ("origin", "https://app.example");
     let asked = [
@@ -66,23 +66,23 @@ async fn a_page_that_may_call_can_read_the_answer() {
         ("access-control-request-method", "POST"),
         ("access-control-request-headers", "authorization,mcp-session-id"),
     ];
-    let reply = front.send("OPTIONS /mcp", &asked, "").await;
+    let reply = server.send("OPTIONS /mcp", &asked, "").await;
     assert_eq!(reply.status, 204, "{reply:?}");
     assert_eq!(reply.header("access-control-allow-origin"), Some(origin.1));
     assert_eq!(reply.header("access-control-allow-methods"), Some("GET, POST, DELETE"));
     let headers = reply.header("access-control-allow-headers");
     assert_eq!(headers, Some("authorization,mcp-session-id"));
-    let reply = front.modern(&[origin], "echo", json!({"text": "x"})).await;
+    let reply = server.modern(&[origin], "echo", json!({"text": "x"})).await;
     assert_eq!(reply.header("access-control-allow-origin"), Some(origin.1));
     assert!(reply.header("access-control-expose-headers").unwrap().contains("mcp-session-id"));
     assert_eq!(reply.header("access-control-allow-credentials"), None);
     let evil = [("origin", "https://evil.example"), asked[1]];
-    assert_eq!(front.send("OPTIONS /mcp", &evil, "").await.status, 403);
+    assert_eq!(server.send("OPTIONS /mcp", &evil, "").await.status, 403);
 }
 
 #[tokio::test]
 async fn without_the_token_there_is_nothing_to_see() {
-    let front = with_token().await;
+    let server = with_token().await;
     for wrong in [
         "",
         "Bearer",
@@ -95,12 +95,12 @@ async fn without_the_token_there_is_nothing_to_see() {
     ] {
         let headers = [("authorization", wrong)];
         for reply in [
-            front.modern(&headers, "echo", json!({"text": "x"})).await,
-            front.post(&headers, &initialize("2025-11-25")).await,
-            front.send("GET /sse", &headers, "").await,
-            front.send("POST /messages?sessionId=x", &headers, "{}").await,
-            front.send("GET /metrics", &headers, "").await,
-            front.send(&format!("GET /metrics?token={TOKEN}"), &headers, "").await,
+            server.modern(&headers, "echo", json!({"text": "x"})).await,
+            server.post(&headers, &initialize("2025-11-25")).await,
+            server.send("GET /sse", &headers, "").await,
+            server.send("POST /messages?sessionId=x", &headers, "{}").await,
+            server.send("GET /metrics", &headers, "").await,
+            server.send(&format!("GET /metrics?token={TOKEN}"), &headers, "").await,
         ] {
             assert_eq!(reply.status, 401, "{wrong}: {reply:?}");
             assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
@@ -109,24 +109,24 @@ async fn without_the_token_there_is_nothing_to_see() {
     }
     let right = format!("Bearer {TOKEN}");
     let twice = [("authorization", right.as_str()), ("authorization", right.as_str())];
-    assert_eq!(front.send("GET /metrics", &twice, "").await.status, 401);
+    assert_eq!(server.send("GET /metrics", &twice, "").await.status, 401);
     for right in [right.as_str(), &format!("bearer  {TOKEN} ")] {
         let headers = [("authorization", right)];
-        assert_eq!(front.send("GET /metrics", &headers, "").await.body, "secret");
+        assert_eq!(server.send("GET /metrics", &headers, "").await.body, "secret");
         // Who it is is known, and the token is not.
-        let reply = front.modern(&headers, "whoami", json!({})).await;
+        let reply = server.modern(&headers, "whoami", json!({})).await;
         assert_eq!(reply.text(), "token false");
-        let session = front.session(&headers).await;
+        let session = server.session(&headers).await;
         let all = [headers[0], ("mcp-session-id", session.as_str())];
-        let reply = front.post(&all, &call(1, "whoami", json!({}))).await;
+        let reply = server.post(&all, &call(1, "whoami", json!({}))).await;
         assert_eq!(reply.text(), "token false");
     }
 }
 
 #[tokio::test]
 async fn nobody_needs_a_token_where_none_is_demanded() {
-    let front = Front::start(|_| {}).await;
-    assert_eq!(front.modern(&[], "whoami", json!({})).await.text(), "nobody false");
+    let server = TestServer::start(|_| {}).await;
+    assert_eq!(server.modern(&[], "whoami", json!({})).await.text(), "nobody false");
     let headers = [("authorization", "Bearer anything"), ("cookie", "a=b")];
-    assert_eq!(front.modern(&headers, "whoami", json!({})).await.text(), "nobody false");
+    assert_eq!(server.modern(&headers, "whoami", json!({})).await.text(), "nobody false");
 }

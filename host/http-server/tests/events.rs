@@ -3,14 +3,14 @@
 
 use serde_json::json;
 
-use crate::client::{Front, call, call_with_progress, soon};
+use crate::client::{TestServer, call, call_with_progress, soon};
 
 #[tokio::test]
 async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
-    let front = Front::start(|_| {}).await;
-    let session = front.session(&[]).await;
+    let server = TestServer::start(|_| {}).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let mut broken = front.connect().await;
+    let mut broken = server.connect().await;
     let body = call_with_progress(5, "wait", json!({})).to_string();
     broken.send("POST /mcp", &headers, &body).await;
     assert_eq!(broken.head().await.unwrap().status, 200);
@@ -20,12 +20,12 @@ async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
     assert_eq!(progress.message()["method"], "notifications/progress");
     let last_seen = progress.id.unwrap();
     drop(broken);
-    front.echo.gate.add_permits(1);
+    server.echo.gate.add_permits(1);
     // The call has been answered when one that was sent later has been.
-    let later = front.post(&headers, &call(6, "echo", json!({"text": "later"}))).await;
+    let later = server.post(&headers, &call(6, "echo", json!({"text": "later"}))).await;
     assert_eq!(later.text(), "later");
     for after in [last_seen.as_str(), first.id.as_deref().unwrap()] {
-        let mut again = front.connect().await;
+        let mut again = server.connect().await;
         let resume = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
         again.send("GET /mcp", &resume, "").await;
         assert_eq!(again.head().await.unwrap().status, 200);
@@ -42,19 +42,19 @@ async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
 
 #[tokio::test]
 async fn a_stream_is_resumed_while_its_call_goes_on() {
-    let front = Front::start(|_| {}).await;
-    let session = front.session(&[]).await;
+    let server = TestServer::start(|_| {}).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let mut broken = front.connect().await;
+    let mut broken = server.connect().await;
     broken.send("POST /mcp", &headers, &call(5, "wait", json!({})).to_string()).await;
     broken.head().await.unwrap();
     let first = broken.event().await.unwrap().id.unwrap();
-    soon(front.echo.begun.acquire()).await.unwrap().forget();
-    let mut again = front.connect().await;
+    soon(server.echo.begun.acquire()).await.unwrap().forget();
+    let mut again = server.connect().await;
     let resume = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str())];
     again.send("GET /mcp", &resume, "").await;
     assert_eq!(again.head().await.unwrap().status, 200);
-    front.echo.gate.add_permits(1);
+    server.echo.gate.add_permits(1);
     let answer = again.event().await.unwrap().message();
     assert_eq!(answer["id"], 5, "{answer}");
     assert!(again.event().await.is_none());
@@ -64,27 +64,27 @@ async fn a_stream_is_resumed_while_its_call_goes_on() {
 
 #[tokio::test]
 async fn what_is_not_kept_ends_at_once() {
-    let front = Front::start(|_| {}).await;
-    let (session, other) = (front.session(&[]).await, front.session(&[]).await);
+    let server = TestServer::start(|_| {}).await;
+    let (session, other) = (server.session(&[]).await, server.session(&[]).await);
     let reply =
-        front.post(&[("mcp-session-id", &session)], &call(1, "echo", json!({"text": "x"}))).await;
+        server.post(&[("mcp-session-id", &session)], &call(1, "echo", json!({"text": "x"}))).await;
     let id = reply.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     for (session, after) in [(&session, "7/99"), (&session, "nonsense"), (&other, id)] {
         let headers = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
-        let reply = front.send("GET /mcp", &headers, "").await;
+        let reply = server.send("GET /mcp", &headers, "").await;
         assert_eq!((reply.status, reply.body.as_str()), (200, ""), "{after}");
     }
 }
 
 #[tokio::test]
 async fn what_the_server_asks_comes_on_the_common_stream() {
-    let front = Front::start(|_| {}).await;
-    let session = front.session(&[]).await;
+    let server = TestServer::start(|_| {}).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let mut common = front.connect().await;
+    let mut common = server.connect().await;
     common.send("GET /mcp", &headers, "").await;
     assert_eq!(common.head().await.unwrap().status, 200);
-    let mut calling = front.connect().await;
+    let mut calling = server.connect().await;
     calling.send("POST /mcp", &headers, &call(1, "roots", json!({})).to_string()).await;
     assert_eq!(calling.head().await.unwrap().status, 200);
     // A request that belongs to a call may come on either stream.
@@ -95,7 +95,7 @@ async fn what_the_server_asks_comes_on_the_common_stream() {
     assert_eq!(question["method"], "roots/list");
     let roots = json!({"roots": [{"uri": "file:///a"}]});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": roots});
-    assert_eq!(front.post(&headers, &answer).await.status, 202);
+    assert_eq!(server.post(&headers, &answer).await.status, 202);
     let answer = loop {
         let event = calling.event().await.unwrap();
         if !event.data.is_empty() {
@@ -118,20 +118,20 @@ async fn question(
 
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nothing_else() {
-    let front = Front::start(|settings| {
+    let server = TestServer::start(|settings| {
         settings.replay_bytes = std::num::NonZeroU32::new(64_000_000).unwrap();
     })
     .await;
-    let session = front.session(&[]).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let mut deaf = front.connect().await;
+    let mut deaf = server.connect().await;
     // More than the system keeps for a connection.
     let flood = json!({"count": 40, "bytes": 1_000_000});
     let flood = call_with_progress(1, "flood", flood).to_string();
     deaf.send("POST /mcp", &headers, &flood).await;
     assert_eq!(deaf.head().await.unwrap().status, 200);
     for id in 2..8 {
-        let reply = front.post(&headers, &call(id, "echo", json!({"text": "heard"}))).await;
+        let reply = server.post(&headers, &call(id, "echo", json!({"text": "heard"}))).await;
         assert_eq!(reply.text(), "heard");
     }
     // Nor is anything lost for it.
@@ -144,41 +144,41 @@ async fn a_client_that_does_not_read_holds_up_nothing_else() {
 
 #[tokio::test]
 async fn a_client_that_reads_has_it_all_however_little_is_kept() {
-    let front = Front::start(|settings| {
+    let server = TestServer::start(|settings| {
         settings.replay_bytes = std::num::NonZeroU32::new(1000).unwrap();
     })
     .await;
-    let session = front.session(&[]).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
     for bytes in [10, 700, 5000] {
         let body = call_with_progress(1, "flood", json!({"count": 100, "bytes": bytes}));
-        let reply = front.post(&headers, &body).await;
+        let reply = server.post(&headers, &body).await;
         assert_eq!(reply.body.matches("notifications/progress").count(), 100);
         assert_eq!(reply.text(), "flooded");
     }
-    let reply = front.post(&headers, &call(2, "large", json!({"bytes": 6_000_000}))).await;
+    let reply = server.post(&headers, &call(2, "large", json!({"bytes": 6_000_000}))).await;
     assert_eq!(reply.text().len(), 6_000_000);
 }
 
 #[tokio::test]
 async fn results_are_sent_as_they_were_made() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     let made = json!({
         "content": [{"type": "hologram", "size": 1.5, "text": "\u{e4} \"\n\n\" data: x"}],
         "_meta": {"of": "them"}, "unknown": [{}, null],
     });
-    let reply = front.modern(&[], "raw", made.clone()).await;
+    let reply = server.modern(&[], "raw", made.clone()).await;
     assert_eq!(reply.header("content-type"), Some("application/json"));
     assert_eq!(reply.message(), json!({"jsonrpc": "2.0", "id": 1, "result": made}));
-    let session = front.session(&[]).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let reply = front.post(&headers, &call(4, "raw", made.clone())).await;
+    let reply = server.post(&headers, &call(4, "raw", made.clone())).await;
     assert_eq!(reply.header("content-type"), Some("text/event-stream"));
     assert_eq!(reply.message(), json!({"jsonrpc": "2.0", "id": 4, "result": made}));
     assert!(!reply.body.contains("portcullis.raw"), "{reply:?}");
     // What is resumed, too.
     let after = reply.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     let resume = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
-    let again = front.send("GET /mcp", &resume, "").await;
+    let again = server.send("GET /mcp", &resume, "").await;
     assert_eq!(again.message(), reply.message());
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 use crate::client::{
-    Connection, Front, Reply, call, call_with_progress, initialize, initialized, soon,
+    Connection, Reply, TestServer, call, call_with_progress, initialize, initialized, soon,
 };
 
 /// One session.
@@ -14,8 +14,8 @@ struct Session {
 }
 
 impl Session {
-    async fn open(front: &Front, headers: &[(&str, &str)]) -> Self {
-        let mut stream = front.connect().await;
+    async fn open(server: &TestServer, headers: &[(&str, &str)]) -> Self {
+        let mut stream = server.connect().await;
         stream.send("GET /sse", headers, "").await;
         let head = stream.head().await.unwrap();
         assert_eq!(head.status, 200, "{head:?}");
@@ -25,16 +25,16 @@ impl Session {
         Self { stream, endpoint: event.data }
     }
 
-    async fn post(&self, front: &Front, headers: &[(&str, &str)], body: &Value) -> Reply {
-        front.send(&format!("POST {}", self.endpoint), headers, &body.to_string()).await
+    async fn post(&self, server: &TestServer, headers: &[(&str, &str)], body: &Value) -> Reply {
+        server.send(&format!("POST {}", self.endpoint), headers, &body.to_string()).await
     }
 
-    async fn begin(front: &Front) -> Self {
-        let mut session = Self::open(front, &[]).await;
-        assert_eq!(session.post(front, &[], &initialize("2024-11-05")).await.status, 202);
+    async fn begin(server: &TestServer) -> Self {
+        let mut session = Self::open(server, &[]).await;
+        assert_eq!(session.post(server, &[], &initialize("2024-11-05")).await.status, 202);
         let answer = session.message().await;
         assert_eq!(answer["result"]["protocolVersion"], "2024-11-05", "{answer}");
-        assert_eq!(session.post(front, &[], &initialized()).await.status, 202);
+        assert_eq!(session.post(server, &[], &initialized()).await.status, 202);
         session
     }
 
@@ -47,32 +47,32 @@ impl Session {
 
 #[tokio::test]
 async fn answers_and_questions_come_on_the_stream() {
-    let front = Front::start(|_| {}).await;
-    let mut session = Session::begin(&front).await;
-    session.post(&front, &[], &call(1, "echo", json!({"text": "hello"}))).await;
+    let server = TestServer::start(|_| {}).await;
+    let mut session = Session::begin(&server).await;
+    session.post(&server, &[], &call(1, "echo", json!({"text": "hello"}))).await;
     let answer = session.message().await;
     assert_eq!(
         (&answer["id"], &answer["result"]["content"][0]["text"]),
         (&json!(1), &json!("hello"))
     );
-    session.post(&front, &[], &call(2, "roots", json!({}))).await;
+    session.post(&server, &[], &call(2, "roots", json!({}))).await;
     let question = session.message().await;
     assert_eq!(question["method"], "roots/list");
     let roots = json!({"roots": [{"uri": "file:///a"}]});
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": roots});
-    assert_eq!(session.post(&front, &[], &answer).await.status, 202);
+    assert_eq!(session.post(&server, &[], &answer).await.status, 202);
     assert_eq!(session.message().await["result"]["content"][0]["text"], "file:///a");
     let made = json!({"content": [{"type": "hologram"}], "unknown": 1});
-    session.post(&front, &[], &call(3, "raw", made.clone())).await;
+    session.post(&server, &[], &call(3, "raw", made.clone())).await;
     assert_eq!(session.message().await, json!({"jsonrpc": "2.0", "id": 3, "result": made}));
 }
 
 #[tokio::test]
 async fn progress_comes_before_the_answer_and_none_is_lost() {
-    let front = Front::start(|_| {}).await;
-    let mut session = Session::begin(&front).await;
+    let server = TestServer::start(|_| {}).await;
+    let mut session = Session::begin(&server).await;
     let flood = json!({"count": 100, "bytes": 1000});
-    session.post(&front, &[], &call_with_progress(1, "flood", flood)).await;
+    session.post(&server, &[], &call_with_progress(1, "flood", flood)).await;
     for step in 0..100 {
         let progress = session.message().await;
         assert_eq!(progress["method"], "notifications/progress", "{step}");
@@ -82,69 +82,69 @@ async fn progress_comes_before_the_answer_and_none_is_lost() {
 
 #[tokio::test]
 async fn a_session_ends_with_its_stream() {
-    let front = Front::start(|_| {}).await;
-    let session = Session::begin(&front).await;
-    session.post(&front, &[], &call(1, "wait", json!({}))).await;
-    let _begun = soon(front.echo.begun.acquire()).await.unwrap();
+    let server = TestServer::start(|_| {}).await;
+    let session = Session::begin(&server).await;
+    session.post(&server, &[], &call(1, "wait", json!({}))).await;
+    let _begun = soon(server.echo.begun.acquire()).await.unwrap();
     let endpoint = session.endpoint.clone();
     drop(session);
-    let _cancelled = soon(front.echo.cancelled.acquire()).await.unwrap();
+    let _cancelled = soon(server.echo.cancelled.acquire()).await.unwrap();
     let line = format!("POST {endpoint}");
     let body = call(2, "echo", json!({"text": "x"})).to_string();
-    while front.send(&line, &[], &body).await.status != 404 {
+    while server.send(&line, &[], &body).await.status != 404 {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
 async fn a_session_is_found_by_its_whole_name_only() {
-    let front = Front::start(|_| {}).await;
-    let (one, other) = (Session::open(&front, &[]).await, Session::open(&front, &[]).await);
+    let server = TestServer::start(|_| {}).await;
+    let (one, other) = (Session::open(&server, &[]).await, Session::open(&server, &[]).await);
     let id = one.endpoint.strip_prefix("/messages?sessionId=").unwrap();
     assert!(id.len() == 32 && one.endpoint != other.endpoint, "{id}");
     let body = initialize("2024-11-05").to_string();
     for query in ["", "?", "?sessionId=", "?sessionid=x", &format!("?sessionId={}", &id[..31])] {
-        let reply = front.send(&format!("POST /messages{query}"), &[], &body).await;
+        let reply = server.send(&format!("POST /messages{query}"), &[], &body).await;
         assert_eq!(reply.status, 404, "{query}");
     }
 }
 
 #[tokio::test]
 async fn messages_out_of_order_end_nothing() {
-    let front = Front::start(|_| {}).await;
-    let mut session = Session::open(&front, &[]).await;
+    let server = TestServer::start(|_| {}).await;
+    let mut session = Session::open(&server, &[]).await;
     // rmcp ends at anything else before the first request.
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
     for early in [initialized(), answer] {
-        assert_eq!(session.post(&front, &[], &early).await.status, 202);
+        assert_eq!(session.post(&server, &[], &early).await.status, 202);
     }
-    let reply = session.post(&front, &[], &initialize("2024-11-05")).await;
+    let reply = session.post(&server, &[], &initialize("2024-11-05")).await;
     assert_eq!(reply.status, 202);
     session.message().await;
-    session.post(&front, &[], &call(9, "wait", json!({}))).await;
-    soon(front.echo.begun.acquire()).await.unwrap().forget();
-    let twice = session.post(&front, &[], &call(9, "echo", json!({"text": "x"}))).await;
+    session.post(&server, &[], &call(9, "wait", json!({}))).await;
+    soon(server.echo.begun.acquire()).await.unwrap().forget();
+    let twice = session.post(&server, &[], &call(9, "echo", json!({"text": "x"}))).await;
     assert_eq!((twice.status, &twice.message()["id"]), (400, &json!(9)), "{twice:?}");
-    front.echo.gate.add_permits(1);
+    server.echo.gate.add_permits(1);
     assert_eq!(session.message().await["result"]["content"][0]["text"], "waited");
-    session.post(&front, &[], &call(9, "echo", json!({"text": "again"}))).await;
+    session.post(&server, &[], &call(9, "echo", json!({"text": "again"}))).await;
     assert_eq!(session.message().await["result"]["content"][0]["text"], "again");
     // What is cancelled is not answered, so that its id is free.
-    session.post(&front, &[], &call(10, "wait", json!({}))).await;
-    soon(front.echo.begun.acquire()).await.unwrap().forget();
+    session.post(&server, &[], &call(10, "wait", json!({}))).await;
+    soon(server.echo.begun.acquire()).await.unwrap().forget();
     let cancel = json!({
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 10},
     });
-    session.post(&front, &[], &cancel).await;
-    soon(front.echo.cancelled.acquire()).await.unwrap().forget();
-    session.post(&front, &[], &call(10, "echo", json!({"text": "free"}))).await;
+    session.post(&server, &[], &cancel).await;
+    soon(server.echo.cancelled.acquire()).await.unwrap().forget();
+    session.post(&server, &[], &call(10, "echo", json!({"text": "free"}))).await;
     assert_eq!(session.message().await["result"]["content"][0]["text"], "free");
 }
 
 #[tokio::test]
 async fn it_can_be_left_out() {
-    let front = Front::start(|settings| settings.legacy_sse = false).await;
+    let server = TestServer::start(|settings| settings.legacy_sse = false).await;
     for line in ["GET /sse", "POST /sse", "POST /messages", "POST /messages?sessionId=x"] {
-        assert_eq!(front.send(line, &[], "{}").await.status, 404, "{line}");
+        assert_eq!(server.send(line, &[], "{}").await.status, 404, "{line}");
     }
 }

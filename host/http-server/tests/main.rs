@@ -1,4 +1,4 @@
-//! The front, over real connections, with a small server behind it.
+//! The server, over real connections, with a small server behind it.
 
 #[path = "support/client.rs"]
 mod client;

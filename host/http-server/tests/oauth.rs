@@ -13,7 +13,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-use crate::client::{Front, Reply, call};
+use crate::client::{Reply, TestServer, call};
 
 const ISSUER: &str = "https://id.example";
 const RESOURCE: &str = "https://mcp.example/mcp";
@@ -78,10 +78,10 @@ impl Signer {
     }
 }
 
-/// An issuer and a front that believes it.
+/// An issuer and a server that believes it.
 struct World {
     signers: [(&'static str, Signer); 3],
-    front: Front,
+    server: TestServer,
     fetched: Arc<AtomicUsize>,
 }
 
@@ -111,12 +111,12 @@ impl World {
             scopes: vec!["mcp:use".into()],
             fetch,
         };
-        let front = Front::start(|settings| {
+        let server = TestServer::start(|settings| {
             settings.oauth = Some(oauth);
             settings.token = Some("a fixed token".into());
         })
         .await;
-        Self { signers, front, fetched }
+        Self { signers, server, fetched }
     }
 
     fn sign(&self, algorithm: &str, header: &Value, claims: &Value) -> String {
@@ -128,7 +128,7 @@ impl World {
 
     async fn whoami(&self, token: &str) -> Reply {
         let bearer = format!("Bearer {token}");
-        self.front.modern(&[("authorization", &bearer)], "whoami", json!({})).await
+        self.server.modern(&[("authorization", &bearer)], "whoami", json!({})).await
     }
 
     async fn refused(&self, token: &str, status: u16, challenge: &str) {
@@ -161,7 +161,7 @@ async fn clients_learn_where_to_get_a_token() {
     let world = World::new().await;
     for suffix in ["", "/mcp"] {
         let line = format!("GET /.well-known/oauth-protected-resource{suffix}");
-        let reply = world.front.send(&line, &[], "").await;
+        let reply = world.server.send(&line, &[], "").await;
         assert_eq!(reply.status, 200, "{reply:?}");
         assert_eq!(
             reply.message(),
@@ -173,9 +173,9 @@ async fn clients_learn_where_to_get_a_token() {
             })
         );
         let evil = [("host", "evil.example")];
-        assert_eq!(world.front.send(&line, &evil, "").await.status, 403);
+        assert_eq!(world.server.send(&line, &evil, "").await.status, 403);
     }
-    let reply = world.front.modern(&[], "whoami", json!({})).await;
+    let reply = world.server.modern(&[], "whoami", json!({})).await;
     assert_eq!(reply.status, 401);
     let challenge = reply.header("www-authenticate").unwrap();
     assert!(challenge.starts_with("Bearer scope=\"mcp:use\", resource_metadata="), "{challenge}");
@@ -298,29 +298,29 @@ async fn a_session_belongs_to_whom_opened_it() {
     let (alice, bob) = (bearer("alice"), bearer("bob"));
     let (alice, bob) = (("authorization", alice.as_str()), ("authorization", bob.as_str()));
     let fixed = ("authorization", "Bearer a fixed token");
-    let session = world.front.session(&[alice]).await;
+    let session = world.server.session(&[alice]).await;
     let id = ("mcp-session-id", session.as_str());
     let body = call(1, "whoami", json!({}));
-    assert_eq!(world.front.post(&[id, alice], &body).await.status, 200);
+    assert_eq!(world.server.post(&[id, alice], &body).await.status, 200);
     let unknown = ("mcp-session-id", "00000000-0000-4000-8000-000000000000");
-    let of_nobody = world.front.post(&[unknown, bob], &body).await;
+    let of_nobody = world.server.post(&[unknown, bob], &body).await;
     for other in [bob, fixed] {
-        let reply = world.front.post(&[id, other], &body).await;
+        let reply = world.server.post(&[id, other], &body).await;
         assert_eq!((reply.status, &reply.body), (404, &of_nobody.body));
-        assert_eq!(world.front.send("GET /mcp", &[id, other], "").await.status, 404);
-        assert_eq!(world.front.send("DELETE /mcp", &[id, other], "").await.status, 404);
+        assert_eq!(world.server.send("GET /mcp", &[id, other], "").await.status, 404);
+        assert_eq!(world.server.send("DELETE /mcp", &[id, other], "").await.status, 404);
     }
     assert_eq!(
-        world.front.post(&[id, alice], &body).await.text(),
+        world.server.post(&[id, alice], &body).await.text(),
         "https://id.example alice false"
     );
-    let mut stream = world.front.connect().await;
+    let mut stream = world.server.connect().await;
     stream.send("GET /sse", &[alice], "").await;
     stream.head().await.unwrap();
     let line = format!("POST {}", stream.event().await.unwrap().data);
     let body = crate::client::initialize("2024-11-05").to_string();
-    assert_eq!(world.front.send(&line, &[bob], &body).await.status, 404);
-    assert_eq!(world.front.send(&line, &[alice], &body).await.status, 202);
+    assert_eq!(world.server.send(&line, &[bob], &body).await.status, 404);
+    assert_eq!(world.server.send(&line, &[alice], &body).await.status, 202);
 }
 
 #[tokio::test]
@@ -334,7 +334,7 @@ async fn one_caller_leaves_sessions_for_another() {
     let open = async |token: &str| {
         let bearer = format!("Bearer {token}");
         let hello = crate::client::initialize("2025-11-25");
-        world.front.post(&[("authorization", &bearer)], &hello).await.status
+        world.server.post(&[("authorization", &bearer)], &hello).await.status
     };
     let (one, other) = (token("one"), token("other"));
     // Half of 128.

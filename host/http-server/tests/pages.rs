@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use portcullis_http_server::Page;
 
-use crate::client::Front;
+use crate::client::TestServer;
 
 #[tokio::test]
 async fn a_page_is_made_each_time_it_is_read() {
     let read = Arc::new(AtomicU64::new(0));
-    let front = Front::start(|settings| {
+    let server = TestServer::start(|settings| {
         let page = Page::new(move || {
             let times = read.fetch_add(1, Ordering::Relaxed);
             ("text/plain; version=0.0.4", format!("reads {times}\n").into())
@@ -19,16 +19,16 @@ async fn a_page_is_made_each_time_it_is_read() {
     })
     .await;
     for expected in ["reads 0\n", "reads 1\n"] {
-        let reply = front.send("GET /metrics", &[], "").await;
+        let reply = server.send("GET /metrics", &[], "").await;
         assert_eq!((reply.status, reply.body.as_str()), (200, expected));
         assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4"));
     }
     for (line, expected) in
         [("POST /metrics", 405), ("DELETE /metrics", 405), ("GET /metrics/x", 404)]
     {
-        assert_eq!(front.send(line, &[], "").await.status, expected, "{line}");
+        assert_eq!(server.send(line, &[], "").await.status, expected, "{line}");
     }
-    let mut connection = front.connect().await;
+    let mut connection = server.connect().await;
     connection.send("HEAD /metrics", &[], "").await;
     assert_eq!(connection.head().await.unwrap().status, 200);
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
-use crate::client::{Front, call, initialize, soon};
+use crate::client::{TestServer, call, initialize, soon};
 
 fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
@@ -12,37 +12,37 @@ fn number(number: u32) -> NonZeroU32 {
 
 #[tokio::test]
 async fn both_eras_are_served() {
-    let front = Front::start(|_| {}).await;
-    let reply = front.modern(&[], "echo", json!({"text": "modern"})).await;
+    let server = TestServer::start(|_| {}).await;
+    let reply = server.modern(&[], "echo", json!({"text": "modern"})).await;
     assert_eq!(reply.header("content-type"), Some("application/json"));
     assert_eq!(reply.text(), "modern");
-    let session = front.session(&[]).await;
+    let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let reply = front.post(&headers, &call(1, "echo", json!({"text": "legacy"}))).await;
+    let reply = server.post(&headers, &call(1, "echo", json!({"text": "legacy"}))).await;
     assert_eq!(reply.header("content-type"), Some("text/event-stream"));
     assert_eq!(reply.text(), "legacy");
-    let gone = front.send("DELETE /mcp", &headers, "").await;
+    let gone = server.send("DELETE /mcp", &headers, "").await;
     assert!((200..300).contains(&gone.status), "{gone:?}");
-    let reply = front.post(&headers, &call(2, "echo", json!({"text": "gone"}))).await;
+    let reply = server.post(&headers, &call(2, "echo", json!({"text": "gone"}))).await;
     assert_eq!(reply.status, 404, "{reply:?}");
 }
 
 #[tokio::test]
 async fn headers_that_say_something_else_than_the_message_are_refused() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     for wrong in [("mcp-method", "tools/list"), ("mcp-name", "other"), ("mcp-name", "")] {
         let mut headers = crate::client::modern_headers("echo");
         headers.retain(|(name, _)| *name != wrong.0);
         headers.push(wrong);
         let body = crate::client::modern("echo", json!({"text": "x"}));
-        let reply = front.post(&headers, &body).await;
+        let reply = server.post(&headers, &body).await;
         assert_eq!((reply.status, &reply.message()["error"]["code"]), (400, &json!(-32020)));
     }
 }
 
 #[tokio::test]
 async fn what_is_no_message_is_refused_in_the_words_of_json_rpc() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     for (body, code, id) in [
         ("{", -32700, Value::Null),
         ("", -32700, Value::Null),
@@ -54,13 +54,13 @@ async fn what_is_no_message_is_refused_in_the_words_of_json_rpc() {
     ] {
         for path in ["/mcp", "/messages"] {
             let reply = if path == "/mcp" {
-                front.send("POST /mcp", &[], body).await
+                server.send("POST /mcp", &[], body).await
             } else {
-                let mut stream = front.connect().await;
+                let mut stream = server.connect().await;
                 stream.send("GET /sse", &[], "").await;
                 stream.head().await.unwrap();
                 let endpoint = stream.event().await.unwrap().data;
-                front.send(&format!("POST {endpoint}"), &[], body).await
+                server.send(&format!("POST {endpoint}"), &[], body).await
             };
             let said = reply.message();
             assert_eq!(reply.status, 400, "{path} {body}: {reply:?}");
@@ -71,7 +71,7 @@ async fn what_is_no_message_is_refused_in_the_words_of_json_rpc() {
 
 #[tokio::test]
 async fn each_path_has_its_methods_and_types() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (line, headers, body, expected) in [
         ("GET /", &[][..], "", 404),
@@ -92,14 +92,14 @@ async fn each_path_has_its_methods_and_types() {
         ("POST /mcp", &[("mcp-session-id", "no-such-session")], list, 404),
         ("POST /mcp", &[("mcp-protocol-version", "1999-01-01")], list, 400),
     ] {
-        let reply = front.send(line, headers, body).await;
+        let reply = server.send(line, headers, body).await;
         assert_eq!(reply.status, expected, "{line} {headers:?}: {reply:?}");
     }
 }
 
 #[tokio::test]
 async fn what_is_no_http_harms_nobody() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     let long = "x".repeat(200_000);
     for bytes in [
         "\r\n\r\n".to_owned(),
@@ -112,35 +112,35 @@ async fn what_is_no_http_harms_nobody() {
          transfer-encoding: chunked\r\n\r\nzz\r\n"
             .to_owned(),
     ] {
-        let mut connection = front.connect().await;
+        let mut connection = server.connect().await;
         connection.write(bytes.as_bytes()).await;
         connection.end().await;
         let head = connection.head().await;
         assert!(head.as_ref().is_none_or(|reply| reply.status >= 400), "{head:?}");
     }
-    assert_eq!(front.modern(&[], "echo", json!({"text": "alive"})).await.text(), "alive");
+    assert_eq!(server.modern(&[], "echo", json!({"text": "alive"})).await.text(), "alive");
 }
 
 #[tokio::test]
 async fn a_body_has_a_largest_size_and_a_longest_time() {
-    let front = Front::start(|settings| settings.body_bytes = number(10_000)).await;
+    let server = TestServer::start(|settings| settings.body_bytes = number(10_000)).await;
     let large = "x".repeat(20_000);
-    assert_eq!(front.modern(&[], "echo", json!({"text": large})).await.status, 413);
+    assert_eq!(server.modern(&[], "echo", json!({"text": large})).await.status, 413);
     // In pieces, without saying how many: the same.
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
         accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    let mut connection = front.connect().await;
+    let mut connection = server.connect().await;
     connection.write(head.as_bytes()).await;
     for _ in 0..20 {
         connection.write(format!("3e8\r\n{}\r\n", "x".repeat(1000)).as_bytes()).await;
     }
     assert_eq!(connection.reply().await.status, 413);
     // One that stays away, and a head that stays away, are given up; others do not notice.
-    let mut half = front.connect().await;
+    let mut half = server.connect().await;
     half.write(format!("{head}1\r\n{{\r\n").as_bytes()).await;
-    let mut head_only = front.connect().await;
+    let mut head_only = server.connect().await;
     head_only.write(b"POST /mcp HTTP/1.1\r\nhost: 127").await;
-    assert_eq!(front.modern(&[], "echo", json!({"text": "meanwhile"})).await.text(), "meanwhile");
+    assert_eq!(server.modern(&[], "echo", json!({"text": "meanwhile"})).await.text(), "meanwhile");
     assert_eq!(half.reply().await.status, 408);
     let given_up = head_only.head().await;
     assert!(given_up.is_none_or(|reply| reply.status == 408));
@@ -148,48 +148,51 @@ async fn a_body_has_a_largest_size_and_a_longest_time() {
 
 #[tokio::test]
 async fn requests_and_connections_have_their_number() {
-    let front = Front::start(|settings| settings.requests_per_second = number(3)).await;
+    let server = TestServer::start(|settings| settings.requests_per_second = number(3)).await;
     let mut statuses = Vec::new();
     for _ in 0..20 {
-        statuses.push(front.modern(&[], "echo", json!({"text": "x"})).await.status);
+        statuses.push(server.modern(&[], "echo", json!({"text": "x"})).await.status);
     }
     assert!(statuses.contains(&200) && statuses.contains(&429), "{statuses:?}");
 
-    let front = Front::start(|settings| settings.connections = number(2)).await;
-    let mut one = front.connect().await;
+    let server = TestServer::start(|settings| settings.connections = number(2)).await;
+    let mut one = server.connect().await;
     one.send("GET /sse", &[], "").await;
     assert_eq!(one.head().await.unwrap().status, 200);
-    let mut two = front.connect().await;
+    let mut two = server.connect().await;
     two.send("GET /sse", &[], "").await;
     assert_eq!(two.head().await.unwrap().status, 200);
-    let mut three = front.connect().await;
+    let mut three = server.connect().await;
     three.send("GET /sse", &[], "").await;
     assert!(three.head().await.is_none(), "it is turned away");
 }
 
 #[tokio::test]
 async fn the_end_comes_soon_and_in_good_order() {
-    let mut front = Front::start(|_| {}).await;
-    let session = front.session(&[]).await;
-    let mut common = front.connect().await;
+    let mut server = TestServer::start(|_| {}).await;
+    let session = server.session(&[]).await;
+    let mut common = server.connect().await;
     common.send("GET /mcp", &[("mcp-session-id", &session)], "").await;
     assert_eq!(common.head().await.unwrap().status, 200);
-    let mut legacy = front.connect().await;
+    let mut legacy = server.connect().await;
     legacy.send("GET /sse", &[], "").await;
     assert_eq!(legacy.head().await.unwrap().status, 200);
-    front.shutdown.cancel();
-    soon(&mut front.served).await.unwrap().unwrap();
+    server.shutdown.cancel();
+    soon(&mut server.served).await.unwrap().unwrap();
     while common.event().await.is_some() {}
     while legacy.event().await.is_some() {}
 }
 
 #[tokio::test]
 async fn settings_that_make_no_sense_are_told_at_once() {
-    for (mut front, expected) in [
-        (Front::start(|s| s.allowed_origins = vec!["app.example".into()]).await, "app.example"),
-        (Front::start(|s| s.allowed_hosts = vec!["https://a".into()]).await, "https://a"),
+    for (mut server, expected) in [
         (
-            Front::start(|s| {
+            TestServer::start(|s| s.allowed_origins = vec!["app.example".into()]).await,
+            "app.example",
+        ),
+        (TestServer::start(|s| s.allowed_hosts = vec!["https://a".into()]).await, "https://a"),
+        (
+            TestServer::start(|s| {
                 let page = portcullis_http_server::Page::new(|| ("text/plain", "".into()));
                 s.pages.insert("/mcp".into(), page);
             })
@@ -197,25 +200,25 @@ async fn settings_that_make_no_sense_are_told_at_once() {
             "/mcp",
         ),
     ] {
-        let error = soon(&mut front.served).await.unwrap().unwrap_err();
+        let error = soon(&mut server.served).await.unwrap().unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_cancels_its_call() {
-    let front = Front::start(|_| {}).await;
-    let mut connection = front.connect().await;
+    let server = TestServer::start(|_| {}).await;
+    let mut connection = server.connect().await;
     let body = crate::client::modern("wait", json!({})).to_string();
     connection.send("POST /mcp", &crate::client::modern_headers("wait"), &body).await;
-    let _begun = soon(front.echo.begun.acquire()).await.unwrap();
+    let _begun = soon(server.echo.begun.acquire()).await.unwrap();
     drop(connection);
-    let _cancelled = soon(front.echo.cancelled.acquire()).await.unwrap();
+    let _cancelled = soon(server.echo.cancelled.acquire()).await.unwrap();
 }
 
 #[tokio::test]
 async fn an_unknown_version_is_answered_with_one_that_is_spoken() {
-    let front = Front::start(|_| {}).await;
-    let reply = front.post(&[], &initialize("2030-01-01")).await;
+    let server = TestServer::start(|_| {}).await;
+    let reply = server.post(&[], &initialize("2030-01-01")).await;
     assert_eq!(reply.message()["result"]["protocolVersion"], "2025-11-25", "{reply:?}");
 }

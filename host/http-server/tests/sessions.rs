@@ -5,32 +5,33 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{Front, call, initialize};
+use crate::client::{TestServer, call, initialize};
 
 #[tokio::test]
 async fn both_transports_share_the_room_for_sessions() {
-    let front = Front::start(|settings| settings.sessions = NonZeroU32::new(3).unwrap()).await;
-    let one = front.session(&[]).await;
-    let two = front.session(&[]).await;
-    let mut legacy = front.connect().await;
+    let server =
+        TestServer::start(|settings| settings.sessions = NonZeroU32::new(3).unwrap()).await;
+    let one = server.session(&[]).await;
+    let two = server.session(&[]).await;
+    let mut legacy = server.connect().await;
     legacy.send("GET /sse", &[], "").await;
     assert_eq!(legacy.head().await.unwrap().status, 200);
     for _ in 0..3 {
-        assert_eq!(front.post(&[], &initialize("2025-11-25")).await.status, 503);
-        assert_eq!(front.send("GET /sse", &[], "").await.status, 503);
+        assert_eq!(server.post(&[], &initialize("2025-11-25")).await.status, 503);
+        assert_eq!(server.send("GET /sse", &[], "").await.status, 503);
     }
     // Those that have one go on, and the other era needs no room.
     let headers = [("mcp-session-id", one.as_str())];
-    let reply = front.post(&headers, &call(1, "echo", json!({"text": "in"}))).await;
+    let reply = server.post(&headers, &call(1, "echo", json!({"text": "in"}))).await;
     assert_eq!(reply.text(), "in");
-    assert_eq!(front.modern(&[], "echo", json!({"text": "modern"})).await.text(), "modern");
+    assert_eq!(server.modern(&[], "echo", json!({"text": "modern"})).await.text(), "modern");
     // What ends makes room.
-    front.send("DELETE /mcp", &[("mcp-session-id", &two)], "").await;
-    front.session(&[]).await;
+    server.send("DELETE /mcp", &[("mcp-session-id", &two)], "").await;
+    server.session(&[]).await;
     drop(legacy);
     loop {
         // The server learns of the closed connection in its own time.
-        match front.post(&[], &initialize("2025-11-25")).await.status {
+        match server.post(&[], &initialize("2025-11-25")).await.status {
             503 => tokio::task::yield_now().await,
             status => break assert_eq!(status, 200),
         }
@@ -39,44 +40,45 @@ async fn both_transports_share_the_room_for_sessions() {
 
 #[tokio::test]
 async fn a_refused_initialize_takes_no_room() {
-    let front = Front::start(|settings| settings.sessions = NonZeroU32::new(1).unwrap()).await;
+    let server =
+        TestServer::start(|settings| settings.sessions = NonZeroU32::new(1).unwrap()).await;
     for _ in 0..3 {
-        let reply = front.post(&[("accept", "text/html")], &initialize("2025-11-25")).await;
+        let reply = server.post(&[("accept", "text/html")], &initialize("2025-11-25")).await;
         assert_eq!(reply.status, 406);
     }
-    front.session(&[]).await;
+    server.session(&[]).await;
 }
 
 #[tokio::test]
 async fn a_session_without_messages_ends() {
     let idle = Duration::from_millis(50);
-    let front = Front::start(|settings| {
+    let server = TestServer::start(|settings| {
         settings.session_idle = idle;
         settings.sessions = NonZeroU32::new(1).unwrap();
     })
     .await;
-    let session = front.post(&[], &initialize("2025-11-25")).await;
+    let session = server.post(&[], &initialize("2025-11-25")).await;
     let session = session.header("mcp-session-id").unwrap().to_owned();
     loop {
         // There is room again as soon as the session has ended.
-        match front.post(&[], &initialize("2025-11-25")).await.status {
+        match server.post(&[], &initialize("2025-11-25")).await.status {
             503 => tokio::task::yield_now().await,
             status => break assert_eq!(status, 200),
         }
     }
     let headers = [("mcp-session-id", session.as_str())];
-    assert_eq!(front.post(&headers, &call(1, "echo", json!({}))).await.status, 404);
+    assert_eq!(server.post(&headers, &call(1, "echo", json!({}))).await.status, 404);
 }
 
 #[tokio::test]
 async fn one_session_cannot_be_guessed_from_another() {
-    let front = Front::start(|_| {}).await;
+    let server = TestServer::start(|_| {}).await;
     let mut sessions = Vec::new();
     for _ in 0..4 {
-        let session = front.session(&[]).await;
+        let session = server.session(&[]).await;
         assert!(session.len() >= 32 && !sessions.contains(&session), "{session}");
         let part = [("mcp-session-id", &session[..20])];
-        assert_eq!(front.post(&part, &call(1, "echo", json!({}))).await.status, 404);
+        assert_eq!(server.post(&part, &call(1, "echo", json!({}))).await.status, 404);
         sessions.push(session);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::client::{Connection, Front, modern, modern_headers, soon};
+use crate::client::{Connection, TestServer, modern, modern_headers, soon};
 
 struct Files {
     folder: tempfile::TempDir,
@@ -52,11 +52,11 @@ impl Files {
 async fn calls_are_answered_over_tls_and_not_without() {
     let files = Files::new();
     let tls = files.load("certificate.pem", "key.pem").unwrap();
-    let front = Front::start(|settings| settings.tls = Some(tls)).await;
+    let server = TestServer::start(|settings| settings.tls = Some(tls)).await;
     // One who says nothing does not keep others waiting.
-    let _silent = front.connect().await;
+    let _silent = server.connect().await;
     let name = ServerName::try_from("localhost").unwrap();
-    let stream = soon(TcpStream::connect(front.address)).await.unwrap();
+    let stream = soon(TcpStream::connect(server.address)).await.unwrap();
     let connector = files.connector(&["h2", "http/1.1"]);
     let stream = soon(connector.connect(name.clone(), stream)).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
@@ -64,10 +64,10 @@ async fn calls_are_answered_over_tls_and_not_without() {
     let body = modern("echo", json!({"text": "hidden"})).to_string();
     connection.send("POST /mcp", &modern_headers("echo"), &body).await;
     assert_eq!(connection.reply().await.text(), "hidden");
-    let mut plain = front.connect().await;
+    let mut plain = server.connect().await;
     plain.send("GET /mcp", &[], "").await;
     assert!(plain.head().await.is_none());
-    let stream = soon(TcpStream::connect(front.address)).await.unwrap();
+    let stream = soon(TcpStream::connect(server.address)).await.unwrap();
     let h2_only = soon(files.connector(&["h2"]).connect(name, stream)).await;
     assert!(h2_only.is_err());
 }
@@ -76,8 +76,8 @@ async fn calls_are_answered_over_tls_and_not_without() {
 async fn a_handshake_that_does_not_come_is_given_up() {
     let files = Files::new();
     let tls = files.load("certificate.pem", "key.pem").unwrap();
-    let front = Front::start(|settings| settings.tls = Some(tls)).await;
-    let mut silent = front.connect().await;
+    let server = TestServer::start(|settings| settings.tls = Some(tls)).await;
+    let mut silent = server.connect().await;
     assert!(silent.head().await.is_none());
 }
 

@@ -29,11 +29,11 @@ impl Home {
         ] {
             fs::write(path.join(file), "text").unwrap();
         }
-        let own = OwnFiles::new([
-            Own::folder(path.join(".config/portcullis")),
-            Own::folder(path.join("logins")),
-            Own::folder(path.join(".cache/portcullis")),
-            Own::series(path.join("audit.jsonl")).secret(),
+        let own = HostFiles::new([
+            HostFile::folder(path.join(".config/portcullis")),
+            HostFile::folder(path.join("logins")),
+            HostFile::folder(path.join(".cache/portcullis")),
+            HostFile::series(path.join("audit.jsonl")).secret(),
         ]);
         let root = Root::open(&path, &own).unwrap();
         Self { _folder: folder, path, root }
@@ -58,7 +58,7 @@ impl Home {
 }
 
 fn is_own<T: fmt::Debug>(result: io::Result<T>) -> bool {
-    result.is_err_and(|error| Barred::of(&error) == Some(Barred::Own))
+    result.is_err_and(|error| Closed::of(&error) == Some(Closed::HostFile))
 }
 
 fn making() -> OpenHow {
@@ -140,7 +140,7 @@ fn another_name_of_the_same_file_is_known() {
     assert!(is_own(home.open("project/copy", how)));
     // Also from a root that has nothing of the host's.
     let own = home.root.guard.clone();
-    let project = Root { guard: own, ..Root::open(&home.path, &OwnFiles::default()).unwrap() };
+    let project = Root { guard: own, ..Root::open(&home.path, &HostFiles::default()).unwrap() };
     assert!(is_own(project.open_beneath(Path::new("project/copy"), OpenHow::default())));
     assert_eq!(fs::read(home.path.join("audit.jsonl")).unwrap(), b"text");
 }
@@ -168,7 +168,8 @@ fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
         assert!(config.must_stay_closed_to_programs(write));
         assert!(!project.must_stay_closed_to_programs(write));
     }
-    let roots = Roots::new(Vec::new(), OwnFiles::new([Own::folder(home.path.join("logins"))]));
+    let roots =
+        Roots::new(Vec::new(), HostFiles::new([HostFile::folder(home.path.join("logins"))]));
     for path in ["logins", "logins/deep", "project/../logins"] {
         assert!(is_own(Root::open(&home.path.join(path), roots.own())), "{path}");
     }
@@ -181,18 +182,18 @@ fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
     let token = home.path.join("logins/deep/token");
     for intent in [Intent::Read, Intent::Write, Intent::Create] {
         let designated = project.designate(token.to_str().unwrap(), Kind::File, intent, &[]);
-        assert_eq!(designated.unwrap_err(), Refusal::Barred(Barred::Own));
+        assert_eq!(designated.unwrap_err(), Refusal::Closed(Closed::HostFile));
     }
     let create = |name: &str| {
         let path = home.path.join(name);
         home_roots(&home).designate(path.to_str().unwrap(), Kind::Directory, Intent::Create, &[])
     };
-    assert_eq!(create(".cache").unwrap_err(), Refusal::Barred(Barred::Own));
+    assert_eq!(create(".cache").unwrap_err(), Refusal::Closed(Closed::HostFile));
     assert!(create("new").is_ok());
 }
 
 fn home_roots(home: &Home) -> Roots {
-    let own = OwnFiles::new([Own::folder(home.path.join(".cache/portcullis"))]);
+    let own = HostFiles::new([HostFile::folder(home.path.join(".cache/portcullis"))]);
     Roots::new(vec![Root::open(&home.path, &own).unwrap()], own)
 }
 
@@ -203,7 +204,7 @@ fn a_walk_and_one_step_come_to_the_same() {
     symlink("inner/file", home.path.join("project/in")).unwrap();
     symlink("../project/inner", home.path.join("project/dir")).unwrap();
     symlink("/etc", home.path.join("project/out")).unwrap();
-    let clear = Root::open(&home.path, &OwnFiles::default()).unwrap();
+    let clear = Root::open(&home.path, &HostFiles::default()).unwrap();
     let kind = |opened: io::Result<(Opened, Guard)>| match opened {
         Ok((Opened::File(_), _)) => "file".to_owned(),
         Ok((Opened::Directory(_), _)) => "directory".to_owned(),
@@ -247,7 +248,7 @@ fn a_walk_and_one_step_come_to_the_same() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_the_kernel_makes_up_is_closed_wherever_a_path_leads_there() {
-    let everything = Root::open(Path::new("/"), &OwnFiles::default()).unwrap();
+    let everything = Root::open(Path::new("/"), &HostFiles::default()).unwrap();
     assert!(everything.is_everything());
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("link");
@@ -268,17 +269,17 @@ fn what_the_kernel_makes_up_is_closed_wherever_a_path_leads_there() {
     ] {
         let opened = everything.open_beneath(Path::new(path), OpenHow::default());
         let error = opened.expect_err(path);
-        assert!(matches!(Barred::of(&error), Some(Barred::Kernel(_))), "{path}: {error}");
+        assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
         let dir = everything.dir().unwrap().into_std_file();
         let place = everything.guard.place(&dir, &Path::new(path).join("x"), false);
         assert!(place.is_err(), "{path}: {place:?}");
     }
     everything.open_beneath(Path::new("etc/hostname"), OpenHow::default()).unwrap();
     for path in ["/proc", "/proc/self", "/sys", "/proc/self/fd"] {
-        let error = Root::open(Path::new(path), &OwnFiles::default()).unwrap_err();
-        assert!(matches!(Barred::of(&error), Some(Barred::Kernel(_))), "{path}: {error}");
+        let error = Root::open(Path::new(path), &HostFiles::default()).unwrap_err();
+        assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
     }
-    let roots = Roots::new(vec![everything], OwnFiles::default());
+    let roots = Roots::new(vec![everything], HostFiles::default());
     let refusal = roots.designate("/proc/self/environ", Kind::File, Intent::Read, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::Barred(Barred::Kernel(_))) && refusal.is_denial());
+    assert!(matches!(refusal, Refusal::Closed(Closed::Kernel(_))) && refusal.is_denial());
 }

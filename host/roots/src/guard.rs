@@ -12,15 +12,15 @@ use std::path::{Component, Path};
 
 use cap_std::fs::{Dir, Metadata};
 
-use super::kernel::{Barred, refuse_kernels};
+use super::host_files::{Bar, HostFiles, Id};
+use super::kernel::{Closed, refuse_kernels};
 use super::open::{OpenHow, Opened, Tried, directory_at_once, open_at_once, open_name, sort};
-use super::own::{Bar, Id, OwnFiles};
 use super::walk::{Level, Step, Walk, ends_in_separator, not_a_directory};
 
 /// What is closed beneath an open directory, and whether any of it lies there.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
-    own: OwnFiles,
+    own: HostFiles,
     /// Whether something of the host's lies beneath the directory.
     watch: bool,
     secret: bool,
@@ -33,14 +33,14 @@ pub struct Place {
     pub directory: File,
     /// The name in it; `None`: the directory itself.
     pub name: Option<OsString>,
-    own: OwnFiles,
+    own: HostFiles,
     /// What the directory is, where something of the host's lies beneath.
     watched: Option<Id>,
 }
 
 impl Guard {
     /// For a directory that is open: the same things are closed beneath it.
-    fn of(own: &OwnFiles, id: Id) -> Self {
+    fn of(own: &HostFiles, id: Id) -> Self {
         let (watch, secret) = (own.lies_beneath(id), own.secret_lies_beneath(id));
         Self { own: own.clone(), watch, secret }
     }
@@ -49,12 +49,12 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`Barred`], or what the system says.
-    pub(super) fn begin(own: &OwnFiles, dir: &Dir) -> io::Result<Self> {
+    /// [`Closed`], or what the system says.
+    pub(super) fn begin(own: &HostFiles, dir: &Dir) -> io::Result<Self> {
         let id = Id::of(&dir.dir_metadata()?);
         refuse_kernels(dir, id)?;
         if own.is_folder(id) {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         Ok(Self::of(own, id))
     }
@@ -72,7 +72,7 @@ impl Guard {
     /// # Errors
     ///
     /// What the system says; a way out of the directory is "permission denied", and so is what is
-    /// [`Barred`].
+    /// [`Closed`].
     pub fn open(&self, dir: &File, path: &Path, how: OpenHow) -> io::Result<(Opened, Self)> {
         if !self.watch
             && let Some(tried) = open_at_once(dir, path, how)?
@@ -132,8 +132,8 @@ impl Guard {
         };
         if at.watch {
             match self.own.bar(at.id, &name) {
-                Some(Bar::Way) if how.create => return Err(Barred::Own.into()),
-                Some(Bar::Closed | Bar::Series) => return Err(Barred::Own.into()),
+                Some(Bar::Way) if how.create => return Err(Closed::HostFile.into()),
+                Some(Bar::Closed | Bar::Series) => return Err(Closed::HostFile.into()),
                 Some(Bar::Way) | None => {}
             }
         }
@@ -157,7 +157,7 @@ impl Guard {
                     refuse_kernels(dir, id)?;
                 }
                 if self.own.is_folder(id) {
-                    return Err(Barred::Own.into());
+                    return Err(Closed::HostFile.into());
                 }
             }
             Opened::Special => {}
@@ -176,7 +176,7 @@ impl Guard {
     ) -> io::Result<()> {
         use cap_fs_ext::MetadataExt as _;
         if (watch || metadata.nlink() > 1) && self.own.is_file(Id::of(metadata)) {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         if how.truncate { file.set_len(0) } else { Ok(()) }
     }
@@ -244,10 +244,10 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// [`Barred::Own`].
+    /// [`Closed::HostFile`].
     pub fn may_look(&self) -> io::Result<()> {
         match self.bar() {
-            Some(Bar::Closed | Bar::Series) => Err(Barred::Own.into()),
+            Some(Bar::Closed | Bar::Series) => Err(Closed::HostFile.into()),
             Some(Bar::Way) | None => Ok(()),
         }
     }
@@ -256,10 +256,10 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// [`Barred::Own`], or what the system says.
+    /// [`Closed::HostFile`], or what the system says.
     pub fn may_change(&self) -> io::Result<()> {
         if self.bar().is_some() {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         let (Some(_), Some(name)) = (self.watched, &self.name) else { return Ok(()) };
         // Spelled in another way that this file system takes for the same.
@@ -267,7 +267,7 @@ impl Place {
         let Some(id) = id_of_entry(&dir, Path::new(name)) else { return Ok(()) };
         let own = &self.own;
         if own.is_folder(id) || own.lies_beneath(id) || own.is_file(id) {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         Ok(())
     }

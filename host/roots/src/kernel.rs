@@ -4,21 +4,21 @@
 use std::fmt;
 use std::io;
 
-use super::own::Id;
+use super::host_files::Id;
 
 /// Why something is closed to every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Barred {
+pub enum Closed {
     /// It belongs to the host itself.
-    Own,
+    HostFile,
     /// It lies in a file system of the kernel's: which.
     Kernel(&'static str),
 }
 
-impl fmt::Display for Barred {
+impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Own => f.write_str(
+            Self::HostFile => f.write_str(
                 "it belongs to portcullis itself (configuration, plugins, audit, store, logins or \
                  cache), which no plugin can reach",
             ),
@@ -30,19 +30,19 @@ impl fmt::Display for Barred {
     }
 }
 
-impl std::error::Error for Barred {}
+impl std::error::Error for Closed {}
 
-impl From<Barred> for io::Error {
-    fn from(barred: Barred) -> Self {
+impl From<Closed> for io::Error {
+    fn from(barred: Closed) -> Self {
         Self::new(io::ErrorKind::PermissionDenied, barred)
     }
 }
 
-impl Barred {
+impl Closed {
     /// A word for records.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Own => "host-file",
+            Self::HostFile => "host-file",
             Self::Kernel(_) => "kernel-file",
         }
     }
@@ -61,9 +61,9 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "32 bits count")]
     let kind = kind as u32;
     match KERNELS.iter().find(|(magic, _)| *magic == kind) {
-        Some((_, name)) => Err(Barred::Kernel(name).into()),
+        Some((_, name)) => Err(Closed::Kernel(name).into()),
         // The one of devices says it is a tmpfs.
-        None if kind == TMPFS && devices() == Some(id.dev) => Err(Barred::Kernel("/dev").into()),
+        None if kind == TMPFS && devices() == Some(id.dev) => Err(Closed::Kernel("/dev").into()),
         None => Ok(()),
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, _: Id) -> io::Result<
     let letters = found.f_fstypename.iter().map(|letter| letter.to_ne_bytes()[0]);
     let name: Vec<u8> = letters.take_while(|&letter| letter != 0).collect();
     match KERNELS.into_iter().find(|kernel| kernel.as_bytes() == name) {
-        Some(name) => Err(Barred::Kernel(name).into()),
+        Some(name) => Err(Closed::Kernel(name).into()),
         None => Ok(()),
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     fn what_the_kernel_makes_up_is_known_by_what_it_is() {
         for path in ["/proc", "/proc/self/environ", "/proc/self/ns/mnt", "/proc/sys", "/sys"] {
             let error = opened(path).unwrap_err();
-            assert!(matches!(Barred::of(&error), Some(Barred::Kernel(_))), "{path}: {error}");
+            assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
         }
         opened("/").unwrap();
         opened("/etc").unwrap();

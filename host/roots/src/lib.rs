@@ -9,9 +9,9 @@
 
 mod designate;
 mod guard;
+mod host_files;
 mod kernel;
 mod open;
-mod own;
 mod refusal;
 mod uri;
 mod walk;
@@ -28,9 +28,9 @@ use cap_std::io_lifetimes::AsFilelike as _;
 
 pub use designate::{Designated, Intent, Kind, Reach};
 pub use guard::{Guard, Place};
-pub use kernel::Barred;
+pub use host_files::{HostFile, HostFiles};
+pub use kernel::Closed;
 pub use open::{OpenHow, Opened};
-pub use own::{Own, OwnFiles};
 pub use refusal::Refusal;
 pub use uri::{NoRoot, path_of_uri, uri_of_path};
 
@@ -48,9 +48,9 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Where it is not absolute, not there, not a directory, or [`Barred`].
+    /// Where it is not absolute, not there, not a directory, or [`Closed`].
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
-    pub fn open(path: &Path, own: &OwnFiles) -> io::Result<Self> {
+    pub fn open(path: &Path, own: &HostFiles) -> io::Result<Self> {
         if !path.is_absolute() {
             return Err(io::Error::other("a root is an absolute path"));
         }
@@ -58,7 +58,7 @@ impl Root {
         let guard = Guard::begin(own, &dir)?;
         let canonical = std::fs::canonicalize(path)?;
         if own.holds(&canonical) {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         Ok(Self { spellings: [path.components().collect(), canonical], dir, guard })
     }
@@ -84,8 +84,8 @@ impl Root {
 
     /// Whether it is the whole machine, or a whole drive, by whatever path it was named.
     pub fn is_everything(&self) -> bool {
-        let here = self.dir.dir_metadata().map(|metadata| own::Id::of(&metadata));
-        let is_it = |id| own::Id::at(Path::new("/")).is_ok_and(|root| root == id);
+        let here = self.dir.dir_metadata().map(|metadata| host_files::Id::of(&metadata));
+        let is_it = |id| host_files::Id::at(Path::new("/")).is_ok_and(|root| root == id);
         uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
     }
 
@@ -134,14 +134,14 @@ impl Root {
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
-    own: OwnFiles,
+    own: HostFiles,
     /// Whether the client has roots and has not said which.
     unknown: bool,
 }
 
 impl Roots {
     /// Roots of the operator's choice, and what stays closed in those of a client too.
-    pub fn new(roots: Vec<Root>, own: OwnFiles) -> Self {
+    pub fn new(roots: Vec<Root>, own: HostFiles) -> Self {
         Self { roots: roots.into_iter().map(Arc::new).collect(), own, unknown: false }
     }
 
@@ -166,7 +166,7 @@ impl Roots {
     }
 
     /// What stays closed, whatever the roots are.
-    pub fn own(&self) -> &OwnFiles {
+    pub fn own(&self) -> &HostFiles {
         &self.own
     }
 
@@ -310,7 +310,7 @@ pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
 }
 
 /// Opens a root that a client names, or says why not.
-fn open_of_client(path: &Path, own: &OwnFiles) -> Option<Root> {
+fn open_of_client(path: &Path, own: &HostFiles) -> Option<Root> {
     match Root::open(path, own) {
         Ok(root) if root.is_everything() => {
             tracing::warn!(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::Barred;
+use super::Closed;
 
 /// Why a path argument was not opened, in words for whoever made the call.
 #[derive(Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Refusal {
     /// It is not a directory.
     NotADirectory,
     /// No call reaches it.
-    Barred(Barred),
+    Closed(Closed),
     /// The system refused.
     System(io::ErrorKind),
 }
@@ -38,8 +38,8 @@ impl Refusal {
     pub(super) fn of(error: &io::Error) -> Self {
         use io::ErrorKind::{CrossesDevices, NotADirectory, NotFound, PermissionDenied};
         let kind = error.kind();
-        if let Some(barred) = Barred::of(error) {
-            Self::Barred(barred)
+        if let Some(barred) = Closed::of(error) {
+            Self::Closed(barred)
         } else if kind == NotFound {
             Self::Missing
         } else if kind == NotADirectory {
@@ -67,7 +67,7 @@ impl Refusal {
             Self::Missing => "no-entry",
             Self::NotAFile => "not-a-file",
             Self::NotADirectory => "not-a-directory",
-            Self::Barred(barred) => barred.word(),
+            Self::Closed(barred) => barred.word(),
             Self::System(_) => "refused-by-the-system",
         }
     }
@@ -80,7 +80,7 @@ impl Refusal {
             | Self::Outside(_)
             | Self::LeadsOut
             | Self::Moved(_)
-            | Self::Barred(_) => true,
+            | Self::Closed(_) => true,
             Self::NotAbsolute
             | Self::Malformed(_)
             | Self::Missing
@@ -110,7 +110,7 @@ impl fmt::Display for Refusal {
             Self::Missing => f.write_str("there is no such file or directory"),
             Self::NotAFile => f.write_str("it is not a regular file"),
             Self::NotADirectory => f.write_str("it is not a directory"),
-            Self::Barred(barred) => barred.fmt(f),
+            Self::Closed(barred) => barred.fmt(f),
             Self::System(kind) => write!(f, "the system refused to open it: {kind}"),
         }
     }

@@ -16,7 +16,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn roots(folder: &tempfile::TempDir) -> Roots {
-    let own = OwnFiles::default();
+    let own = HostFiles::default();
     Roots::new(vec![Root::open(&folder.path().join("root"), &own).unwrap()], own)
 }
 
@@ -103,7 +103,7 @@ mod unix {
         let folder = folder();
         let at = folder.path();
         symlink("root", at.join("link")).unwrap();
-        let own = OwnFiles::default();
+        let own = HostFiles::default();
         let roots = Roots::new(vec![Root::open(&at.join("link"), &own).unwrap()], own);
         for spelling in ["link/file", "root/file"] {
             designate(&roots, at.join(spelling).to_str().unwrap()).unwrap();

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use super::kernel::{Barred, refuse_kernels};
-use super::own::{Bar, Id, OwnFiles};
+use super::host_files::{Bar, HostFiles, Id};
+use super::kernel::{Closed, refuse_kernels};
 
 /// Most links that are followed in one path, as on Linux.
 const MAX_LINKS: u32 = 40;
@@ -24,7 +24,7 @@ pub(super) struct Level {
 
 /// A path on its way from a directory down.
 pub(super) struct Walk<'a> {
-    own: &'a OwnFiles,
+    own: &'a HostFiles,
     levels: Vec<Level>,
     todo: VecDeque<OsString>,
     links: u32,
@@ -46,7 +46,7 @@ pub(super) enum Step {
 impl<'a> Walk<'a> {
     /// Begins in an open directory.
     pub(super) fn new(
-        own: &'a OwnFiles,
+        own: &'a HostFiles,
         dir: &File,
         path: &Path,
         follow: bool,
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         }
         let Level { dir, id, watch } = self.here();
         if *watch && self.own.bar(*id, &name) == Some(Bar::Closed) {
-            return Err(Barred::Own.into());
+            return Err(Closed::HostFile.into());
         }
         match enter(dir, Path::new(&name))? {
             Entered::Link(target) => {
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
                     refuse_kernels(&dir, id)?;
                 }
                 if self.own.is_folder(id) {
-                    return Err(Barred::Own.into());
+                    return Err(Closed::HostFile.into());
                 }
                 let watch = self.own.lies_beneath(id);
                 self.levels.push(Level { dir, id, watch });

@@ -1,10 +1,10 @@
 //! A plugin: load, describe, call.
 
-mod around;
-mod fresh;
-mod known;
+mod component_info;
+mod foreign;
 mod offer;
-mod plain;
+mod prepared;
+mod shared_state;
 mod sockets;
 mod state;
 
@@ -19,11 +19,11 @@ use portcullis_files::Preopen;
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
-pub use around::{Around, LaterJob, News};
-use fresh::{Fresh, Maker, Next};
-pub use known::{Import, Known, Missing, dispensable, imports_sockets, missing};
+pub use component_info::{ComponentInfo, Import, Missing, dispensable, imports_sockets, missing};
 use offer::Offer;
 pub use offer::{Answer, Feature, Work};
+use prepared::{InstanceMaker, Next, PreparedInstance};
+pub use shared_state::{LaterJob, News, SharedState};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
 
 use crate::bindings::Manifest;
@@ -71,9 +71,9 @@ impl Sandbox {
 
     /// What is known of a component from before: how it describes itself, or why it is refused within these
     /// limits.
-    pub fn known(&self, digest: &str, limits: &Limits) -> Option<Result<Known, String>> {
-        let before = self.known.read(&known::key(digest)).ok().flatten();
-        if let Some(known) = before.and_then(|record| Known::from_bytes(&record.value)) {
+    pub fn known(&self, digest: &str, limits: &Limits) -> Option<Result<ComponentInfo, String>> {
+        let before = self.known.read(&component_info::key(digest)).ok().flatten();
+        if let Some(known) = before.and_then(|record| ComponentInfo::from_bytes(&record.value)) {
             return Some(Ok(known));
         }
         self.refusal(digest, limits).map(|why| {
@@ -84,13 +84,14 @@ impl Sandbox {
     }
 
     fn refusal(&self, digest: &str, limits: &Limits) -> Option<String> {
-        let record = self.known.read(&known::refusal_key(digest, limits)).ok().flatten()?;
+        let record =
+            self.known.read(&component_info::refusal_key(digest, limits)).ok().flatten()?;
         String::from_utf8(record.value).ok()
     }
 
     /// Forgets why a component was refused, so that it is tried again.
     pub fn forget(&self, digest: &str, limits: &Limits) {
-        if let Err(error) = self.known.remove(&known::refusal_key(digest, limits)) {
+        if let Err(error) = self.known.remove(&component_info::refusal_key(digest, limits)) {
             tracing::warn!("why a component was refused is not forgotten: {error}");
         }
     }
@@ -258,13 +259,13 @@ impl Plugin {
     ///
     /// In words for the operator, where it cannot be compiled, instantiated or described. If that is the
     /// component's own fault, it is remembered, and the component is not tried again.
-    pub async fn know(&self) -> Result<Known, String> {
+    pub async fn know(&self) -> Result<ComponentInfo, String> {
         let limits = &self.terms.limits;
         if let Some(known) = self.sandbox.known(&self.digest, limits) {
             return known;
         }
         let found = self.find_out().await;
-        let key = known::key(&self.digest);
+        let key = component_info::key(&self.digest);
         match found {
             Ok(known) => {
                 let kept = known.to_bytes().and_then(|bytes| self.sandbox.keep(&key, &bytes));
@@ -276,7 +277,7 @@ impl Plugin {
             Err(failure) => {
                 let lasting = failure.is_lasting();
                 let why = failure.of_describing();
-                let key = known::refusal_key(&self.digest, limits);
+                let key = component_info::refusal_key(&self.digest, limits);
                 if lasting && let Err(error) = self.sandbox.keep(&key, why.as_bytes()) {
                     tracing::warn!("why `{}` is refused is not kept: {error}", self.name);
                 }
@@ -285,11 +286,12 @@ impl Plugin {
         }
     }
 
-    async fn find_out(&self) -> Result<Known, Failure> {
+    async fn find_out(&self) -> Result<ComponentInfo, Failure> {
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
-        let imports = known::imports(engine, &component);
-        let mut known = Known { imports, features: Feature::of(&component), manifest: None };
+        let imports = component_info::imports(engine, &component);
+        let mut known =
+            ComponentInfo { imports, features: Feature::of(&component), manifest: None };
         if !known.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
                 Code::Foreign(file) => file
@@ -297,7 +299,7 @@ impl Plugin {
                     .map_err(|error| Failure::Host(portcullis_sanitize::error_chain(&error)))?,
                 Code::Bundled(_) => Vec::new(),
             };
-            known.manifest = Some(plain::describe(engine, &component, &self.name, &bytes));
+            known.manifest = Some(foreign::describe(engine, &component, &self.name, &bytes));
         } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
@@ -342,7 +344,7 @@ impl Plugin {
         let (offer, making) = (maker.offer.clone(), maker.make(output.clone()));
         let work = Box::pin(async move {
             let _running = running;
-            let Fresh { mut store, instance, .. } = making.await?;
+            let PreparedInstance { mut store, instance, .. } = making.await?;
             offer.describe(&mut store, &instance).await
         });
         self.bounded(work, self.terms.limits.wall(), &output).await
@@ -399,7 +401,7 @@ impl Plugin {
 
     /// What nobody has to wait for, as the answer goes first: this instance is cleaned up, and the
     /// next one made.
-    fn tidy_up(&self, remains: impl Send + 'static, maker: Maker) {
+    fn tidy_up(&self, remains: impl Send + 'static, maker: InstanceMaker) {
         let (next, sandbox) = (self.next.clone(), self.sandbox.clone());
         tokio::spawn(async move {
             tokio::task::yield_now().await;
@@ -420,9 +422,9 @@ impl Plugin {
         });
     }
 
-    async fn maker(&self) -> Result<Maker, Failure> {
+    async fn maker(&self) -> Result<InstanceMaker, Failure> {
         let trail = self.trail("prepare".into(), String::new(), None);
-        Ok(Maker {
+        Ok(InstanceMaker {
             offer: self.offer().await?.clone(),
             engine: self.sandbox.engine()?.clone(),
             limits: self.terms.limits.clone(),

@@ -1,4 +1,4 @@
-//! Lines of bounded length: what is longer is read to its end and not kept.
+//! StdioTransport of bounded length: what is longer is read to its end and not kept.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub(crate) enum Line {
     TooLong(Box<Outline>),
 }
 
-/// Lines of an input.
+/// StdioTransport of an input.
 pub(crate) struct Input<R> {
     from: BufReader<R>,
     /// The line that is being read. It stands here and not in a future, because a future that reads may be

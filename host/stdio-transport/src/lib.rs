@@ -33,7 +33,7 @@ pub const MAX_OPEN: usize = 4 * MAX_LINE;
 
 /// The two ways in which a connection ends.
 #[derive(Debug, Clone, Default)]
-pub struct Ends {
+pub struct EndSignals {
     /// Fires when there is nothing more to read. Cancelled by another, it stops the reading.
     pub input: CancellationToken,
     /// Fires when nobody is there to read what is written.
@@ -41,11 +41,11 @@ pub struct Ends {
 }
 
 /// A server's side of a connection: messages as lines.
-pub struct Lines<R, W> {
+pub struct StdioTransport<R, W> {
     input: Input<R>,
     output: Arc<Mutex<W>>,
     raw: Raw,
-    ends: Ends,
+    ends: EndSignals,
     /// Whether a request has come: rmcp ends the session at a notification before it.
     begun: bool,
     /// The requests without an answer, with their bytes: of two with one id, rmcp would answer only one.
@@ -54,9 +54,9 @@ pub struct Lines<R, W> {
     open_bytes: usize,
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
     /// Reads from `input` and writes to `output`, results that were wrapped with `raw` as they are.
-    pub fn new(input: R, output: W, raw: Raw, ends: Ends) -> Self {
+    pub fn new(input: R, output: W, raw: Raw, ends: EndSignals) -> Self {
         let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
         Self { input, output, raw, ends, begun: false, open: HashMap::new(), open_bytes: 0 }
     }
@@ -132,7 +132,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
 /// Writes a line. Where nobody reads it, that is the end.
 async fn write<W: AsyncWrite + Unpin>(
     output: &Mutex<W>,
-    ends: &Ends,
+    ends: &EndSignals,
     mut line: Vec<u8>,
 ) -> io::Result<()> {
     line.push(b'\n');
@@ -151,7 +151,7 @@ async fn write<W: AsyncWrite + Unpin>(
     written
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,

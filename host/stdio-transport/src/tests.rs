@@ -9,8 +9,9 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 /// What is written in answer to an input, once it has been read to its end.
 async fn answers(input: String) -> (usize, String) {
     let (output, mut written) = tokio::io::duplex(64 * 1024);
-    let ends = Ends::default();
-    let mut lines = Lines::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
+    let ends = EndSignals::default();
+    let mut lines =
+        StdioTransport::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
     let mut messages = 0;
     while lines.receive().await.is_some() {
         messages += 1;
@@ -57,7 +58,8 @@ async fn requests_without_an_answer_have_so_many_bytes_together() {
 async fn a_wrapped_result_is_written_as_it_is() {
     let raw = Raw::new().unwrap();
     let (output, mut written) = tokio::io::duplex(4096);
-    let mut lines = Lines::new(tokio::io::empty(), output, raw.clone(), Ends::default());
+    let mut lines =
+        StdioTransport::new(tokio::io::empty(), output, raw.clone(), EndSignals::default());
     let mut result = rmcp::model::CallToolResult::success(vec![]);
     result.meta = Some(raw.wrap(serde_json::json!({"content": [], "unknown": 1})));
     let message = ServerJsonRpcMessage::response(result.into(), RequestId::Number(3));
@@ -73,8 +75,8 @@ async fn a_wrapped_result_is_written_as_it_is() {
 async fn reading_ends_when_nobody_reads_the_answers() {
     let (input, mut client) = tokio::io::duplex(4096);
     let (output, reader) = tokio::io::duplex(16);
-    let ends = Ends::default();
-    let mut lines = Lines::new(input, output, Raw::new().unwrap(), ends.clone());
+    let ends = EndSignals::default();
+    let mut lines = StdioTransport::new(input, output, Raw::new().unwrap(), ends.clone());
     drop(reader);
     client.write_all(b"no JSON\n").await.unwrap();
     // The client's side of the input stays open.
@@ -85,8 +87,9 @@ async fn reading_ends_when_nobody_reads_the_answers() {
 #[tokio::test]
 async fn reading_ends_when_somebody_stops_it() {
     let (input, _client) = tokio::io::duplex(4096);
-    let ends = Ends::default();
-    let mut lines = Lines::new(input, tokio::io::sink(), Raw::new().unwrap(), ends.clone());
+    let ends = EndSignals::default();
+    let mut lines =
+        StdioTransport::new(input, tokio::io::sink(), Raw::new().unwrap(), ends.clone());
     ends.input.cancel();
     assert!(lines.receive().await.is_none());
     assert!(!ends.output.is_cancelled());

@@ -83,7 +83,7 @@ fn open(
             | Refusal::Malformed(_)
             | Refusal::Outside(_)
             | Refusal::LeadsOut
-            | Refusal::Barred(_)
+            | Refusal::Closed(_)
             | Refusal::Moved(_)),
         ) => {
             permit.record_refusal(refusal.word())?;
@@ -140,7 +140,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
         | Refusal::LeadsOut
-        | Refusal::Barred(_)
+        | Refusal::Closed(_)
         | Refusal::Missing
         | Refusal::NotAFile
         | Refusal::NotADirectory

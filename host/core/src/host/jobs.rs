@@ -18,21 +18,21 @@ const AT_ONCE: usize = 2;
 impl Host {
     /// Lets a call of a plugin use the state that all calls share. A job that the call puts off gets its roots.
     pub fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
-        context.around = Some(self.around.clone());
+        context.shared = Some(self.shared_state.clone());
         context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
 }
 
 /// Runs the jobs of a host's plugins for as long as it lives.
 pub fn run(host: &Arc<Host>) {
-    let (around, shutdown) = (host.around.clone(), host.shutdown.clone());
+    let (shared, shutdown) = (host.shared_state.clone(), host.shutdown.clone());
     let host = Arc::downgrade(host);
     let places = Arc::new(Semaphore::new(AT_ONCE));
     tokio::spawn(async move {
         loop {
             let place = places.clone().acquire_owned().await.expect("never closed");
             let job = tokio::select! {
-                job = around.next_job() => job,
+                job = shared.next_job() => job,
                 () = shutdown.cancelled() => return,
             };
             let Some(host) = host.upgrade() else { return };

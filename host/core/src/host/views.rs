@@ -35,11 +35,12 @@ impl Host {
         let mut tools: Vec<Value> =
             catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
         let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
-        self.around.set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
+        self.shared_state
+            .set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
         let grants = |loaded: &Loaded| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
         let results = |loaded: &Arc<Loaded>| grants(loaded).is_some_and(|one| one.has_results());
-        self.around.want_results(plugins.iter().any(results));
+        self.shared_state.want_results(plugins.iter().any(results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
             let said = self.views_of(loaded, &tools).await;
             let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
@@ -57,7 +58,7 @@ impl Host {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
-        let has_changed = self.around.have_views_changed();
+        let has_changed = self.shared_state.have_views_changed();
         let before = self.views.read(&about).ok().flatten();
         let before = before.filter(|_| !has_changed);
         if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {

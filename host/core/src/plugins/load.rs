@@ -14,7 +14,7 @@ use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
 use crate::lock::{Lock, LockError};
-use crate::sandbox::{Code, Feature, Known, Origin, Places, Plugin, Sandbox, Terms};
+use crate::sandbox::{Code, ComponentInfo, Feature, Origin, Places, Plugin, Sandbox, Terms};
 use portcullis_engine::ComponentFile;
 
 /// Loads the plugins of a host. What takes long comes last, and one at a time.
@@ -172,7 +172,7 @@ impl Loader {
         };
         let described_with = Capability::ALL.to_vec();
         let unknown = plugin(Policy { dispensable: described_with, ..Policy::default() });
-        let Known { imports, features, manifest } = unknown.know().await.map_err(refuse)?;
+        let ComponentInfo { imports, features, manifest } = unknown.know().await.map_err(refuse)?;
         let plain = !features.contains(&Feature::Manifest);
         let judged =
             judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;

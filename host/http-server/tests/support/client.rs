@@ -19,21 +19,21 @@ pub async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what).await.expect("it comes")
 }
 
-/// A front on a port of its own. It ends with the test.
-pub struct Front {
+/// A server on a port of its own. It ends with the test.
+pub struct TestServer {
     pub address: SocketAddr,
     pub echo: Echo,
     pub shutdown: CancellationToken,
     pub served: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
-impl Drop for Front {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.shutdown.cancel();
     }
 }
 
-impl Front {
+impl TestServer {
     pub async fn start(change: impl FnOnce(&mut Settings)) -> Self {
         let echo = Echo::new();
         let mut settings = Settings::new(echo.raw.clone());

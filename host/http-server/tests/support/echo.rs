@@ -1,4 +1,4 @@
-//! A small server to stand behind the front: what it is told, it says.
+//! A small server to stand behind the server: what it is told, it says.
 
 #![expect(deprecated, reason = "roots are asked for, as servers do until 2027")]
 
@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// What the tests and all servers of one front share.
+/// What the tests and all servers of one server share.
 #[derive(Clone)]
 pub struct Echo {
     pub raw: Raw,

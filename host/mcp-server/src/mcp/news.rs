@@ -38,7 +38,7 @@ impl Server {
     /// Tells a client of the era with `initialize` the news, until its session is over. What belongs
     /// to no request may be another session's: only one that is alone hears it.
     pub(super) fn follow(&self, peer: Peer<RoleServer>, is_alone: bool) {
-        let mut news = self.shared.host.around.listen();
+        let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
         let session = Arc::downgrade(&self.session);
         let over = self.session.over.0.clone();
@@ -95,7 +95,7 @@ impl Server {
 
     /// Tells a client of 2026-07-28 the news that it listens to.
     pub(super) async fn tell(&self, subscription: SubscriptionContext) {
-        let mut news = self.shared.host.around.listen();
+        let mut news = self.shared.host.shared_state.listen();
         let caller = Caller::of(subscription.request_context());
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
@@ -177,7 +177,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
             tokio::time::sleep(POLL).await;
             let now = version(&host, &uri, &roots.now(&host.roots)).await;
             if now.is_some() && now != known {
-                host.around.tell(News::Resource(uri.clone()));
+                host.shared_state.tell(News::Resource(uri.clone()));
             }
             known = now.or(known);
         }

@@ -178,7 +178,10 @@ impl Server {
         let answered = call::call(asked.source, call).await?;
         if let (Work::Tool(_), Some(structured)) = (&asked.work, answered.structured()) {
             let principal = caller.principal.clone();
-            self.shared.host.around.keep_result(principal, asked.name, || structured.to_string());
+            self.shared
+                .host
+                .shared_state
+                .keep_result(principal, asked.name, || structured.to_string());
         }
         Ok(answered)
     }

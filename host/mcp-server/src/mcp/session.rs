@@ -287,7 +287,7 @@ impl Caller {
 
 #[cfg(test)]
 mod tests {
-    use portcullis_roots::{Intent, Kind, OwnFiles, Refusal, Root};
+    use portcullis_roots::{HostFiles, Intent, Kind, Refusal, Root};
 
     use super::*;
 
@@ -296,8 +296,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         let operator = Roots::new(
-            vec![Root::open(folder.path(), &OwnFiles::default()).unwrap()],
-            OwnFiles::default(),
+            vec![Root::open(folder.path(), &HostFiles::default()).unwrap()],
+            HostFiles::default(),
         );
         let opened = |roots: &Roots| {
             let path = file.to_str().unwrap();

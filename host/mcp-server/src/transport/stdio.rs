@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use portcullis_stdio_transport::{Ends, Lines};
+use portcullis_stdio_transport::{EndSignals, StdioTransport};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +25,8 @@ pub async fn serve(
     leave: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let ends = Ends { input: stop, output: CancellationToken::new() };
-    let lines = Lines::new(input, output, shared.raw.clone(), ends.clone());
+    let ends = EndSignals { input: stop, output: CancellationToken::new() };
+    let lines = StdioTransport::new(input, output, shared.raw.clone(), ends.clone());
     let output = ends.output.clone();
     tokio::spawn(end(ends, shared.host.clone(), leave));
     let session = match Server::new(shared).serve(lines).await {
@@ -41,7 +41,7 @@ pub async fn serve(
 }
 
 /// Waits for the end of the input, and sees to it that calls in flight end soon after it.
-async fn end(ends: Ends, host: Arc<Host>, leave: impl FnOnce()) {
+async fn end(ends: EndSignals, host: Arc<Host>, leave: impl FnOnce()) {
     ends.input.cancelled().await;
     leave();
     tokio::select! {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use portcullis_roots::{NoRoot, Own, OwnFiles, Root, Roots};
+use portcullis_roots::{HostFile, HostFiles, NoRoot, Root, Roots};
 
 use super::Common;
 use portcullis_audit::Audit;
@@ -43,7 +43,7 @@ impl Setup {
             .map_err(|error| portcullis_sanitize::error_chain(&error))?;
         let by_custom = folders.clone();
         let folders = config.host.over(folders);
-        let own = own_files(&by_custom, &folders, &config, source.as_deref());
+        let own = host_files(&by_custom, &folders, &config, source.as_deref());
         let roots = roots(common, &config, own)?;
         let audit = Audit::to_folder(folders.audit.clone());
         for remark in portcullis_file_transaction::recover(&folders.journals) {
@@ -117,7 +117,7 @@ impl Setup {
 /// The roots of `--root` and of the configuration. Where there are none, the folder that a client names in the
 /// environment.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config, own: OwnFiles) -> Result<Roots, String> {
+fn roots(common: &Common, config: &Config, own: HostFiles) -> Result<Roots, String> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
@@ -147,24 +147,24 @@ fn roots(common: &Common, config: &Config, own: OwnFiles) -> Result<Roots, Strin
 
 /// The host's own files. No call reaches them, whatever the roots are.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
-fn own_files(
+fn host_files(
     by_custom: &Folders,
     folders: &Folders,
     config: &Config,
     source: Option<&Path>,
-) -> OwnFiles {
-    let mut own: Vec<Own> = by_custom.own().into_iter().map(Own::folder).collect();
+) -> HostFiles {
+    let mut own: Vec<HostFile> = by_custom.own().into_iter().map(HostFile::folder).collect();
     let plugins = config.host.plugin_dirs.iter().flatten().cloned();
-    own.extend(plugins.map(|folder| Own::folder(folder).public()));
+    own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
     let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
-    own.extend(kept.map(|folder| Own::folder(folder.clone())));
-    own.push(Own::series(folders.lock.clone()));
-    own.extend(source.map(|file| Own::file(file.to_owned())));
-    own.extend(config.secret_files().map(|file| Own::file(file).secret()));
-    own.extend(std::env::current_exe().map(Own::file));
+    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
+    own.push(HostFile::series(folders.lock.clone()));
+    own.extend(source.map(|file| HostFile::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
+    own.extend(std::env::current_exe().map(HostFile::file));
     // The meaning of a relative path would change with the working directory.
-    let absolute = own.into_iter().filter_map(Own::absolute);
-    OwnFiles::new(absolute)
+    let absolute = own.into_iter().filter_map(HostFile::absolute);
+    HostFiles::new(absolute)
 }
 
 fn no_root(path: &Path, error: &std::io::Error) -> String {

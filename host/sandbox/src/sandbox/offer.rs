@@ -3,7 +3,7 @@
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};
 
-use super::plain;
+use super::foreign;
 use super::state::{Request, State};
 use crate::bindings::types::{Error as ProtocolError, Need};
 use crate::bindings::{
@@ -270,7 +270,7 @@ impl Offer {
         work: Work,
     ) -> Result<Result<Answer, ProtocolError>> {
         if self.manifest.is_none() {
-            return plain::work(store, one, self.pre.component(), work).await;
+            return foreign::work(store, one, self.pre.component(), work).await;
         }
         let request: Resource<Request> = store.data_mut().table.push(Request)?;
         Ok(match work {

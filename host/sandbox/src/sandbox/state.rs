@@ -16,7 +16,7 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::around::{Around, News};
+use super::shared_state::{News, SharedState};
 use super::sockets;
 use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
@@ -85,8 +85,8 @@ pub struct Context {
     pub background: bool,
     /// Where progress and log records go, if the client wants any.
     pub notices: Option<UnboundedSender<Notice>>,
-    /// What lies around all calls.
-    pub around: Option<Arc<Around>>,
+    /// State shared by all calls of the host.
+    pub shared: Option<Arc<SharedState>>,
     /// The roots of a job that the plugin puts off; `None`: it cannot be called later.
     pub job_roots: Option<Roots>,
 }
@@ -177,11 +177,11 @@ impl State {
 
     /// Tells all clients, as long as this call has not told them too much.
     fn announce(&mut self, news: News) {
-        if let Some(around) = &self.call.around
+        if let Some(shared) = &self.call.shared
             && let Some(left) = self.notices_left.checked_sub(1)
         {
             self.notices_left = left;
-            around.tell_for_plugin(news);
+            shared.tell_for_plugin(news);
         }
     }
 
@@ -335,11 +335,11 @@ impl request::HostRequest for State {
     }
 
     async fn later(&mut self, _: This, job: Vec<u8>) -> Result<bool> {
-        let (Some(around), Some(roots)) = (&self.call.around, &self.call.job_roots) else {
+        let (Some(shared), Some(roots)) = (&self.call.shared, &self.call.job_roots) else {
             return Ok(false);
         };
         let trail = self.gate.trail();
-        Ok(job.len() <= MAX_JOB && around.later(trail.plugin(), trail.request(), job, roots))
+        Ok(job.len() <= MAX_JOB && shared.later(trail.plugin(), trail.request(), job, roots))
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use portcullis_result_passthrough::Raw;
-use portcullis_stdio_transport::{Ends, Lines};
+use portcullis_stdio_transport::{EndSignals, StdioTransport};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -82,8 +82,8 @@ fn converse(bytes: &[u8]) -> (Vec<Value>, String) {
         let (output, mut written) = tokio::io::duplex(1 << 24);
         let raw = Raw::new().expect("random bytes");
         let ended = CancellationToken::new();
-        let ends = Ends { input: ended.clone(), output: CancellationToken::new() };
-        let mut lines = Lines::new(Cursor::new(bytes.to_vec()), output, raw, ends);
+        let ends = EndSignals { input: ended.clone(), output: CancellationToken::new() };
+        let mut lines = StdioTransport::new(Cursor::new(bytes.to_vec()), output, raw, ends);
         let mut received = Vec::new();
         while let Some(message) = lines.receive().await {
             if let ClientJsonRpcMessage::Request(request) = message {

@@ -15,9 +15,9 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 impl State {
     /// The tools, where they may be seen.
     fn visible_tools(&self) -> Vec<Entry> {
-        let Some(around) = &self.call.around else { return Vec::new() };
+        let Some(shared) = &self.call.shared else { return Vec::new() };
         match self.gate.pass(CatalogAsk(Part::Tools)) {
-            Ok(permit) => effect::list_tools(permit, around, &self.gate.trail().plugin()),
+            Ok(permit) => effect::list_tools(permit, shared, &self.gate.trail().plugin()),
             Err(_) => Vec::new(),
         }
     }
@@ -33,9 +33,9 @@ impl catalog::Host for State {
     }
 
     async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
-        let Some(around) = &self.call.around else { return Ok(None) };
+        let Some(shared) = &self.call.shared else { return Ok(None) };
         Ok(match self.gate.pass(CatalogAsk(Part::Results)) {
-            Ok(permit) => effect::last_result(permit, around, self.call.principal.clone(), &name),
+            Ok(permit) => effect::last_result(permit, shared, self.call.principal.clone(), &name),
             Err(_) => None,
         })
     }

@@ -17,7 +17,7 @@ use portcullis_engine::{Engine, Limits};
 
 /// Kept by digest from one start of the host to the next.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Known {
+pub struct ComponentInfo {
     /// What it imports.
     pub imports: Vec<Import>,
     /// Which of the contract's interfaces it exports.
@@ -55,7 +55,7 @@ const MAX_OTHERS: usize = 1024;
 /// Most bytes of all that one plugin says of itself.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-impl Known {
+impl ComponentInfo {
     /// Whether a plugin says no more of itself than clients can read.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// What a plugin with so many tools, each with a description of so many bytes, says of itself.
-    fn saying(tools: usize, bytes: usize) -> Known {
+    fn saying(tools: usize, bytes: usize) -> ComponentInfo {
         let tool = |at| Tool {
             name: format!("t{at}"),
             title: None,
@@ -223,7 +223,7 @@ mod tests {
             wants: Vec::new(),
             extra: None,
         };
-        Known { imports: Vec::new(), features: Vec::new(), manifest: Some(manifest) }
+        ComponentInfo { imports: Vec::new(), features: Vec::new(), manifest: Some(manifest) }
     }
 
     #[test]

@@ -49,13 +49,13 @@ impl Id {
 
 /// One thing that belongs to the host.
 #[derive(Debug, Clone)]
-pub struct Own {
+pub struct HostFile {
     path: PathBuf,
     end: Bar,
     secret: bool,
 }
 
-impl Own {
+impl HostFile {
     /// A folder with all that is in it.
     pub fn folder(path: PathBuf) -> Self {
         Self { path, end: Bar::Closed, secret: true }
@@ -124,11 +124,11 @@ struct Inner {
 
 /// What belongs to the host. A clone shares it.
 #[derive(Debug, Clone, Default)]
-pub struct OwnFiles(Arc<Inner>);
+pub struct HostFiles(Arc<Inner>);
 
-impl OwnFiles {
+impl HostFiles {
     /// Finds out where all of this is now. What is not there yet counts by its name.
-    pub fn new(all: impl IntoIterator<Item = Own>) -> Self {
+    pub fn new(all: impl IntoIterator<Item = HostFile>) -> Self {
         let (mut inner, mut seen) = (Inner::default(), HashMap::new());
         for own in all {
             inner.trace(&own, &mut seen);
@@ -186,7 +186,7 @@ impl OwnFiles {
 impl Inner {
     /// Walks to something of the host's, link by link, and notes each name on the way. What was looked at
     /// is remembered, as many of these paths begin alike.
-    fn trace(&mut self, own: &Own, seen: &mut HashMap<PathBuf, Option<Seen>>) {
+    fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<Seen>>) {
         let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
         let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
         push(&own.path, &mut at, &mut todo);
@@ -294,10 +294,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         fs::create_dir(at.join(".config")).unwrap();
-        let own = OwnFiles::new([
-            Own::folder(at.join(".config/portcullis")),
-            Own::folder(at.join(".local/share/portcullis")),
-            Own::series(at.join("audit.jsonl")),
+        let own = HostFiles::new([
+            HostFile::folder(at.join(".config/portcullis")),
+            HostFile::folder(at.join(".local/share/portcullis")),
+            HostFile::series(at.join("audit.jsonl")),
         ]);
         let bar =
             |folder: &str, name: &str| own.bar(Id::at(&at.join(folder)).unwrap(), OsStr::new(name));
@@ -319,7 +319,7 @@ mod tests {
         let at = home.path();
         fs::create_dir_all(at.join("dotfiles/config/portcullis")).unwrap();
         std::os::unix::fs::symlink("dotfiles/config", at.join(".config")).unwrap();
-        let own = OwnFiles::new([Own::folder(at.join(".config/portcullis"))]);
+        let own = HostFiles::new([HostFile::folder(at.join(".config/portcullis"))]);
         let id = |path: &str| Id::at(&at.join(path)).unwrap();
         for name in [".config", "dotfiles"] {
             assert_eq!(own.bar(id(""), OsStr::new(name)), Some(Bar::Way), "{name}");

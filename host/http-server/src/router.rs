@@ -17,16 +17,16 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Callers, Principal, Refused, forget_credentials};
+use crate::client_address::{Client, PeerAddress};
 use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::oauth::Resource;
 use crate::origins::Origins;
-use crate::peer::{Client, Peer};
-use crate::posts::{self, Envelope};
-use crate::rate::Rates;
+use crate::rate_limit::RateLimits;
 use crate::refusals::Refusals;
-use crate::reply::{Reply, not_allowed, of, say};
-use crate::room::{Room, Rooms};
+use crate::request_body::{self, Envelope};
+use crate::responses::{HttpResponse, not_allowed, of, say};
+use crate::session_limit::{SessionLimits, SessionPlace};
 use crate::sessions::{Opening, Sessions};
 use crate::settings::{Page, Settings};
 use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, verify};
@@ -35,16 +35,16 @@ use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, verify};
 const SESSION: &str = "mcp-session-id";
 
 /// What stands before rmcp's service.
-pub(crate) struct Gate<S> {
+pub(crate) struct Router<S> {
     origins: Origins,
     callers: Callers,
-    rates: Mutex<Rates<Client>>,
+    rates: Mutex<RateLimits<Client>>,
     per_second: NonZeroU32,
     /// Those who are not let in, in the log.
     pub(crate) refusals: Refusals,
     max_body: usize,
-    /// Room for sessions of both transports.
-    rooms: Arc<Rooms>,
+    /// SessionPlace for sessions of both transports.
+    rooms: Arc<SessionLimits>,
     raw: Raw,
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
@@ -69,7 +69,7 @@ enum Inside<'a> {
     Page(&'a Page),
 }
 
-impl<S: ServerHandler> Gate<S> {
+impl<S: ServerHandler> Router<S> {
     /// Understands the settings.
     ///
     /// # Errors
@@ -103,11 +103,11 @@ impl<S: ServerHandler> Gate<S> {
         Ok(Self {
             origins: Origins::new(&settings.allowed_hosts, &settings.allowed_origins)?,
             callers: Callers::new(settings.token.as_deref(), oauth),
-            rates: Mutex::new(Rates::new(settings.requests_per_second)),
+            rates: Mutex::new(RateLimits::new(settings.requests_per_second)),
             per_second: settings.requests_per_second,
             refusals: Refusals::default(),
             max_body,
-            rooms: Rooms::new(settings.sessions, settings.sessions_per_principal),
+            rooms: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
             raw: settings.raw,
             pages: settings.pages,
@@ -123,7 +123,7 @@ impl<S: ServerHandler> Gate<S> {
         &self,
         request: Request<Incoming>,
         connection: &Connection,
-    ) -> Reply {
+    ) -> HttpResponse {
         let Some(place) = self.place(request.uri().path()) else {
             return say(StatusCode::NOT_FOUND, "there is nothing here: MCP would be at /mcp");
         };
@@ -163,7 +163,7 @@ impl<S: ServerHandler> Gate<S> {
     }
 
     /// Counts a request of a client.
-    fn count(&self, client: &Client, peer: Peer) -> Result<(), Reply> {
+    fn count(&self, client: &Client, peer: PeerAddress) -> Result<(), HttpResponse> {
         if self.rates.lock().take(client, Instant::now()) {
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl<S: ServerHandler> Gate<S> {
         request: &Request<Incoming>,
         connection: &Connection,
         counted: Client,
-    ) -> Result<(Option<Principal>, Client), Reply> {
+    ) -> Result<(Option<Principal>, Client), HttpResponse> {
         let identified = self.callers.identify(request.headers()).await;
         let principal = identified.map_err(|refused: Refused| {
             self.refusals.note(connection.peer, refused.why());
@@ -204,7 +204,7 @@ impl<S: ServerHandler> Gate<S> {
         request: Request<Incoming>,
         connection: &Connection,
         counted: Client,
-    ) -> Result<Reply, Reply> {
+    ) -> Result<HttpResponse, HttpResponse> {
         let place = match place {
             Place::Inside(place) => place,
             Place::Metadata(metadata) => {
@@ -222,12 +222,12 @@ impl<S: ServerHandler> Gate<S> {
                 Ok(legacy.open((self.factory)(), principal, room))
             }
             Inside::Messages(_) if request.method() != Method::POST => Err(not_allowed("POST")),
-            Inside::Messages(_) if !posts::is_json(request.headers()) => {
+            Inside::Messages(_) if !request_body::is_json(request.headers()) => {
                 let why = "a message is application/json";
                 Err(say(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
             }
             Inside::Messages(legacy) => {
-                let (mut parts, body) = posts::read(request, self.max_body).await?;
+                let (mut parts, body) = request_body::read(request, self.max_body).await?;
                 forget_credentials(&mut parts.headers);
                 let owner = principal.clone();
                 parts.extensions.extend(extension(principal));
@@ -252,16 +252,16 @@ impl<S: ServerHandler> Gate<S> {
         &self,
         request: Request<Incoming>,
         principal: Option<Principal>,
-        room: impl FnOnce() -> Result<Room, Reply>,
-    ) -> Result<Reply, Reply> {
-        let (mut parts, body) = posts::read(request, self.max_body).await?;
+        room: impl FnOnce() -> Result<SessionPlace, HttpResponse>,
+    ) -> Result<HttpResponse, HttpResponse> {
+        let (mut parts, body) = request_body::read(request, self.max_body).await?;
         forget_credentials(&mut parts.headers);
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
         if session.is_some_and(|id| self.sessions.is_foreign(id, principal.as_ref())) {
             // What rmcp says of a session that is not there.
             return Err(say(StatusCode::NOT_FOUND, "Not Found: Session not found"));
         }
-        let is_json = posts::is_json(&parts.headers);
+        let is_json = request_body::is_json(&parts.headers);
         let posted = match parts.method {
             Method::POST => Some(Envelope::of(&body)?),
             _ => None,
@@ -291,7 +291,7 @@ impl<S: ServerHandler> Gate<S> {
         }
     }
 
-    fn room(&self, client: Client, peer: Peer) -> Result<Room, Reply> {
+    fn room(&self, client: Client, peer: PeerAddress) -> Result<SessionPlace, HttpResponse> {
         self.rooms.take(client).map_err(|why| {
             self.refusals.note(peer, why);
             say(StatusCode::SERVICE_UNAVAILABLE, why)
@@ -300,7 +300,7 @@ impl<S: ServerHandler> Gate<S> {
 }
 
 /// Takes an answer that is none, and does nothing with it: nobody answers an answer.
-pub(crate) fn pass_over() -> Reply {
+pub(crate) fn pass_over() -> HttpResponse {
     tracing::warn!("an answer of a client is passed over: it has both result and error");
     say(StatusCode::ACCEPTED, "")
 }
@@ -314,7 +314,7 @@ fn extension(principal: Option<Principal>) -> http::Extensions {
     extensions
 }
 
-fn page(method: &Method, make: impl FnOnce() -> (&'static str, Bytes)) -> Reply {
+fn page(method: &Method, make: impl FnOnce() -> (&'static str, Bytes)) -> HttpResponse {
     if method != Method::GET && method != Method::HEAD {
         return not_allowed("GET, HEAD");
     }

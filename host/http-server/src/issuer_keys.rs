@@ -34,7 +34,7 @@ const FETCH: Duration = Duration::from_secs(10);
 /// Size of an issuer's answer, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// Keys of one issuer.
+/// IssuerKeys of one issuer.
 const MAX_KEYS: usize = 64;
 
 /// What an issuer signs with.
@@ -46,7 +46,7 @@ pub(crate) struct Key {
 }
 
 /// The keys of one issuer.
-pub(crate) struct Keys {
+pub(crate) struct IssuerKeys {
     pub(crate) issuer: String,
     jwks_uri: Option<Url>,
     /// Where the issuer says where its keys are.
@@ -62,7 +62,7 @@ struct Known {
     at: Instant,
 }
 
-impl Keys {
+impl IssuerKeys {
     /// Nothing is known yet, and nothing is fetched.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ mod tests {
     }
 
     /// An issuer that has another key each time that it is asked, and how often it was.
-    fn issuer(jwks_uri: Option<&str>) -> (Arc<Keys>, Arc<AtomicUsize>) {
+    fn issuer(jwks_uri: Option<&str>) -> (Arc<IssuerKeys>, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();
         let fetch = Fetch::new(move |url: Url| {
@@ -254,10 +254,10 @@ mod tests {
             }
         });
         let jwks_uri = jwks_uri.map(str::to_owned);
-        (Keys::new(Issuer { issuer: ISSUER.into(), jwks_uri }, fetch).unwrap(), asked)
+        (IssuerKeys::new(Issuer { issuer: ISSUER.into(), jwks_uri }, fetch).unwrap(), asked)
     }
 
-    async fn count(keys: &Arc<Keys>, id: &str) -> usize {
+    async fn count(keys: &Arc<IssuerKeys>, id: &str) -> usize {
         keys.find(Some(id), Algorithm::EdDSA).await.unwrap().len()
     }
 

@@ -1,4 +1,4 @@
-//! What lies around all calls: news for clients, jobs for later, and the tools that plugins may see.
+//! State shared by all calls of one host: news for clients, jobs for later, and the tools that plugins may see.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub struct LaterJob {
 /// Whose answer, and of which tool.
 type ResultOf = (Option<String>, String);
 
-/// What lies around all calls of one host.
-pub struct Around {
+/// State shared by all calls of one host.
+pub struct SharedState {
     news: broadcast::Sender<News>,
     tools_changed: AtomicU64,
     views_changed: AtomicBool,
@@ -58,7 +58,7 @@ pub struct Around {
     results: Mutex<(HashMap<ResultOf, String>, VecDeque<ResultOf>)>,
 }
 
-impl Default for Around {
+impl Default for SharedState {
     fn default() -> Self {
         Self {
             news: broadcast::channel(NEWS).0,
@@ -73,7 +73,7 @@ impl Default for Around {
     }
 }
 
-impl Around {
+impl SharedState {
     /// Tells all clients.
     pub fn tell(&self, news: News) {
         if news == News::List(ListKind::Tools) {
@@ -188,40 +188,40 @@ mod tests {
 
     #[tokio::test]
     async fn jobs_wait_once_each_and_not_without_end() {
-        let around = Around::default();
-        assert!(around.later("a".into(), "first", b"1".to_vec(), &Roots::default()));
+        let shared = SharedState::default();
+        assert!(shared.later("a".into(), "first", b"1".to_vec(), &Roots::default()));
         assert!(
-            around.later("a".into(), "second", b"1".to_vec(), &Roots::default()),
+            shared.later("a".into(), "second", b"1".to_vec(), &Roots::default()),
             "it waits already"
         );
         for job in 0..MAX_JOBS {
-            around.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0], &Roots::default());
+            shared.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0], &Roots::default());
         }
-        assert!(!around.later("a".into(), "", b"one too many".to_vec(), &Roots::default()));
+        assert!(!shared.later("a".into(), "", b"one too many".to_vec(), &Roots::default()));
         assert!(
-            around.later("b".into(), "", b"1".to_vec(), &Roots::default()),
+            shared.later("b".into(), "", b"1".to_vec(), &Roots::default()),
             "another plugin's jobs do not count"
         );
-        let first = around.next_job().await;
+        let first = shared.next_job().await;
         assert_eq!((&*first.request, &*first.job), ("first", b"1".as_slice()));
-        assert_eq!(around.next_job().await.job, [0, 0]);
+        assert_eq!(shared.next_job().await.job, [0, 0]);
     }
 
     #[test]
     fn an_answer_is_for_its_caller_alone() {
-        let around = Around::default();
+        let shared = SharedState::default();
         let text = |text: &'static str| move || text.to_owned();
-        around.keep_result(None, "t", text("{}"));
-        assert_eq!(around.result(None, "t"), None, "nobody may see it");
-        around.want_results(true);
-        around.keep_result(Some("ada".into()), "t", text("{}"));
-        assert_eq!(around.result(Some("ada".into()), "t").as_deref(), Some("{}"));
-        assert_eq!(around.result(None, "t"), None);
-        around.keep_result(None, "t", || "x".repeat(MAX_RESULT + 1));
-        assert_eq!(around.result(None, "t"), None, "it is too long to be kept");
+        shared.keep_result(None, "t", text("{}"));
+        assert_eq!(shared.result(None, "t"), None, "nobody may see it");
+        shared.want_results(true);
+        shared.keep_result(Some("ada".into()), "t", text("{}"));
+        assert_eq!(shared.result(Some("ada".into()), "t").as_deref(), Some("{}"));
+        assert_eq!(shared.result(None, "t"), None);
+        shared.keep_result(None, "t", || "x".repeat(MAX_RESULT + 1));
+        assert_eq!(shared.result(None, "t"), None, "it is too long to be kept");
         for tool in 0..MAX_RESULTS {
-            around.keep_result(None, &tool.to_string(), text("1"));
+            shared.keep_result(None, &tool.to_string(), text("1"));
         }
-        assert_eq!(around.result(Some("ada".into()), "t"), None, "the oldest goes");
+        assert_eq!(shared.result(Some("ada".into()), "t"), None, "the oldest goes");
     }
 }

@@ -13,11 +13,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::client_address::PeerAddress;
 use crate::connections::{Connection, Connections};
-use crate::gate::Gate;
-use crate::patient::Patient;
-use crate::peer::Peer;
+use crate::router::Router;
 use crate::tls::Tls;
+use crate::write_timeout::WriteTimeout;
 
 /// How long a TLS handshake, the head of a request, and then its body may take.
 pub(crate) const SLOW: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ pub(crate) async fn accept<S: ServerHandler>(
     listener: TcpListener,
     connections: NonZeroU32,
     tls: Option<Tls>,
-    gate: Arc<Gate<S>>,
+    gate: Arc<Router<S>>,
     ends: Ends,
 ) {
     let open = Connections::new(connections);
@@ -73,7 +73,7 @@ pub(crate) async fn accept<S: ServerHandler>(
             Some(_ended) = tasks.join_next() => continue,
             () = ends.stopped() => break,
         };
-        let peer = Peer::of(address.ip());
+        let peer = PeerAddress::of(address.ip());
         let Some(connection) = open.open(peer, Instant::now()) else {
             gate.refusals.note(peer, "all connections are busy");
             continue;
@@ -105,14 +105,14 @@ async fn serve<S: ServerHandler>(
     stream: TcpStream,
     connection: Arc<Connection>,
     tls: Option<Tls>,
-    gate: Arc<Gate<S>>,
+    gate: Arc<Router<S>>,
     ends: Ends,
 ) {
     // Without it, the small parts of an answer wait for each other for 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("TCP_NODELAY: {error}");
     }
-    let stream = Patient::new(stream, STALLED);
+    let stream = WriteTimeout::new(stream, STALLED);
     let Some(tls) = tls else { return requests(stream, connection, gate, ends).await };
     let handshake = tokio::time::timeout(SLOW, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
@@ -129,7 +129,7 @@ async fn serve<S: ServerHandler>(
 async fn requests<S: ServerHandler>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     connection: Arc<Connection>,
-    gate: Arc<Gate<S>>,
+    gate: Arc<Router<S>>,
     ends: Ends,
 ) {
     let service = service_fn(move |request| {

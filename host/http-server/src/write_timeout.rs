@@ -10,14 +10,14 @@ use tokio::time::{Instant, Sleep};
 
 /// A stream that fails when nothing of what is written has been taken for a while. Without it, a
 /// client that stops reading would keep its connection, and what waits to be sent, for ever.
-pub(crate) struct Patient<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Runs while something waits to be taken.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, waiting: None }
     }
@@ -39,7 +39,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
         let (near, mut far) = tokio::io::duplex(10);
-        let mut stream = Patient::new(near, Duration::from_secs(30));
+        let mut stream = WriteTimeout::new(near, Duration::from_secs(30));
         let slow = tokio::spawn(async move {
             let mut read = [0; 10];
             for _ in 0..3 {

@@ -9,8 +9,8 @@ use portcullis_json_bounds::{Excess, scan};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::accept::SLOW;
-use crate::reply::{Reply, error, say};
+use crate::listener::SLOW;
+use crate::responses::{HttpResponse, error, say};
 
 /// JSON-RPC: what was sent is no JSON.
 const PARSE_ERROR: i32 = -32700;
@@ -19,7 +19,10 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
 /// Reads all of a request that has at most `max` bytes.
-pub(crate) async fn read(request: Request<Incoming>, max: usize) -> Result<(Parts, Bytes), Reply> {
+pub(crate) async fn read(
+    request: Request<Incoming>,
+    max: usize,
+) -> Result<(Parts, Bytes), HttpResponse> {
     let (parts, body) = request.into_parts();
     match tokio::time::timeout(SLOW, Limited::new(body, max).collect()).await {
         Ok(Ok(body)) => Ok((parts, body.to_bytes())),
@@ -49,7 +52,7 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     /// Scans a body, and builds nothing of it in memory.
-    pub(crate) fn of(body: &[u8]) -> Result<Self, Reply> {
+    pub(crate) fn of(body: &[u8]) -> Result<Self, HttpResponse> {
         let outline = scan(body);
         let id = outline.id().and_then(|id| serde_json::from_str(&id).ok());
         let envelope = Self {
@@ -86,24 +89,24 @@ impl Envelope {
     }
 
     /// The answer to a body that could not be read as a message.
-    pub(crate) fn is_unreadable(&self, body: &[u8]) -> Reply {
+    pub(crate) fn is_unreadable(&self, body: &[u8]) -> HttpResponse {
         match serde_json::from_slice::<Value>(body) {
             Ok(_) => self.is_no_message(),
             Err(error) => self.is_no_json(&error),
         }
     }
 
-    fn is_no_json(&self, why: &serde_json::Error) -> Reply {
+    fn is_no_json(&self, why: &serde_json::Error) -> HttpResponse {
         tracing::debug!("a body is no JSON: {why}");
         error(PARSE_ERROR, self.id.clone(), &format!("this is no JSON: {why}"))
     }
 
-    fn is_no_message(&self) -> Reply {
+    fn is_no_message(&self) -> HttpResponse {
         self.invalid("this is no JSON-RPC message; batches are not part of this protocol")
     }
 
     /// The answer to a message that may not come now.
-    pub(crate) fn invalid(&self, why: &str) -> Reply {
+    pub(crate) fn invalid(&self, why: &str) -> HttpResponse {
         error(INVALID_REQUEST, self.id.clone(), why)
     }
 }
@@ -116,7 +119,7 @@ mod tests {
         told(Envelope::of(body.as_bytes()).unwrap_err()).await
     }
 
-    async fn told(reply: Reply) -> Value {
+    async fn told(reply: HttpResponse) -> Value {
         assert_eq!(reply.status(), 400);
         let body = reply.into_body().collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap()

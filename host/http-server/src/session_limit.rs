@@ -1,4 +1,4 @@
-//! Room for sessions: how many there may be, and how many of them one client may have.
+//! SessionPlace for sessions: how many there may be, and how many of them one client may have.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::peer::Client;
+use crate::client_address::Client;
 
 /// All the room that there is.
-pub(crate) struct Rooms {
+pub(crate) struct SessionLimits {
     most: u32,
     most_of_one: u32,
     taken: Mutex<HashMap<Client, u32>>,
 }
 
-/// Room for one session. It is free again when this is dropped.
-pub(crate) struct Room {
-    all: Arc<Rooms>,
+/// SessionPlace for one session. It is free again when this is dropped.
+pub(crate) struct SessionPlace {
+    all: Arc<SessionLimits>,
     client: Client,
 }
 
-impl Rooms {
-    /// Room for `most` sessions. One client may have `most_of_one` of them, or half.
+impl SessionLimits {
+    /// SessionPlace for `most` sessions. One client may have `most_of_one` of them, or half.
     pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
         let most = most.get();
         let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);
@@ -34,7 +34,7 @@ impl Rooms {
     /// # Errors
     ///
     /// Why there is none, for the client.
-    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<Room, &'static str> {
+    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionPlace, &'static str> {
         let mut taken = self.taken.lock();
         let own = taken.get(&client).copied().unwrap_or_default();
         if own >= self.most_of_one && !client.is_everybody() {
@@ -44,11 +44,11 @@ impl Rooms {
             return Err("there are too many sessions: try again later");
         }
         taken.insert(client.clone(), own + 1);
-        Ok(Room { all: self.clone(), client })
+        Ok(SessionPlace { all: self.clone(), client })
     }
 }
 
-impl Drop for Room {
+impl Drop for SessionPlace {
     fn drop(&mut self) {
         let mut taken = self.all.taken.lock();
         if let Some(own) = taken.get_mut(&self.client) {
@@ -64,11 +64,11 @@ impl Drop for Room {
 mod tests {
     use super::*;
     use crate::caller::Principal;
-    use crate::peer::Peer;
+    use crate::client_address::PeerAddress;
 
     #[test]
     fn one_client_leaves_room_for_others() {
-        let rooms = Rooms::new(NonZeroU32::new(5).unwrap(), None);
+        let rooms = SessionLimits::new(NonZeroU32::new(5).unwrap(), None);
         let client = |name: &str| {
             Client::Known(Principal::Subject { issuer: "i".into(), subject: name.into() })
         };
@@ -83,7 +83,7 @@ mod tests {
         drop((first, second));
         assert!(rooms.taken.lock().is_empty());
         // Programs of this machine are all one peer.
-        let local = || rooms.take(Client::Peer(Peer::of([127, 0, 0, 1].into()))).ok();
+        let local = || rooms.take(Client::PeerAddress(PeerAddress::of([127, 0, 0, 1].into()))).ok();
         assert_eq!((0..9).map_while(|_| local()).collect::<Vec<_>>().len(), 5);
     }
 }

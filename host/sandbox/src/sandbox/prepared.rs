@@ -14,8 +14,8 @@ use crate::gate::Gate;
 use portcullis_engine::{Engine, LimitHit, Limits, Output};
 
 /// An instance that has served nobody.
-pub struct Fresh {
-    /// Its data: of no call, until [`Fresh::begin`].
+pub struct PreparedInstance {
+    /// Its data: of no call, until [`PreparedInstance::begin`].
     pub store: Store<State>,
     /// What runs in it.
     pub instance: Instance,
@@ -25,7 +25,7 @@ pub struct Fresh {
 
 /// Makes instances of one plugin.
 #[derive(Clone)]
-pub struct Maker {
+pub struct InstanceMaker {
     /// What they run in.
     pub engine: Engine,
     /// What they are instances of.
@@ -38,21 +38,21 @@ pub struct Maker {
     pub places: Places,
 }
 
-impl Maker {
+impl InstanceMaker {
     /// Makes an instance. While it is instantiated, nothing is granted to it.
     ///
     /// # Errors
     ///
     /// Where the component's own beginning fails, or a limit is reached.
-    pub async fn make(self, output: Output) -> wasmtime::Result<Fresh> {
+    pub async fn make(self, output: Output) -> wasmtime::Result<PreparedInstance> {
         let parts = Parts::of_nobody(self.gate, self.places, output.clone());
         let mut store = store(&self.engine, &self.limits, parts);
         let instance = self.offer.instantiate(&mut store).await?;
-        Ok(Fresh { store, instance, output })
+        Ok(PreparedInstance { store, instance, output })
     }
 }
 
-impl Fresh {
+impl PreparedInstance {
     /// Makes it the instance of a call: what that may do and use up.
     pub fn begin(&mut self, limits: &Limits, parts: Parts) {
         self.store.data_mut().begin(limits, parts);
@@ -81,4 +81,4 @@ fn bound_time(store: &mut Store<State>, limits: &Limits) {
 }
 
 /// The instance that waits for a plugin's next call, with its place among those that wait.
-pub type Next = Arc<Mutex<Option<(Fresh, OwnedSemaphorePermit)>>>;
+pub type Next = Arc<Mutex<Option<(PreparedInstance, OwnedSemaphorePermit)>>>;

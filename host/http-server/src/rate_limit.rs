@@ -32,7 +32,7 @@ impl Bucket {
 }
 
 /// A bucket for each client.
-pub(crate) struct Rates<K> {
+pub(crate) struct RateLimits<K> {
     per_second: f64,
     buckets: HashMap<K, Bucket>,
     /// For those for whom there is no bucket.
@@ -40,7 +40,7 @@ pub(crate) struct Rates<K> {
     swept: Instant,
 }
 
-impl<K: Hash + Eq + Clone> Rates<K> {
+impl<K: Hash + Eq + Clone> RateLimits<K> {
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
         let per_second = f64::from(per_second.get());
         let swept = Instant::now();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_rate_gives_a_second_at_once_and_then_by_and_by() {
-        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         assert_eq!((0..5).filter(|_| rates.take(&1, now)).count(), 3);
         let later = now + Duration::from_millis(400);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn one_client_takes_nothing_from_another() {
-        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         assert_eq!((0..1000).filter(|_| rates.take(&1, now)).count(), 3);
         assert_eq!((0..5).filter(|_| rates.take(&2, now)).count(), 3);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn clients_without_number_share_one_bucket_and_take_no_memory() {
-        let mut rates = Rates::new(NonZeroU32::new(3).unwrap());
+        let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         let admitted = (0..10_000_usize).filter(|client| rates.take(client, now)).count();
         assert_eq!(admitted, CLIENTS + 3);

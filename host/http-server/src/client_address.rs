@@ -7,9 +7,9 @@ use crate::caller::Principal;
 
 /// A peer: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Peer(IpAddr);
+pub(crate) struct PeerAddress(IpAddr);
 
-impl Peer {
+impl PeerAddress {
     /// The peer with this address.
     pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
@@ -27,7 +27,7 @@ impl Peer {
     }
 }
 
-impl fmt::Display for Peer {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V6(address) if !address.is_loopback() => write!(f, "{address}/64"),
@@ -40,18 +40,18 @@ impl fmt::Display for Peer {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
     Known(Principal),
-    Peer(Peer),
+    PeerAddress(PeerAddress),
 }
 
 impl Client {
     /// A caller, or the peer where callers are not told apart.
-    pub(crate) fn of(principal: Option<&Principal>, peer: Peer) -> Self {
-        principal.cloned().map_or(Self::Peer(peer), Self::Known)
+    pub(crate) fn of(principal: Option<&Principal>, peer: PeerAddress) -> Self {
+        principal.cloned().map_or(Self::PeerAddress(peer), Self::Known)
     }
 
     /// Whether it may be everybody: programs of this machine that need no token.
     pub(crate) fn is_everybody(&self) -> bool {
-        matches!(self, Self::Peer(peer) if peer.is_loopback())
+        matches!(self, Self::PeerAddress(peer) if peer.is_loopback())
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_network_of_64_bits_is_one_peer() {
-        let of = |address: &str| Peer::of(address.parse().unwrap());
+        let of = |address: &str| PeerAddress::of(address.parse().unwrap());
         assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
