@@ -18,7 +18,7 @@ const LARGE: &[(&str, &str, &str)] = &[
 const BESIDE: &[(&str, &str, &str)] = &[
     ("egress", "client", "a client gives answers, which judge further addresses"),
     ("files", "view", "a permit is given by the view that it is used in"),
-    ("http-server", "gate", "admission knows the transports, which know what was admitted"),
+    ("http-server", "router", "admission knows the transports, which know what was admitted"),
     ("http-server", "oauth", "callers are told apart by their tokens"),
     ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
     ("mcp-server", "mcp::session", "a session is made of its parts, which use it"),
