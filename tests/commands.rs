@@ -102,6 +102,25 @@ fn the_configuration_is_the_one_that_is_named() {
 }
 
 #[test]
+fn audit_shows_a_want_whose_text_is_the_beginning_of_the_grants_text() {
+    let home = Home::with(&["fetcher"], "");
+    let audit = |grant: &str| {
+        home.configure(&format!(
+            "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"https://a.example\"\n\
+             [plugins.fetcher.grants.http]\nmethods = [\"GET\", \"POST\"]\n{grant}\n"
+        ));
+        home.run(&["audit", "fetcher"])
+    };
+    let other_host = audit("hosts = [\"https://a.example.com\"]");
+    assert!(other_host.stdout.contains("it wants: GET,POST"), "{other_host:?}");
+    let more_hosts = audit("hosts = [\"https://a.example\", \"https://b.example\"]");
+    assert!(more_hosts.stdout.contains("it wants: GET,POST"), "{more_hosts:?}");
+    let with_network = audit("hosts = [\"https://a.example\"]\naddresses = [\"10.0.0.0/8\"]");
+    assert!(with_network.stdout.contains("10.0.0.0/8"), "{with_network:?}");
+    assert!(!with_network.stdout.contains("it wants"), "{with_network:?}");
+}
+
+#[test]
 fn arguments_may_come_from_stdin() {
     let home = Home::with(&["echo"], CONFIG);
     let ran = home.run_with(&["call", "echo", "-"], r#"{"text":"from stdin"}"#);

@@ -16,7 +16,6 @@ const LARGE: &[(&str, &str, &str)] = &[
 
 /// Circles of modules beside each other, likewise.
 const BESIDE: &[(&str, &str, &str)] = &[
-    ("portcullis", "cli::start", "starting ends in commands that report what was found"),
     ("egress", "client", "a client gives answers, which judge further addresses"),
     ("files", "view", "a permit is given by the view that it is used in"),
     ("http-server", "gate", "admission knows the transports, which know what was admitted"),

@@ -150,8 +150,21 @@ pub fn is_bundled(name: &str) -> bool {
     bundled::PLUGINS.iter().any(|plugin| plugin.name == name)
 }
 
-/// The capabilities in the order in which they are shown, with what is granted and what wanted.
-pub fn compare(loaded: &Loaded) -> Vec<(Capability, Option<String>, Option<String>)> {
+/// What is granted of a capability and what the plugin wants of it, as text for a person.
+pub struct Compared {
+    /// The capability.
+    pub capability: Capability,
+    /// The grant. `None`: there is none.
+    pub granted: Option<String>,
+    /// What the plugin wants. `None`: it does not want the capability.
+    pub wanted: Option<String>,
+    /// Whether the grant is what the plugin wants, apart from what only an operator can say.
+    pub is_as_wanted: bool,
+}
+
+/// Compares grants and wants of a plugin. Capabilities that are neither granted nor wanted are left out; the others
+/// come in the order in which they are shown.
+pub fn compare(loaded: &Loaded) -> Vec<Compared> {
     let Policy { grants, wants, .. } = &*loaded.plugin.terms.policy;
     let (granted, wanted) = (grants.lines(), wants.lines());
     let find = |lines: &[(Capability, String)], capability| {
@@ -159,7 +172,12 @@ pub fn compare(loaded: &Loaded) -> Vec<(Capability, Option<String>, Option<Strin
     };
     Capability::ALL
         .into_iter()
-        .map(|capability| (capability, find(&granted, capability), find(&wanted, capability)))
-        .filter(|(_, granted, wanted)| granted.is_some() || wanted.is_some())
+        .map(|capability| Compared {
+            capability,
+            granted: find(&granted, capability),
+            wanted: find(&wanted, capability),
+            is_as_wanted: grants.is_as_wanted(capability, wants),
+        })
+        .filter(|compared| compared.granted.is_some() || compared.wanted.is_some())
         .collect()
 }

@@ -141,8 +141,10 @@ impl Upstreams {
         client.logins = Some(logins);
         let parked = Arc::new(Parked::default());
         let source = |(name, one): (&String, &Config)| {
-            let upstream = Upstream::new(name, one.definition.clone(), client.clone())
-                .map_err(|error| format!("`upstreams.{name}`: {error}"))?;
+            let upstream =
+                Upstream::new(name, one.definition.clone(), client.clone()).map_err(|error| {
+                    format!("`upstreams.{name}`: {}", portcullis_sanitize::error_chain(&error))
+                })?;
             Ok(Arc::new(UpstreamSource {
                 name: name.as_str().into(),
                 prefix: one.prefix.clone(),

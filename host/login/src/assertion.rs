@@ -1,6 +1,6 @@
-//! A statement of who asks for a token, signed with a private key (RFC 7523).
+//! Client authentication with a signed JWT (RFC 7523).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, SystemTimeError, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,12 +13,35 @@ use ring::signature::{
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
+use thiserror::Error;
 
-/// What a form calls such a statement.
+use crate::random::{RandomError, random};
+
+/// The value of `client_assertion_type`.
 pub(crate) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// For how long it counts.
+/// Time until the assertion expires.
 const LIFE: Duration = Duration::from_secs(60);
+
+/// Why a private key cannot sign. No text of the key is in it.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// The text is not a private key. The parser's error is left out: it may quote the key.
+    #[error("it is not a private key in PEM format (PKCS#8)")]
+    NotPem,
+    /// The key is of a kind that is not supported.
+    #[error("it is not a key of P-256, P-384, Ed25519 or RSA ({0})")]
+    Unsupported(ring::error::KeyRejected),
+    /// The clock of this machine is before 1970.
+    #[error("the clock of this machine is wrong")]
+    Clock(#[source] SystemTimeError),
+    /// There is no randomness.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// Signing failed.
+    #[error("it cannot sign ({0})")]
+    Sign(ring::error::Unspecified),
+}
 
 /// A key that can sign.
 enum Key {
@@ -27,14 +50,14 @@ enum Key {
     Rsa(RsaKeyPair),
 }
 
-/// States to an issuer that this client asks.
+/// Makes a client assertion for one issuer. `key`: the private key in PEM format.
 ///
 /// # Errors
 ///
-/// Where the text is no key that can be used. The text is not repeated.
-pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, String> {
+/// The key cannot be used. Its text is not repeated.
+pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, KeyError> {
     let key = Key::read(key)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(KeyError::Clock)?;
     let head = json!({ "alg": key.algorithm(), "typ": "JWT" });
     let claims = json!({
         "iss": client,
@@ -42,7 +65,7 @@ pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, Stri
         "aud": issuer,
         "iat": now.as_secs(),
         "exp": (now + LIFE).as_secs(),
-        "jti": crate::random()?,
+        "jti": random()?,
     });
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let signed = format!("{}.{}", part(&head), part(&claims));
@@ -51,9 +74,9 @@ pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, Stri
 }
 
 impl Key {
-    fn read(pem: &str) -> Result<Self, String> {
+    fn read(pem: &str) -> Result<Self, KeyError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes())
-            .map_err(|_| "it is no private key as PEM (PKCS#8)".to_owned())?;
+            .map_err(|_may_quote_the_key| KeyError::NotPem)?;
         let der = der.secret_pkcs8_der();
         let random = SystemRandom::new();
         let curves = [
@@ -68,9 +91,7 @@ impl Key {
         if let Ok(key) = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der) {
             return Ok(Self::Ed25519(key));
         }
-        RsaKeyPair::from_pkcs8(der)
-            .map(Self::Rsa)
-            .map_err(|_| "it is a key of none of P-256, P-384, Ed25519 and RSA".to_owned())
+        RsaKeyPair::from_pkcs8(der).map(Self::Rsa).map_err(KeyError::Unsupported)
     }
 
     fn algorithm(&self) -> &'static str {
@@ -81,17 +102,17 @@ impl Key {
         }
     }
 
-    fn sign(&self, text: &[u8]) -> Result<Vec<u8>, String> {
+    fn sign(&self, text: &[u8]) -> Result<Vec<u8>, KeyError> {
         let random = SystemRandom::new();
-        let failed = |_| "signing failed".to_owned();
         match self {
-            Self::Ecdsa(_, key) => {
-                key.sign(&random, text).map(|signed| signed.as_ref().to_vec()).map_err(failed)
-            }
+            Self::Ecdsa(_, key) => key
+                .sign(&random, text)
+                .map(|signed| signed.as_ref().to_vec())
+                .map_err(KeyError::Sign),
             Self::Ed25519(key) => Ok(key.sign(text).as_ref().to_vec()),
             Self::Rsa(key) => {
                 let mut signed = vec![0; key.public().modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, text, &mut signed).map_err(failed)?;
+                key.sign(&RSA_PKCS1_SHA256, &random, text, &mut signed).map_err(KeyError::Sign)?;
                 Ok(signed)
             }
         }
@@ -154,6 +175,7 @@ mod tests {
     fn what_is_no_key_is_not_repeated() {
         for text in ["", "hidden", &pem(b"hidden")] {
             let error = sign(text, "me", "https://as.example").unwrap_err();
+            let error = format!("{} {error:?}", portcullis_sanitize::error_chain(&error));
             assert!(
                 !error.contains("hidden") && !error.contains(&STANDARD.encode("hidden")),
                 "{error}"

@@ -1,5 +1,5 @@
-//! A person logs in: what is shown to them, what comes back, and the token for it (OAuth 2.1, RFC 7636,
-//! RFC 8252, RFC 9207).
+//! A login by a person: the address to open, the authorization response, and the token for it (OAuth 2.1,
+//! RFC 7636, RFC 8252, RFC 9207).
 
 use std::time::Duration;
 
@@ -9,24 +9,26 @@ use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::callback::{Answer, Callback};
+use crate::callback::Callback;
 use crate::client::Client;
-use crate::discovery::{Found, Issuer};
+use crate::discovery::Found;
+use crate::error::LoginError;
+use crate::random::random;
+use crate::response::code;
 use crate::store::Granted;
-use crate::tokens::Refusal;
-use crate::{Grant, Login, random};
+use crate::{Grant, Login};
 
-/// How long a person may take.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Longest time of a login.
+const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// What came of a login.
+/// The result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorized {
-    /// Who issued the token.
+    /// The authorization server that issued the token.
     pub issuer: String,
-    /// What it allows, as far as is known.
+    /// The scopes of the token, as far as they are known.
     pub scopes: Vec<String>,
-    /// Whether it can be renewed without a person.
+    /// Whether the token can be renewed without a person.
     pub renews: bool,
 }
 
@@ -37,33 +39,29 @@ struct Attempt {
     scopes: Vec<String>,
     redirect: String,
     state: String,
-    /// What shows later that who asked for the code is who brings it.
+    /// The code verifier of PKCE.
     verifier: String,
 }
 
 impl Login {
-    /// Has a person log in, within ten minutes. `show` is given the address that they have to open in a
-    /// browser: an `https` address without anything that means something to a shell.
+    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address
+    /// without characters that have a meaning in a shell.
     ///
     /// # Errors
     ///
-    /// In words for the operator: what did not work.
-    pub async fn authorize<E: std::fmt::Display>(
+    /// The login failed, or `show` did.
+    pub async fn authorize<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &self,
         show: impl AsyncFnOnce(&str) -> Result<(), E>,
-    ) -> Result<Authorized, String> {
+    ) -> Result<Authorized, LoginError> {
         if self.plan.grant != Grant::AuthorizationCode {
-            return Err("nobody has to log in: `grant` is `client-credentials`".into());
+            return Err(LoginError::NotForPersons);
         }
         let _turn = self.turn.lock().await;
         let callback = Callback::listen(self.plan.redirect_port).await?;
         let found = self.discover().await?;
         if !found.issuer.binds_codes {
-            return Err(format!(
-                "{} does not say that it binds codes to who asked for them (PKCE with S256): a login \
-                 there is not safe, and MCP does not allow it",
-                found.issuer.name
-            ));
+            return Err(LoginError::NoPkce { issuer: found.issuer.name });
         }
         let scopes = self.scopes(&found);
         let redirect = callback.address.clone();
@@ -72,11 +70,10 @@ impl Login {
         let (state, verifier) = (random()?, random()?);
         let attempt = Attempt { found, client, scopes, redirect, state, verifier };
         let address = attempt.address()?;
-        let shown = async { show(&address).await.map_err(|error| error.to_string()) };
-        let both = async { tokio::try_join!(shown, callback.answer(&attempt.state)) };
-        let ((), answer) = timeout(PATIENCE, both)
-            .await
-            .map_err(|_| "nobody has logged in within ten minutes".to_owned())??;
+        let shown = async { show(&address).await.map_err(|error| LoginError::Show(error.into())) };
+        let answered = async { Ok(callback.answer(&attempt.state).await) };
+        let both = async { tokio::try_join!(shown, answered) };
+        let ((), answer) = timeout(LOGIN_TIME, both).await.map_err(LoginError::TimedOut)??;
         let code = code(&attempt.found.issuer, answer)?;
         let granted = self.exchange(attempt, code).await?;
         let authorized = Authorized {
@@ -84,13 +81,13 @@ impl Login {
             scopes: granted.scopes.clone(),
             renews: granted.refresh.is_some(),
         };
-        let _exclusive = self.exclusive().await.map_err(|error| error.to_string())?;
+        let _exclusive = self.exclusive().await?;
         self.keep(granted)?;
         Ok(authorized)
     }
 
-    /// Gives a code for a token.
-    async fn exchange(&self, attempt: Attempt, code: String) -> Result<Granted, String> {
+    /// Exchanges an authorization code for a token.
+    async fn exchange(&self, attempt: Attempt, code: String) -> Result<Granted, LoginError> {
         let Attempt { found, client, scopes, redirect, verifier, .. } = attempt;
         let form = vec![
             ("grant_type", "authorization_code".to_owned()),
@@ -99,21 +96,20 @@ impl Login {
             ("code_verifier", verifier),
             ("resource", found.resource.clone()),
         ];
-        let desk = self.desk(&client, &found.issuer.name, &found.issuer.token);
-        let issued = desk.ask(form).await;
-        let issued = issued.map_err(|(Refusal::Denied(why) | Refusal::Failed(why))| why)?;
+        let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
+        let issued = endpoint.request(form).await?;
         Ok(Granted::new(found, client, scopes, issued))
     }
 }
 
 impl Attempt {
-    /// Where a person logs in.
-    fn address(&self) -> Result<String, String> {
+    /// The address at which a person logs in.
+    fn address(&self) -> Result<String, LoginError> {
         let issuer = &self.found.issuer;
         let mut url = issuer
             .authorization
             .clone()
-            .ok_or_else(|| format!("{} does not say where its users log in", issuer.name))?;
+            .ok_or_else(|| LoginError::NoAuthorizationEndpoint { issuer: issuer.name.clone() })?;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier));
         let mut query = url.query_pairs_mut();
         query
@@ -132,8 +128,8 @@ impl Attempt {
     }
 }
 
-/// An address as it is shown, with whatever would mean something to a shell encoded: people copy
-/// addresses, and programs have started them (CVE-2025-6514). What stays is what addresses need.
+/// An address as shown to a person. All characters that have a meaning in a shell are percent-encoded, because
+/// people paste addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
 fn inert(url: &Url) -> String {
     let mut text = String::new();
     for byte in url.as_str().bytes() {
@@ -147,72 +143,9 @@ fn inert(url: &Url) -> String {
     text
 }
 
-/// The code that a browser brought from this issuer.
-fn code(issuer: &Issuer, answer: Answer) -> Result<String, String> {
-    let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
-    match &answer.issuer {
-        // As it is written: what is only alike may be somebody else.
-        Some(named) if *named != issuer.name => {
-            return Err(format!(
-                "the answer says that it is from {said:?}, and {} was asked: it is not used",
-                issuer.name
-            ));
-        }
-        None if issuer.says_who_it_is => {
-            return Err(format!(
-                "the answer does not say who it is from, and {} says that its answers do: it is not \
-                 used",
-                issuer.name
-            ));
-        }
-        Some(_) | None => {}
-    }
-    if let Some(error) = answer.error {
-        let error = portcullis_sanitize::line(&error, 300);
-        return Err(format!("{} has not let you in: {error}", issuer.name));
-    }
-    answer.code.ok_or_else(|| format!("{} has sent no code", issuer.name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn issuer(says_who_it_is: bool) -> Issuer {
-        Issuer {
-            name: "https://as.example".into(),
-            authorization: None,
-            token: "https://as.example/token".parse().unwrap(),
-            registration: None,
-            methods: None,
-            scopes: Vec::new(),
-            binds_codes: true,
-            takes_descriptions: false,
-            says_who_it_is,
-        }
-    }
-
-    #[test]
-    fn an_answer_of_another_issuer_is_not_used() {
-        let from = |issuer: Option<&str>| Answer {
-            code: Some("a".into()),
-            issuer: issuer.map(str::to_owned),
-            error: None,
-        };
-        let name = "https://as.example";
-        assert_eq!(code(&issuer(true), from(Some(name))).unwrap(), "a");
-        assert_eq!(code(&issuer(false), from(None)).unwrap(), "a");
-        assert!(code(&issuer(true), from(None)).is_err());
-        for other in ["https://evil.example", "https://as.example/", "https://AS.example", ""] {
-            for says in [true, false] {
-                assert!(code(&issuer(says), from(Some(other))).is_err(), "{other}");
-            }
-        }
-        let refused = Answer { error: Some("access_denied\u{1b}[2J".into()), ..Answer::default() };
-        let error = code(&issuer(false), refused).unwrap_err();
-        assert!(error.contains("access_denied") && !error.contains('\u{1b}'), "{error}");
-        assert!(code(&issuer(false), Answer::default()).is_err());
-    }
 
     #[test]
     fn what_is_shown_means_nothing_to_a_shell() {

@@ -1,4 +1,4 @@
-//! Where a browser comes back to after a login: a port of this machine, for one answer.
+//! The redirect URI of a login: a port of this machine that waits for one authorization response.
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -12,6 +12,7 @@ use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -19,63 +20,72 @@ use url::form_urlencoded;
 
 const PATH: &str = "/callback";
 
-/// How long one connection may take, and most of them at once: others than the browser may come.
+/// Longest time of one connection, and largest number of connections at once: other programs may connect, too.
 const CONNECTION_TIME: Duration = Duration::from_secs(10);
 const CONNECTIONS: usize = 16;
 
-/// Most bytes of a request's head.
+/// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
 
 const GOOD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
-    <p>Portcullis has the answer. This page can be closed; the terminal says what came of it.";
+    <p>Portcullis received the answer. You can close this page; the terminal shows the result.";
 const BAD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
-    <p>This belongs to no login that Portcullis waits for.";
+    <p>This request belongs to no login that Portcullis waits for.";
+
+/// The port of the redirect URI cannot be used.
+#[derive(Debug, Error)]
+#[error("cannot listen at port {port} of 127.0.0.1 (`redirect-port`)")]
+pub struct ListenError {
+    /// The port; 0 stands for any free port.
+    port: u16,
+    #[source]
+    cause: std::io::Error,
+}
 
 /// Waits for a browser.
 pub(crate) struct Callback {
     listener: TcpListener,
-    /// The address that the browser has to come back to.
+    /// The redirect URI.
     pub(crate) address: String,
 }
 
-/// What a browser brings back.
+/// An authorization response: the parameters with which the browser is redirected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) code: Option<String>,
     pub(crate) issuer: Option<String>,
-    /// Why there is no code: a word of OAuth, and a text.
+    /// Why there is no code: the OAuth error, and its description.
     pub(crate) error: Option<String>,
 }
 
 impl Callback {
-    /// Listens at a port, or at any that is free.
+    /// Listens at a port. `None`: at any free port.
     ///
     /// # Errors
     ///
-    /// Where something else does.
-    pub(crate) async fn listen(port: Option<u16>) -> Result<Self, String> {
+    /// The port cannot be used, mostly because another program listens at it.
+    pub(crate) async fn listen(port: Option<u16>) -> Result<Self, ListenError> {
         let port = port.unwrap_or(0);
-        let failed =
-            |error| format!("listening at port {port} of 127.0.0.1 (`redirect-port`): {error}");
+        let failed = |cause| ListenError { port, cause };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self { listener, address: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Waits until a browser comes that brings this state. Others are sent away.
-    pub(crate) async fn answer(&self, state: &str) -> Result<Answer, String> {
+    /// Waits for the authorization response with this `state`. Other requests are refused.
+    pub(crate) async fn answer(&self, state: &str) -> Answer {
         let mut open = JoinSet::new();
         let state: Arc<str> = state.into();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if open.len() < CONNECTIONS => match accepted {
                     Ok((stream, _)) => drop(open.spawn(serve(stream, state.clone()))),
-                    // There are no more files, mostly; some are closed soon.
+                    // Mostly, there are too many open files. Some are closed soon.
                     Err(_) => sleep(Duration::from_millis(100)).await,
                 },
                 Some(served) = open.join_next() => {
                     if let Ok(Some(answer)) = served {
-                        return Ok(answer);
+                        return answer;
                     }
                 }
             }
@@ -83,7 +93,7 @@ impl Callback {
     }
 }
 
-/// Serves one request. Answers what it brought, once the browser has its page.
+/// Serves one request. Returns the authorization response, once the browser has its page.
 async fn serve(stream: TcpStream, state: Arc<str>) -> Option<Answer> {
     let brought = Arc::new(Mutex::new(None));
     let keep = brought.clone();
@@ -112,7 +122,7 @@ fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
     let query = request.uri().query().unwrap_or_default();
     let param = |name: &str| {
         let mut found = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
-        // What is there twice is not what an issuer sent.
+        // An authorization server sends no parameter twice.
         found.next().filter(|_| found.next().is_none()).map(|(_, value)| value.into_owned())
     };
     let given = param("state")?;
@@ -128,7 +138,7 @@ fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
     Some(Answer { code: param("code"), issuer: param("iss"), error })
 }
 
-/// A page in which nothing is of the request.
+/// The page for the browser. It contains no text of the request.
 fn page(good: bool) -> Response<Full<Bytes>> {
     let (status, text) = match good {
         true => (StatusCode::OK, GOOD),

@@ -1,34 +1,93 @@
-//! As whom this program asks for tokens, and by what it shows that.
+//! This program as an OAuth client: its id, its registration and its client authentication.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use thiserror::Error;
 use url::form_urlencoded::byte_serialize;
 
-use crate::assertion;
+use crate::assertion::{self, KeyError};
 use crate::discovery::Issuer;
-use crate::reach::{Posted, Reach, shown};
+use crate::reach::{Posted, Reach, RequestError, shown};
 use crate::settings::{Identity, Plan, Proof};
 
-/// How this program is called where it registers itself.
+/// The client name with which this program registers itself.
 const NAME: &str = "Portcullis";
 
-/// Longest id and secret of a client that an issuer may give, in bytes.
+/// Largest client id and largest client secret that an authorization server may issue, in bytes.
 const LONGEST: usize = 4096;
+
+/// Why this program is no client of an authorization server. Texts of servers in it are sanitised.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// The registration could not be requested.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The authorization server supports none of the possible client authentication methods.
+    #[error(
+        "{issuer} supports none of the authentication methods {possible}; it supports: {supported}"
+    )]
+    Methods {
+        /// The authorization server.
+        issuer: String,
+        /// The methods that the configured secret or key allows.
+        possible: String,
+        /// The methods that the authorization server names.
+        supported: String,
+    },
+    /// The authorization server has no registration endpoint.
+    #[error(
+        "{issuer} does not let programs register themselves: register this program there by hand, with the \
+         redirect URI http://127.0.0.1:PORT/callback, and set its id as `client-id` and the port as \
+         `redirect-port`"
+    )]
+    NoRegistration {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// The authorization server refused the registration.
+    #[error("{address} does not register this program (status {status}): {text}")]
+    NotRegistered {
+        /// The registration endpoint.
+        address: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's explanation.
+        text: String,
+    },
+    /// The operator's secret or key cannot be read.
+    #[error("`{key}`")]
+    Secret {
+        /// The key of the configuration.
+        key: &'static str,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The authentication method needs a secret, and there is none.
+    #[error("there is no client secret")]
+    NoSecret,
+    /// The authentication method needs a private key, and there is none.
+    #[error("there is no private key")]
+    NoKey,
+    /// The operator's key cannot sign.
+    #[error("`client-key`")]
+    Key(#[source] KeyError),
+}
 
 /// This program, as an issuer knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) method: Method,
-    /// What it was given when it registered itself. What the operator gave is read when it is needed.
+    /// The secret that the registration returned. A secret of the configuration is read when it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<Hidden>,
 }
 
-/// A text that is shown to nobody.
+/// A secret. It is not part of debug output.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Hidden(pub(crate) String);
@@ -39,24 +98,24 @@ impl std::fmt::Debug for Hidden {
     }
 }
 
-/// How it is shown who asks for a token.
+/// A client authentication method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
-    /// It is not.
+    /// No authentication: a public client.
     None,
     /// The secret, in a header.
     Basic,
     /// The secret, in the form.
     Post,
-    /// A statement that is signed with the private key.
+    /// An assertion that is signed with the private key (RFC 7523).
     Key,
 }
 
 impl Method {
     const ALL: [Self; 4] = [Self::None, Self::Basic, Self::Post, Self::Key];
 
-    /// The name that OAuth has for it.
+    /// The name in OAuth metadata.
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -66,7 +125,7 @@ impl Method {
         }
     }
 
-    /// Of these, in this order, the first that an issuer takes.
+    /// The first of these methods that an authorization server supports.
     fn first(of: &[Self], issuer: &Issuer) -> Option<Self> {
         let takes = |method: &&Self| match &issuer.methods {
             Some(methods) => methods.iter().any(|taken| taken == method.name()),
@@ -77,19 +136,18 @@ impl Method {
 }
 
 impl Client {
-    /// The client that is known to this issuer, or makes itself known. `redirect` is where a browser
-    /// comes back to.
+    /// The configured client, or a client that is registered now. `redirect`: the redirect URI.
     ///
     /// # Errors
     ///
-    /// In words for the operator.
+    /// The authorization server does not support the configured secret or key, or refuses the registration.
     pub(crate) async fn find(
         reach: &Reach,
         plan: &Plan,
         issuer: &Issuer,
         redirect: &str,
         scopes: &[String],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ClientError> {
         match &plan.identity {
             Identity::Registered { id, proof } => Self::registered(id, proof, issuer),
             Identity::Described(url) if issuer.takes_descriptions => {
@@ -105,8 +163,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where the issuer wants to see something that it has not.
-    pub(crate) fn registered(id: &str, proof: &Proof, issuer: &Issuer) -> Result<Self, String> {
+    /// The authorization server does not support the configured secret or key.
+    pub(crate) fn registered(
+        id: &str,
+        proof: &Proof,
+        issuer: &Issuer,
+    ) -> Result<Self, ClientError> {
         let possible: &[Method] = match proof {
             Proof::Nothing => &[Method::None],
             Proof::Secret(_) => &[Method::Basic, Method::Post],
@@ -114,34 +176,33 @@ impl Client {
         };
         let method = match (Method::first(possible, issuer), proof) {
             (Some(method), _) => method,
-            // Issuers forget to name it.
+            // Some authorization servers do not list this method though they support it.
             (None, Proof::Nothing) => Method::None,
             (None, Proof::Secret(_) | Proof::Key(_)) => {
-                return Err(format!(
-                    "{} takes none of {}; it takes: {}",
-                    issuer.name,
-                    possible.iter().map(|method| method.name()).collect::<Vec<_>>().join(", "),
-                    portcullis_sanitize::line(
-                        &issuer.methods.iter().flatten().cloned().collect::<Vec<_>>().join(", "),
-                        200
-                    )
-                ));
+                let possible: Vec<_> = possible.iter().map(|method| method.name()).collect();
+                let supported: Vec<_> = issuer.methods.iter().flatten().cloned().collect();
+                return Err(ClientError::Methods {
+                    issuer: issuer.name.clone(),
+                    possible: possible.join(", "),
+                    supported: portcullis_sanitize::line(&supported.join(", "), 200),
+                });
             }
         };
         Ok(Self { id: id.to_owned(), method, secret: None })
     }
 
-    /// Adds to a form who asks; or says it in a header, which is answered.
+    /// Adds client authentication to the form of a token request. Returns the header `Authorization`, where the
+    /// method uses one.
     ///
     /// # Errors
     ///
-    /// Where the operator's secret or key cannot be read.
+    /// The secret or key of the configuration cannot be read or used.
     pub(crate) fn sign(
         &self,
         plan: &Plan,
         issuer: &str,
         form: &mut Vec<(&'static str, String)>,
-    ) -> Result<Option<HeaderValue>, String> {
+    ) -> Result<Option<HeaderValue>, ClientError> {
         let proof = match &plan.identity {
             Identity::Registered { id, proof } if *id == self.id => proof,
             Identity::Registered { .. } | Identity::Described(_) | Identity::Unknown => {
@@ -151,9 +212,10 @@ impl Client {
         let secret = || match (&self.secret, proof) {
             (Some(secret), _) => Ok(secret.0.clone()),
             (None, Proof::Secret(secret)) => {
-                secret.read().map_err(|error| format!("`client-secret`: {error}"))
+                let failed = |error| unreadable("client-secret", error);
+                secret.read().map_err(failed)
             }
-            (None, Proof::Nothing | Proof::Key(_)) => Err("there is no secret".to_owned()),
+            (None, Proof::Nothing | Proof::Key(_)) => Err(ClientError::NoSecret),
         };
         match self.method {
             Method::None => form.push(("client_id", self.id.clone())),
@@ -170,10 +232,10 @@ impl Client {
                 return Ok(Some(value));
             }
             Method::Key => {
-                let Proof::Key(key) = proof else { return Err("there is no private key".into()) };
-                let key = key.read().map_err(|error| format!("`client-key`: {error}"))?;
-                let assertion = assertion::sign(&key, &self.id, issuer)
-                    .map_err(|error| format!("`client-key`: {error}"))?;
+                let Proof::Key(key) = proof else { return Err(ClientError::NoKey) };
+                let key = key.read().map_err(|error| unreadable("client-key", error))?;
+                let assertion =
+                    assertion::sign(&key, &self.id, issuer).map_err(ClientError::Key)?;
                 form.push(("client_id", self.id.clone()));
                 form.push(("client_assertion_type", assertion::TYPE.to_owned()));
                 form.push(("client_assertion", assertion));
@@ -183,21 +245,24 @@ impl Client {
     }
 }
 
-/// Registers this program (RFC 7591), each time that somebody logs in: an issuer may forget clients, and
-/// knows this one by the port that the browser comes back to.
+/// The error of a secret that cannot be read. `key`: its key in the configuration.
+fn unreadable(
+    key: &'static str,
+    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> ClientError {
+    ClientError::Secret { key, cause: cause.into() }
+}
+
+/// Registers this program (RFC 7591). It is done for each login: authorization servers may forget clients, and the
+/// port of the redirect URI changes.
 async fn register(
     reach: &Reach,
     issuer: &Issuer,
     redirect: &str,
     scopes: &[String],
-) -> Result<Client, String> {
+) -> Result<Client, ClientError> {
     let Some(url) = &issuer.registration else {
-        return Err(format!(
-            "{} does not let programs register themselves: register this one there by hand, with \
-             http://127.0.0.1:PORT/callback as the address that it comes back to, and give its name as \
-             `client-id` and the port as `redirect-port`",
-            issuer.name
-        ));
+        return Err(ClientError::NoRegistration { issuer: issuer.name.clone() });
     };
     let method =
         Method::first(&[Method::None, Method::Basic, Method::Post], issuer).unwrap_or(Method::None);
@@ -217,12 +282,11 @@ async fn register(
     let Some(id) = text("client_id").filter(|id| status.is_success() && !id.is_empty()) else {
         let said = [text("error"), text("error_description")];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
-        return Err(format!(
-            "{} does not register this program (status {}): {}",
-            shown(url),
-            status.as_u16(),
-            portcullis_sanitize::line(&said, 200)
-        ));
+        return Err(ClientError::NotRegistered {
+            address: shown(url),
+            status: status.as_u16(),
+            text: portcullis_sanitize::line(&said, 200),
+        });
     };
     let secret = text("client_secret").map(|secret| Hidden(secret.to_owned()));
     let named = text("token_endpoint_auth_method");

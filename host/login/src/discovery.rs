@@ -1,77 +1,125 @@
-//! Who issues tokens for a server, and how they are asked for: RFC 9728, RFC 8414 and OpenID Connect
-//! Discovery; and what servers of the MCP of 2025-03-26 have instead.
+//! Finds the authorization server of an MCP server, and its endpoints: RFC 9728, RFC 8414 and OpenID Connect
+//! Discovery. Servers of MCP 2025-03-26 have fixed endpoints instead.
 
 use serde_json::Value;
+use thiserror::Error;
 use url::Url;
 
-use crate::reach::{Reach, shown};
+use crate::reach::{Reach, RequestError, shown};
 use crate::settings::{SCOPES, is_scope};
 
-/// Most issuers of one server that are looked at.
+/// Largest number of issuers of one server that are tried.
 const ISSUERS: usize = 4;
+
+/// Why the authorization server of an MCP server is not known. Texts of servers in it are sanitised.
+#[derive(Debug, Error)]
+pub enum DiscoveryError {
+    /// A document could not be read.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The resource metadata is about another server.
+    #[error("{address} is about {resource:?}, which is another server")]
+    OtherResource {
+        /// Where the metadata is.
+        address: String,
+        /// The server that it is about.
+        resource: String,
+    },
+    /// The resource metadata names no authorization server.
+    #[error("{address} names no authorization server")]
+    NoIssuer {
+        /// Where the metadata is.
+        address: String,
+    },
+    /// The resource metadata does not name the configured issuer.
+    #[error("{address} does not name {issuer}, which is the `issuer` of the configuration")]
+    IssuerNotNamed {
+        /// Where the metadata is.
+        address: String,
+        /// The configured issuer.
+        issuer: Url,
+    },
+    /// No authorization server has metadata.
+    #[error("{issuers} has no metadata that says where tokens are requested")]
+    NoMetadata {
+        /// The authorization servers.
+        issuers: String,
+    },
+    /// The metadata of an authorization server is that of another one.
+    #[error("{address} says that it is {found:?}, and not {issuer}: it is not used")]
+    OtherIssuer {
+        /// Where the metadata is.
+        address: String,
+        /// The name in it.
+        found: String,
+        /// The expected name.
+        issuer: String,
+    },
+    /// The metadata of an authorization server has no token endpoint.
+    #[error("{issuer} does not say where tokens are requested (`token_endpoint`)")]
+    NoTokenEndpoint {
+        /// The authorization server.
+        issuer: String,
+    },
+}
 
 /// What was found out about a server.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// What the server is called where tokens for it are asked for (RFC 8707).
+    /// The server's name in token requests: the resource indicator of RFC 8707.
     pub(crate) resource: String,
-    /// The scopes that it knows.
+    /// The scopes that the server supports.
     pub(crate) scopes: Vec<String>,
     pub(crate) issuer: Issuer,
 }
 
-/// Who issues tokens.
+/// An authorization server, by its metadata (RFC 8414).
 #[derive(Debug)]
 pub(crate) struct Issuer {
-    /// Its own name for itself.
+    /// Its `issuer` identifier.
     pub(crate) name: String,
     pub(crate) authorization: Option<Url>,
     pub(crate) token: Url,
     pub(crate) registration: Option<Url>,
-    /// How it wants to see who asks. `None`: it does not say.
+    /// The client authentication methods that it supports. `None`: it does not say.
     pub(crate) methods: Option<Vec<String>>,
     pub(crate) scopes: Vec<String>,
-    /// Whether a code is of use only to who asked for it (PKCE, S256).
+    /// Whether it supports PKCE with S256.
     pub(crate) binds_codes: bool,
-    /// Whether it takes the address of a description as a name.
+    /// Whether it supports Client ID Metadata Documents.
     pub(crate) takes_descriptions: bool,
-    /// Whether it says with each answer who it is (RFC 9207).
+    /// Whether its authorization responses have the parameter `iss` (RFC 9207).
     pub(crate) says_who_it_is: bool,
 }
 
-/// Finds out who issues tokens for the server at `url`. `hint` is where the server said that this is
-/// written; `wanted`, who it has to be.
+/// Finds the authorization server of the MCP server at `url`. `hint`: the address of the resource metadata, if the
+/// server named one. `wanted`: the issuer that the configuration demands.
 ///
 /// # Errors
 ///
-/// In words for the operator.
+/// The metadata cannot be read, contradicts itself or the configuration, or is incomplete.
 pub(crate) async fn discover(
     reach: &Reach,
     url: &Url,
     hint: Option<&Url>,
     wanted: Option<&Url>,
-) -> Result<Found, String> {
+) -> Result<Found, DiscoveryError> {
     let Some((at, document)) = resource_metadata(reach, url, hint).await? else {
         return before_metadata(reach, url, wanted).await;
     };
     let resource = document.get("resource").and_then(Value::as_str).unwrap_or_default();
     if !names(resource, url) {
-        return Err(format!(
-            "{} is about {:?}, which is another server",
-            shown(&at),
-            portcullis_sanitize::line(resource, 200)
-        ));
+        let (address, resource) = (shown(&at), portcullis_sanitize::line(resource, 200));
+        return Err(DiscoveryError::OtherResource { address, resource });
     }
     let names = texts(&document, "authorization_servers");
     if names.is_empty() {
-        return Err(format!("{} names nobody who issues tokens", shown(&at)));
+        return Err(DiscoveryError::NoIssuer { address: shown(&at) });
     }
     let names = match wanted {
         Some(wanted) if !names.iter().any(|name| same(name, wanted.as_str())) => {
-            return Err(format!(
-                "{} does not name {wanted}, which is the `issuer` of the configuration",
-                shown(&at)
-            ));
+            let (address, issuer) = (shown(&at), wanted.clone());
+            return Err(DiscoveryError::IssuerNotNamed { address, issuer });
         }
         Some(wanted) => vec![wanted.to_string()],
         None => names,
@@ -83,15 +131,16 @@ pub(crate) async fn discover(
             return Ok(Found { resource, scopes, issuer });
         }
     }
-    Err(format!("{} says nothing about how tokens are asked for", names.join(", ")))
+    let issuers = portcullis_sanitize::line(&names.join(", "), 300);
+    Err(DiscoveryError::NoMetadata { issuers })
 }
 
-/// What the server says of itself, and where.
+/// The resource metadata of the server (RFC 9728), and its address.
 async fn resource_metadata(
     reach: &Reach,
     url: &Url,
     hint: Option<&Url>,
-) -> Result<Option<(Url, Value)>, String> {
+) -> Result<Option<(Url, Value)>, RequestError> {
     const NAME: &str = "/.well-known/oauth-protected-resource";
     let path = url.path().trim_end_matches('/');
     let mut places = Vec::new();
@@ -121,7 +170,7 @@ fn beside(url: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether this name of a resource stands for the server at an address: itself, or what it is part of.
+/// Whether a resource identifier means the server at this address, or something that contains the server.
 fn names(resource: &str, url: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let whole = resource.path().trim_end_matches('/');
@@ -132,8 +181,7 @@ fn names(resource: &str, url: &Url) -> bool {
         && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether two names of issuers are one, but for a slash behind a host: addresses are written with and
-/// without.
+/// Whether two issuer identifiers are the same, apart from a slash directly after the host, which is often left out.
 fn same(one: &str, other: &str) -> bool {
     let bare = |name: &str| match Url::parse(name) {
         Ok(url) if url.path() == "/" => name.trim_end_matches('/').to_owned(),
@@ -142,8 +190,12 @@ fn same(one: &str, other: &str) -> bool {
     bare(one) == bare(other)
 }
 
-/// What an issuer says of itself. `None`: nothing.
-async fn issuer_metadata(reach: &Reach, url: &Url, name: &str) -> Result<Option<Issuer>, String> {
+/// The metadata of an authorization server. `None`: there is none.
+async fn issuer_metadata(
+    reach: &Reach,
+    url: &Url,
+    name: &str,
+) -> Result<Option<Issuer>, DiscoveryError> {
     let path = url.path().trim_end_matches('/');
     let mut places = vec![
         format!("/.well-known/oauth-authorization-server{path}"),
@@ -157,18 +209,18 @@ async fn issuer_metadata(reach: &Reach, url: &Url, name: &str) -> Result<Option<
         let Some(document) = reach.document(&place).await? else { continue };
         let said = document.get("issuer").and_then(Value::as_str).unwrap_or_default();
         if !same(said, name) {
-            return Err(format!(
-                "{} says that it is {:?}, and not {name}: nothing it says is used",
-                shown(&place),
-                portcullis_sanitize::line(said, 200)
-            ));
+            return Err(DiscoveryError::OtherIssuer {
+                address: shown(&place),
+                found: portcullis_sanitize::line(said, 200),
+                issuer: portcullis_sanitize::line(name, 200),
+            });
         }
         return issuer(reach, said, &document).map(Some);
     }
     Ok(None)
 }
 
-fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, String> {
+fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, DiscoveryError> {
     let endpoint = |key: &str| {
         let text = document.get(key).and_then(Value::as_str);
         text.map(|text| reach.endpoint(&format!("the `{key}` of {name}"), text)).transpose()
@@ -178,8 +230,9 @@ fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, String>
     Ok(Issuer {
         name: name.to_owned(),
         authorization: endpoint("authorization_endpoint")?,
-        token: endpoint("token_endpoint")?
-            .ok_or_else(|| format!("{name} does not say where tokens are asked for"))?,
+        token: endpoint("token_endpoint")?.ok_or_else(|| DiscoveryError::NoTokenEndpoint {
+            issuer: portcullis_sanitize::line(name, 200),
+        })?,
         registration: endpoint("registration_endpoint")?,
         methods: document.get(methods).map(|_| texts(document, methods)),
         scopes: scopes(document),
@@ -189,15 +242,19 @@ fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, String>
     })
 }
 
-/// A server of before there was metadata issues its tokens itself: at the places that it says, or at
-/// those that the MCP of 2025-03-26 prescribes.
-async fn before_metadata(reach: &Reach, url: &Url, wanted: Option<&Url>) -> Result<Found, String> {
+/// An MCP server without resource metadata is its own authorization server: its endpoints are those of its metadata,
+/// or those that MCP 2025-03-26 prescribes.
+async fn before_metadata(
+    reach: &Reach,
+    url: &Url,
+    wanted: Option<&Url>,
+) -> Result<Found, DiscoveryError> {
     let root = beside(url, "/");
     let name = wanted.map_or_else(|| root.origin().ascii_serialization(), Url::to_string);
     let issuer = match issuer_metadata(reach, wanted.unwrap_or(&root), &name).await? {
         Some(issuer) => issuer,
         None if wanted.is_some() => {
-            return Err(format!("{name} says nothing about how tokens are asked for"));
+            return Err(DiscoveryError::NoMetadata { issuers: name });
         }
         None => Issuer {
             name,
@@ -206,7 +263,7 @@ async fn before_metadata(reach: &Reach, url: &Url, wanted: Option<&Url>) -> Resu
             registration: Some(beside(url, "/register")),
             methods: None,
             scopes: Vec::new(),
-            // That revision demands it of everybody.
+            // MCP 2025-03-26 demands PKCE.
             binds_codes: true,
             takes_descriptions: false,
             says_who_it_is: false,
@@ -217,7 +274,7 @@ async fn before_metadata(reach: &Reach, url: &Url, wanted: Option<&Url>) -> Resu
     Ok(Found { resource: resource.to_string(), scopes: Vec::new(), issuer })
 }
 
-/// The texts in a list.
+/// The strings in a list of a document.
 fn texts(document: &Value, key: &str) -> Vec<String> {
     let all = document.get(key).and_then(Value::as_array).into_iter().flatten();
     all.filter_map(Value::as_str).map(str::to_owned).collect()

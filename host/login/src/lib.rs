@@ -1,14 +1,13 @@
-//! Access tokens for a server that wants them: who issues them is found out, a person logs in or this
-//! machine shows who it is, and what came of it is kept and renewed.
+//! Access tokens for MCP servers: finds the authorization server, has a person log in or authenticates this
+//! machine, stores the tokens and renews them.
 //!
-//! A [`Login`] belongs to one server. Whoever sends requests there asks it for the [`Token`] before each,
-//! and when one was refused says so ([`Login::refused`]), and sends it once more with what comes back.
-//! Where only a person can help, the answer says which command to run: nothing here opens a browser.
+//! A [`Login`] belongs to one server. A client of that server gets the [`Token`] from it before each request. When
+//! the server refuses a request, the client calls [`Login::refused`], and sends the request once more with the token
+//! that it returns. Where a person is needed, the error names the command to run: this crate opens no browser.
 //!
-//! The server, who issues its tokens, and what either of them says are not trusted: documents have ends
-//! of size and time, addresses in private networks are asked only where the operator's own words lead
-//! there, a token goes to the server it was issued for alone, and what comes back from a browser has to
-//! name the issuer and the login that it belongs to.
+//! Neither the server nor the authorization server is trusted. Their documents have limits of size and time. Hosts in
+//! private networks are asked only where the configuration names them. A token is sent only to the server that it was
+//! issued for. An authorization response has to name the issuer and the login that it belongs to.
 
 mod assertion;
 mod authorize;
@@ -16,7 +15,10 @@ mod callback;
 mod challenge;
 mod client;
 mod discovery;
+mod error;
+mod random;
 mod reach;
+mod response;
 mod settings;
 mod store;
 mod tokens;
@@ -25,25 +27,32 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use portcullis_scrub::Scrub;
 use url::Url;
 
+pub use assertion::KeyError;
 pub use authorize::Authorized;
+pub use callback::ListenError;
 pub use challenge::Challenge;
 use client::Client;
+pub use client::ClientError;
+pub use discovery::DiscoveryError;
 use discovery::{Found, discover};
+pub use error::{Denied, LoginError, PersonNeeded};
+pub use random::RandomError;
 use reach::Reach;
-pub use settings::{Grant, Settings};
+pub use reach::RequestError;
+pub use response::ResponseError;
+pub use settings::{Grant, Settings, SettingsError};
 use settings::{Identity, Plan};
 pub use store::StoreError;
 use store::{Granted, Kept, Stamp, Store, Wanted};
-use tokens::{Desk, Issued, Refusal};
+pub use tokens::{InvalidToken, TokenError};
+use tokens::{Issued, TokenEndpoint};
 
-/// How long nobody is asked for a token after that did not work: whoever waits would wait in vain.
+/// Time after a failed token request in which no other one is sent. All callers get the same error meanwhile.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Tokens for one server.
@@ -51,27 +60,27 @@ pub struct Login {
     name: Box<str>,
     url: Url,
     plan: Plan,
-    /// Whether the operator said nothing about logins: then it may be another kind of key that is wanted.
+    /// Whether the configuration has no `oauth`. Then the server may want a key of another kind.
     is_guess: bool,
     reach: Reach,
-    /// `None`: nothing outlives this process.
+    /// `None`: tokens are not stored in a file.
     store: Option<Store>,
     now: Mutex<Now>,
-    /// What the server wanted to see when it refused us last.
+    /// What the server demanded when it last refused a request.
     wanted: Mutex<Wanted>,
-    /// Held while a token is asked for. In it: when that failed last, and why.
-    turn: tokio::sync::Mutex<Option<(Instant, String)>>,
+    /// Held during a token request. It contains when the last one failed, and why.
+    turn: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
-/// What is granted, as far as is known.
+/// The token in use.
 #[derive(Default)]
 struct Now {
     granted: Option<Arc<Granted>>,
-    /// The file that it was read from, by its looks.
+    /// Time and size of the file that it was read from.
     stamp: Option<Stamp>,
 }
 
-/// What is sent with a request, as `Authorization`. It is marked as what is not to be shown.
+/// An access token: the value of `Authorization`, marked as sensitive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token(HeaderValue);
 
@@ -82,36 +91,26 @@ impl Token {
     }
 }
 
-/// Why there is no token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Denied {
-    /// A person has to log in: what for, and with which command.
-    Person(String),
-    /// This did not work.
-    Failed(String),
-}
-
 impl Login {
-    /// The login at a server, by the operator's name for it. What comes of it is kept in a file in
-    /// `folder`, or for as long as this process runs.
+    /// The login at the server `name` of the configuration. Its token is stored in a file in `folder`; without a
+    /// folder, until the process ends.
     ///
     /// # Errors
     ///
-    /// Where the settings do not hold together, or a token would be sent in the open: which key, and
-    /// what to do.
+    /// The settings contradict each other, or a token would be sent without TLS.
     pub fn new(
         name: &str,
         url: &Url,
         settings: Settings,
         folder: Option<&Path>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SettingsError> {
         let is_guess = settings == Settings::default();
         let plan = Plan::try_from(settings)?;
         let reach = Reach::new(url, plan.issuer.as_ref());
         if !reach.is_confidential(url) {
-            return Err("tokens are sent over https only, or to this machine: change `url`".into());
+            return Err(SettingsError::NotConfidential);
         }
-        // What a machine can ask for by itself has not to be kept.
+        // With `client-credentials`, a new token can be requested at any time.
         let folder = folder.filter(|_| plan.grant == Grant::AuthorizationCode);
         Ok(Self {
             name: name.into(),
@@ -126,8 +125,8 @@ impl Login {
         })
     }
 
-    /// The token to send, renewed if it is about to end; `None`: there is none, and the server will say
-    /// what it wants.
+    /// The token to send, renewed if it is about to expire. `None`: there is no token. Then the server's refusal says
+    /// what it demands.
     pub async fn token(&self) -> Option<Token> {
         let granted = self.granted()?;
         let token = granted.header().map(Token)?;
@@ -136,16 +135,16 @@ impl Login {
         }
         match self.renewed(&token).await {
             Ok(token) => Some(token),
-            // Until it has ended, it may do.
+            // Until it expires, the server may accept it.
             Err(_) => Some(token),
         }
     }
 
-    /// What to send instead, when a request with this token, or without one, was refused.
+    /// The token to send after a request with the token `sent`, or without one, was refused.
     ///
     /// # Errors
     ///
-    /// Where there is nothing: why, and what to do.
+    /// There is no other token: why, and what to do.
     pub async fn refused(
         &self,
         sent: Option<&Token>,
@@ -160,7 +159,7 @@ impl Login {
                     return Ok(token);
                 }
                 match sent {
-                    // Renewing it makes it allow no more.
+                    // A renewed token has no more scopes.
                     Some(sent) if !insufficient => self.renewed(sent).await,
                     Some(_) | None => Err(self.needs_person(insufficient)),
                 }
@@ -168,21 +167,21 @@ impl Login {
         }
     }
 
-    /// What to say where a token was refused that had just been got.
+    /// The error for a server that refuses a token which was just issued.
     pub fn given_up(&self) -> Denied {
         match self.plan.grant {
-            Grant::ClientCredentials => Denied::Failed("it refuses the one that was issued".into()),
+            Grant::ClientCredentials => Denied::from(LoginError::RefusedNewToken),
             Grant::AuthorizationCode => self.needs_person(false),
         }
     }
 
-    /// Forgets the token. Answers whether there was any.
+    /// Deletes the token. Returns whether there was one.
     ///
     /// # Errors
     ///
-    /// Where its file cannot be locked or removed: the token is still there.
+    /// The file cannot be locked or removed; the token still exists.
     pub async fn forget(&self) -> Result<bool, StoreError> {
-        // A renewal that has begun ends first: it would write the file again.
+        // A renewal would write the file again: wait until it ends.
         let _turn = self.turn.lock().await;
         let mut stored = false;
         if let Some(store) = self.store.as_ref().filter(|store| store.stamp().is_some()) {
@@ -194,7 +193,7 @@ impl Login {
         Ok(had || stored)
     }
 
-    /// A text that the server said, without the tokens that are known here.
+    /// Removes the tokens of this login from a text.
     pub fn hide(&self, text: &str) -> String {
         let granted = self.now.lock().granted.clone();
         let secrets = granted.iter().flat_map(|granted| {
@@ -204,24 +203,15 @@ impl Login {
     }
 
     fn needs_person(&self, insufficient: bool) -> Denied {
-        let what = match insufficient {
-            true => "it wants its user to allow more",
-            false => "it wants its user to log in",
-        };
-        let name = &self.name;
-        let bound = match (&self.plan.scopes, insufficient) {
-            (Some(_), true) => "; what is asked for is `scopes` of its `oauth`, and no more",
-            (None, false) if self.is_guess => {
-                "; or, if it takes keys of another kind, give it one in `headers`"
-            }
-            (Some(_) | None, _) => "",
-        };
-        Denied::Person(format!(
-            "{what}: run `portcullis upstream login {name}` in a terminal{bound}"
-        ))
+        Denied::Person(PersonNeeded {
+            upstream: self.name.clone(),
+            insufficient,
+            has_scopes: self.plan.scopes.is_some(),
+            is_configured: !self.is_guess,
+        })
     }
 
-    /// What is granted now. Another process may have logged in, out, or had it renewed: its file says so.
+    /// The current token. Another process may have changed the file: then it is read again.
     fn granted(&self) -> Option<Arc<Granted>> {
         let mut now = self.now.lock();
         if let Some(store) = &self.store {
@@ -233,7 +223,7 @@ impl Login {
         now.granted.clone()
     }
 
-    /// What is in the file, if it fits the settings.
+    /// The token in the file, if it fits the settings.
     fn load(&self, store: &Store) -> Option<Granted> {
         let granted = store.read(self.url.as_str())?.granted?;
         let is_issuer = |issuer: &Url| {
@@ -247,65 +237,62 @@ impl Login {
         fits.then_some(granted)
     }
 
-    /// A token that is another than the one that was sent: somebody else was faster.
+    /// The current token, if it is not the one that was sent: another task or process renewed it.
     fn another_than(&self, sent: Option<&Token>) -> Option<Token> {
         let token = self.granted()?.header().map(Token);
         token.filter(|token| Some(token) != sent)
     }
 
-    /// Has a token renewed, unless somebody else has in the meantime.
+    /// Renews a token, unless another task or process has renewed it.
     async fn renewed(&self, sent: &Token) -> Result<Token, Denied> {
         let mut failed = self.turn.lock().await;
-        let _exclusive = self
-            .exclusive()
-            .await
-            .map_err(|error| Denied::Failed(format!("the token is not renewed: {error}")))?;
+        let _exclusive = self.exclusive().await.map_err(LoginError::from)?;
         if let Some(token) = self.another_than(Some(sent)) {
             return Ok(token);
         }
         let Some(granted) = self.granted() else { return Err(self.needs_person(false)) };
-        rested(&failed)?;
+        check_pause(&failed)?;
         let Some(refresh) = granted.refresh.clone() else { return Err(self.needs_person(false)) };
-        let url = self.reach.endpoint("where tokens are asked for", &granted.token_endpoint);
-        let url = url.map_err(Denied::Failed)?;
-        let desk = self.desk(&granted.client, &granted.issuer, &url);
+        let url = self.reach.endpoint("the token endpoint", &granted.token_endpoint);
+        let url = url.map_err(TokenError::from).map_err(LoginError::from)?;
+        let endpoint = self.token_endpoint(&granted.client, &granted.issuer, &url);
         let form = vec![
             ("grant_type", "refresh_token".to_owned()),
             ("refresh_token", refresh.0.clone()),
             ("resource", granted.resource.clone()),
         ];
-        match desk.ask(form).await {
+        match endpoint.request(form).await {
             Ok(issued) => {
                 let refresh = issued.refresh.clone().or(Some(refresh));
                 let issued = Issued { refresh, ..issued };
                 let before = Granted::clone(&granted);
-                self.keep(before.with(issued)).map_err(Denied::Failed)
+                Ok(self.keep(before.with(issued))?)
             }
-            Err(Refusal::Denied(why)) => {
-                tracing::info!("`{}`: its token is not renewed: {why}", self.name);
+            Err(error @ TokenError::Refused { is_final: true, .. }) => {
+                tracing::info!("`{}`: its token is not renewed: {error}", self.name);
                 let without = Granted { refresh: None, ..Granted::clone(&granted) };
-                self.keep(without).map_err(Denied::Failed)?;
+                self.keep(without)?;
                 Err(self.needs_person(false))
             }
-            Err(Refusal::Failed(why)) => {
-                let why = format!("renewing it did not work: {why}");
-                *failed = Some((Instant::now(), why.clone()));
-                Err(Denied::Failed(why))
+            Err(cause) => {
+                let error = Arc::new(LoginError::Renewal(cause));
+                *failed = Some((Instant::now(), error.clone()));
+                Err(Denied::Failed(error))
             }
         }
     }
 
-    /// Asks for a token as this machine.
+    /// Requests a token with `client-credentials`.
     async fn ask_as_machine(&self, sent: Option<&Token>) -> Result<Token, Denied> {
         let mut failed = self.turn.lock().await;
         if let Some(token) = self.another_than(sent) {
             return Ok(token);
         }
-        rested(&failed)?;
+        check_pause(&failed)?;
         let asked = async {
             let found = self.discover().await?;
             let Identity::Registered { id, proof } = &self.plan.identity else {
-                return Err("`client-id` is missing".to_owned());
+                return Err(LoginError::Settings(SettingsError::NoCredentials));
             };
             let client = Client::registered(id, proof, &found.issuer)?;
             let scopes = self.scopes(&found);
@@ -316,32 +303,35 @@ impl Login {
             if !scopes.is_empty() {
                 form.push(("scope", scopes.join(" ")));
             }
-            let desk = self.desk(&client, &found.issuer.name, &found.issuer.token);
-            let issued = match desk.ask(form).await {
-                Ok(issued) => issued,
-                Err(Refusal::Denied(why) | Refusal::Failed(why)) => return Err(why),
-            };
-            // It is asked for anew, when it has ended.
+            let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
+            let issued = endpoint.request(form).await?;
+            // When it expires, a new one is requested.
             let issued = Issued { refresh: None, ..issued };
             self.keep(Granted::new(found, client, scopes, issued))
         };
-        asked.await.map_err(|why: String| {
-            let why = format!("asking for it did not work: {why}");
-            *failed = Some((Instant::now(), why.clone()));
-            Denied::Failed(why)
+        asked.await.map_err(|error: LoginError| {
+            let error = Arc::new(error);
+            *failed = Some((Instant::now(), error.clone()));
+            Denied::Failed(error)
         })
     }
 
-    fn desk<'a>(&'a self, client: &'a Client, issuer: &'a str, url: &'a Url) -> Desk<'a> {
-        Desk { reach: &self.reach, plan: &self.plan, client, issuer, url }
+    fn token_endpoint<'a>(
+        &'a self,
+        client: &'a Client,
+        issuer: &'a str,
+        url: &'a Url,
+    ) -> TokenEndpoint<'a> {
+        TokenEndpoint { reach: &self.reach, plan: &self.plan, client, issuer, url }
     }
 
-    async fn discover(&self) -> Result<Found, String> {
+    async fn discover(&self) -> Result<Found, DiscoveryError> {
         let hint = self.wanted().metadata.and_then(|url| Url::parse(&url).ok());
         discover(&self.reach, &self.url, hint.as_ref(), self.plan.issuer.as_ref()).await
     }
 
-    /// What is asked for: what the operator says; or what the server does, and what we had already.
+    /// The scopes to request: those of the configuration; or those that the server demands, and those of the current
+    /// token.
     fn scopes(&self, found: &Found) -> Vec<String> {
         if let Some(scopes) = &self.plan.scopes {
             return scopes.clone();
@@ -350,7 +340,7 @@ impl Login {
         let mut scopes = if wanted.is_empty() { found.scopes.clone() } else { wanted };
         let before = self.granted().filter(|granted| granted.issuer == found.issuer.name);
         let before = before.iter().flat_map(|granted| granted.scopes.iter().cloned());
-        // Without it, some issue nothing that a token can be renewed with.
+        // Some authorization servers issue a refresh token only for this scope.
         let offline =
             found.issuer.scopes.iter().filter(|_| self.plan.grant == Grant::AuthorizationCode);
         let offline = offline.filter(|scope| *scope == "offline_access").cloned();
@@ -362,7 +352,7 @@ impl Login {
         scopes
     }
 
-    /// What the server wanted to see last, as this process or another has heard it.
+    /// What the server demanded last, in this process or in another one.
     fn wanted(&self) -> Wanted {
         let known = self.wanted.lock().clone();
         if known != Wanted::default() {
@@ -372,7 +362,7 @@ impl Login {
         kept.and_then(|kept| kept.wanted).unwrap_or_default()
     }
 
-    /// Notes what the server wants, for the next login, which may be another process's.
+    /// Stores what the server demands, for the next login, which may happen in another process.
     async fn remember(&self, challenge: Challenge) {
         let metadata = challenge.metadata.map(String::from);
         let wanted = Wanted { metadata, scopes: challenge.scopes };
@@ -390,15 +380,15 @@ impl Login {
         }
     }
 
-    /// Keeps what was granted, and is ready to send it. The lock of its file is held by the caller.
-    fn keep(&self, granted: Granted) -> Result<Token, String> {
-        let token = granted.header().map(Token).ok_or("the token cannot be sent")?;
+    /// Stores a token and returns it. The caller holds the lock of the file.
+    fn keep(&self, granted: Granted) -> Result<Token, LoginError> {
+        let token = granted.header().map(Token).ok_or(LoginError::NotSendable)?;
         let kept = Some(granted.clone());
         let wanted = Some(self.wanted());
         *self.now.lock() = Now { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
             let kept = Kept { url: self.url.to_string(), granted: kept, wanted };
-            store.write(&kept).map_err(|error| error.to_string())?;
+            store.write(&kept)?;
         }
         Ok(token)
     }
@@ -412,17 +402,10 @@ impl Login {
     }
 }
 
-/// Whether a token may be asked for again; else, why that did not work just now.
-fn rested(failed: &Option<(Instant, String)>) -> Result<(), Denied> {
+/// Fails with the last error, where the last token request failed less than [`PAUSE`] ago.
+fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), Denied> {
     match failed {
-        Some((when, why)) if when.elapsed() < PAUSE => Err(Denied::Failed(why.clone())),
+        Some((when, error)) if when.elapsed() < PAUSE => Err(Denied::Failed(error.clone())),
         Some(_) | None => Ok(()),
     }
-}
-
-/// 256 bits that nobody can guess, as a text.
-fn random() -> Result<String, String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("random bytes: {error}"))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -1,5 +1,5 @@
-//! Whom the host asks for tokens and about them, and how: over TLS, at addresses that the operator's
-//! own words lead to, with ends to size, time and redirects.
+//! Requests to authorization servers: over TLS, to permitted addresses only, with limits of size, time and
+//! redirects.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,30 +12,111 @@ use portcullis_egress::{
     Caps, Client, Connection, ConnectionPermit, Fault, Origin, Policy, RequestPermit, is_public,
 };
 use serde_json::Value;
+use thiserror::Error;
 use url::{Host, Url};
 
-/// Redirects that are followed from one document to another.
+/// Number of redirects that are followed for one document.
 const REDIRECTS: u32 = 3;
 
-/// Of one document or answer.
+/// Limits of one document or answer.
 const CAPS: Caps =
     Caps { requests: REDIRECTS + 1, body_bytes: 256 * 1024, time: Duration::from_secs(15) };
 
 const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
-/// Where requests may go: a policy that follows from the server's address and the issuer's, which the
-/// operator gave.
+/// Why an authorization server or its metadata could not be reached. Addresses in it are shortened and sanitised.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// An address is not a URL.
+    #[error("{what}, {address:?}, is not a URL")]
+    Url {
+        /// Who named the address.
+        what: String,
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        #[source]
+        cause: url::ParseError,
+    },
+    /// An address would be asked without TLS.
+    #[error("{what}, {address:?}, is not https")]
+    NotConfidential {
+        /// Who named the address.
+        what: String,
+        /// The address.
+        address: String,
+    },
+    /// An address has a user name, a password or a fragment.
+    #[error("{what}, {address:?}, has a user or a fragment")]
+    UserOrFragment {
+        /// Who named the address.
+        what: String,
+        /// The address.
+        address: String,
+    },
+    /// A redirect leads to an address that is not a URL.
+    #[error("{address} redirects to an address that is not a URL")]
+    Redirect {
+        /// The address that redirects.
+        address: String,
+        /// What is wrong with the new address.
+        #[source]
+        cause: url::ParseError,
+    },
+    /// The address cannot be used in an HTTP request.
+    #[error("cannot ask {address}")]
+    Request {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        #[source]
+        cause: http::Error,
+    },
+    /// The address leads to a private network that the operator did not name.
+    #[error(
+        "cannot ask {address}: its host is in a private network and the configuration does not name it; if the \
+         host is the right one, name it as `issuer`"
+    )]
+    PrivateNetwork {
+        /// The address.
+        address: String,
+    },
+    /// The address is not one of TLS.
+    #[error("cannot ask {address}: only https is used")]
+    NotHttps {
+        /// The address.
+        address: String,
+    },
+    /// There were too many redirects.
+    #[error("cannot ask {address}: there were more than {REDIRECTS} redirects")]
+    Redirects {
+        /// The last address.
+        address: String,
+    },
+    /// The request failed.
+    #[error("cannot ask {address}")]
+    Failed {
+        /// The address.
+        address: String,
+        /// Why.
+        #[source]
+        cause: Fault,
+    },
+}
+
+/// Where requests may go. The policy follows from the addresses of the MCP server and of the issuer in the
+/// configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Reach {
-    /// Hosts that the operator named: those may be anywhere.
+    /// Hosts that the configuration names. They may be in any network.
     named: Vec<String>,
-    /// Whether the server is on this machine: then others may be, too.
+    /// Whether the MCP server is on this machine. Then authorization servers may be, too.
     on_loopback: bool,
-    /// Whether the server is in a private network, by its address.
+    /// Whether the MCP server's address is one of a private network. Then authorization servers may be, too.
     in_private: bool,
 }
 
-/// Whether an address is on this machine, by its own words: what a name leads to does not count.
+/// Whether the host of an address is this machine by its name or number. No name is resolved for it.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -67,24 +148,28 @@ impl Reach {
         }
     }
 
-    /// Whether what is said to this address stays between us and it: TLS, or this machine.
+    /// Whether nobody in between can read requests to this address: it uses TLS, or is on this machine.
     pub(crate) fn is_confidential(&self, url: &Url) -> bool {
         url.scheme() == "https" || (url.scheme() == "http" && self.on_loopback && is_loopback(url))
     }
 
-    /// An address that somebody named to us, if anything may be sent there.
+    /// Parses an address that somebody else named, and checks that requests may be sent there. `what` says in
+    /// errors who named the address.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
-    pub(crate) fn endpoint(&self, what: &str, text: &str) -> Result<Url, String> {
-        let shown = portcullis_sanitize::line(text, 200);
-        let url = Url::parse(text).map_err(|error| format!("{what}, {shown:?}: {error}"))?;
+    /// What is wrong with the address.
+    pub(crate) fn endpoint(&self, what: &str, text: &str) -> Result<Url, RequestError> {
+        let (what, address) = (what.to_owned(), portcullis_sanitize::line(text, 200));
+        let url = match Url::parse(text) {
+            Ok(url) => url,
+            Err(cause) => return Err(RequestError::Url { what, address, cause }),
+        };
         if !self.is_confidential(&url) {
-            return Err(format!("{what}, {shown:?}, is not https"));
+            return Err(RequestError::NotConfidential { what, address });
         }
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return Err(format!("{what}, {shown:?}, has a user or a fragment"));
+            return Err(RequestError::UserOrFragment { what, address });
         }
         Ok(url)
     }
@@ -107,19 +192,19 @@ impl Policy for Reach {
     }
 }
 
-/// What is posted.
+/// The body of a POST request.
 pub(crate) enum Posted {
     Form(String),
     Json(Value),
 }
 
 impl Reach {
-    /// The JSON at an address. `None`: there is none.
+    /// Gets the JSON object at an address. `None`: there is none.
     ///
     /// # Errors
     ///
-    /// In words for the operator, where it could not be asked for, or was too long.
-    pub(crate) async fn document(&self, url: &Url) -> Result<Option<Value>, String> {
+    /// The request failed, or the answer exceeds a limit.
+    pub(crate) async fn document(&self, url: &Url) -> Result<Option<Value>, RequestError> {
         let mut client = Client::new(self.clone(), CAPS, AGENT);
         let mut url = url.clone();
         loop {
@@ -128,8 +213,9 @@ impl Reach {
             let response = sent.map_err(|fault| explain(&url, fault))?;
             let next = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             if let (true, Some(next)) = (response.status().is_redirection(), next) {
-                let next = url.join(next).map_err(|error| format!("a redirect: {error}"))?;
-                url = next;
+                url = url
+                    .join(next)
+                    .map_err(|cause| RequestError::Redirect { address: shown(&url), cause })?;
                 continue;
             }
             if response.status() != StatusCode::OK {
@@ -141,23 +227,24 @@ impl Reach {
         }
     }
 
-    /// Posts something; no redirect is followed, as it may hold secrets. Answers the status and the JSON.
+    /// Sends a POST request. Returns the status and the JSON of the answer. No redirect is followed, because the body
+    /// may contain secrets.
     ///
     /// # Errors
     ///
-    /// In words for the operator, where it could not be posted, or the answer was too long.
+    /// The request failed, or the answer exceeds a limit.
     pub(crate) async fn post(
         &self,
         url: &Url,
         posted: Posted,
         authorization: Option<HeaderValue>,
-    ) -> Result<(StatusCode, Value), String> {
+    ) -> Result<(StatusCode, Value), RequestError> {
         let mut request = request(Method::POST, url)?;
         let (kind, body) = match posted {
             Posted::Form(form) => ("application/x-www-form-urlencoded", form),
             Posted::Json(json) => ("application/json", json.to_string()),
         };
-        // Said beforehand: there are issuers that take no body in pieces.
+        // Some authorization servers do not accept a body in chunks.
         request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         *request.body_mut() = Full::from(body);
@@ -173,28 +260,25 @@ impl Reach {
     }
 }
 
-fn request(method: Method, url: &Url) -> Result<Request<Full<Bytes>>, String> {
+fn request(method: Method, url: &Url) -> Result<Request<Full<Bytes>>, RequestError> {
     let request = Request::builder().method(method).uri(url.as_str());
     let request = request.header(ACCEPT, "application/json").body(Full::default());
-    request.map_err(|error| format!("asking {}: {error}", shown(url)))
+    request.map_err(|cause| RequestError::Request { address: shown(url), cause })
 }
 
-/// An address without its query, which may be nobody's business.
+/// An address as shown to users: sanitised, and without its query, which may contain secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     portcullis_sanitize::line(url.as_str(), 200)
 }
 
-fn explain(url: &Url, fault: Fault) -> String {
-    let url = shown(url);
+fn explain(url: &Url, fault: Fault) -> RequestError {
+    let address = shown(url);
     match fault {
-        Fault::AddressDenied => format!(
-            "asking {url}: it is in a private network, where nobody named it; if that is right, \
-             name it as `issuer`"
-        ),
-        Fault::Denied => format!("asking {url}: only https is asked"),
-        Fault::TooMany => format!("asking {url}: there were more than {REDIRECTS} redirects"),
+        Fault::AddressDenied => RequestError::PrivateNetwork { address },
+        Fault::Denied => RequestError::NotHttps { address },
+        Fault::TooMany => RequestError::Redirects { address },
         Fault::BadAddress
         | Fault::Misconfigured
         | Fault::ConnectionRefused
@@ -204,7 +288,7 @@ fn explain(url: &Url, fault: Fault) -> String {
         | Fault::Protocol
         | Fault::Encoded
         | Fault::TooLong
-        | Fault::Incomplete => format!("asking {url}: {fault}"),
+        | Fault::Incomplete => RequestError::Failed { address, cause: fault },
     }
 }
 

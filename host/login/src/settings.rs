@@ -1,8 +1,9 @@
-//! What an operator writes about getting tokens, under `[upstreams.NAME.oauth]`.
+//! The section `[upstreams.NAME.oauth]` of the configuration.
 
 use portcullis_egress::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use thiserror::Error;
 use url::Url;
 
 use crate::reach::is_loopback;
@@ -44,7 +45,53 @@ pub enum Grant {
     ClientCredentials,
 }
 
-/// Settings that hold together.
+/// What is wrong with the settings. Each message names the key.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// Two keys exclude each other.
+    #[error("`{0}` and `{1}` exclude each other: remove one of them")]
+    Both(&'static str, &'static str),
+    /// The client id is empty.
+    #[error("`client-id` is empty")]
+    EmptyId,
+    /// There is a secret or key, but no client id.
+    #[error("`client-id` is missing: the secret or key belongs to a client")]
+    NoId,
+    /// The grant `client-credentials` has no client that can authenticate itself.
+    #[error(
+        "`grant = \"client-credentials\"` needs `client-id`, and `client-secret` or `client-key`"
+    )]
+    NoCredentials,
+    /// There are too many scopes.
+    #[error("`scopes` has more than {SCOPES} entries")]
+    TooManyScopes,
+    /// A text is not a scope.
+    #[error("`scopes`: {0:?} is not a scope; write each scope as an entry of its own")]
+    Scope(String),
+    /// An address is not a URL.
+    #[error("`{key}` is not a URL")]
+    Url {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with the address.
+        #[source]
+        cause: url::ParseError,
+    },
+    /// The address of the client metadata cannot be used.
+    #[error("`client-metadata-url` has to be https, and to have a path")]
+    MetadataUrl,
+    /// The issuer is asked without TLS.
+    #[error("`issuer` has to be https, unless it is on this machine")]
+    IssuerNotHttps,
+    /// The issuer has parts that no issuer identifier has (RFC 8414).
+    #[error("`issuer` must have neither a query nor a fragment")]
+    IssuerParts,
+    /// Tokens would be sent to the server without TLS.
+    #[error("tokens are sent over https only, or to this machine: change `url`")]
+    NotConfidential,
+}
+
+/// Settings that were checked.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) grant: Grant,
@@ -54,18 +101,18 @@ pub(crate) struct Plan {
     pub(crate) redirect_port: Option<u16>,
 }
 
-/// How an issuer knows this program.
+/// How an authorization server knows this program.
 #[derive(Debug)]
 pub(crate) enum Identity {
-    /// It was registered beforehand.
+    /// The operator registered it.
     Registered { id: String, proof: Proof },
-    /// It is described at this address.
+    /// By the Client ID Metadata Document at this address.
     Described(String),
-    /// It is not known: it registers itself.
+    /// Not yet: the program registers itself.
     Unknown,
 }
 
-/// By what this program shows that it is the one registered.
+/// What a registered client authenticates itself with.
 #[derive(Debug)]
 pub(crate) enum Proof {
     Nothing,
@@ -73,7 +120,7 @@ pub(crate) enum Proof {
     Key(Secret),
 }
 
-/// Longest scope, in bytes, and most of them.
+/// Longest scope in bytes, and largest number of scopes.
 pub(crate) const SCOPE_BYTES: usize = 256;
 pub(crate) const SCOPES: usize = 64;
 
@@ -84,13 +131,13 @@ pub(crate) fn is_scope(text: &str) -> bool {
 }
 
 impl TryFrom<Settings> for Plan {
-    type Error = String;
+    type Error = SettingsError;
 
-    fn try_from(settings: Settings) -> Result<Self, String> {
+    fn try_from(settings: Settings) -> Result<Self, SettingsError> {
         let Settings { grant, scopes, redirect_port, .. } = settings;
         let proof = match (settings.client_secret, settings.client_key) {
             (Some(_), Some(_)) => {
-                return Err("`client-secret` and `client-key`: give one of them".into());
+                return Err(SettingsError::Both("client-secret", "client-key"));
             }
             (Some(secret), None) => Proof::Secret(secret),
             (None, Some(key)) => Proof::Key(key),
@@ -98,13 +145,13 @@ impl TryFrom<Settings> for Plan {
         };
         let identity = match (settings.client_id, settings.client_metadata_url) {
             (Some(_), Some(_)) => {
-                return Err("`client-id` and `client-metadata-url`: give one of them".into());
+                return Err(SettingsError::Both("client-id", "client-metadata-url"));
             }
-            (Some(id), None) if id.is_empty() => return Err("`client-id` is empty".into()),
+            (Some(id), None) if id.is_empty() => return Err(SettingsError::EmptyId),
             (Some(id), None) => Identity::Registered { id, proof },
             (None, url) => {
                 if let Proof::Secret(_) | Proof::Key(_) = proof {
-                    return Err("`client-id` is missing, to which the secret belongs".into());
+                    return Err(SettingsError::NoId);
                 }
                 url.map_or(Ok(Identity::Unknown), |url| described(&url))?
             }
@@ -114,39 +161,36 @@ impl TryFrom<Settings> for Plan {
             Identity::Registered { proof: Proof::Secret(_) | Proof::Key(_), .. }
         );
         if grant == Grant::ClientCredentials && !proves {
-            return Err(
-                "`grant = \"client-credentials\"` needs `client-id`, and `client-secret` or \
-                `client-key`"
-                    .into(),
-            );
+            return Err(SettingsError::NoCredentials);
         }
         let given = scopes.iter().flatten();
         if scopes.as_ref().is_some_and(|scopes| scopes.len() > SCOPES) {
-            return Err(format!("`scopes`: {SCOPES} are the most"));
+            return Err(SettingsError::TooManyScopes);
         }
         if let Some(wrong) = given.into_iter().find(|scope| !is_scope(scope)) {
-            return Err(format!("`scopes`: {wrong:?} is none; write each by itself"));
+            return Err(SettingsError::Scope(wrong.clone()));
         }
         let issuer = settings.issuer.map(|issuer| issuer_at(&issuer)).transpose()?;
         Ok(Self { grant, identity, scopes, issuer, redirect_port })
     }
 }
 
-fn described(text: &str) -> Result<Identity, String> {
-    let url = Url::parse(text).map_err(|error| format!("`client-metadata-url`: {error}"))?;
+fn described(text: &str) -> Result<Identity, SettingsError> {
+    let failed = |cause| SettingsError::Url { key: "client-metadata-url", cause };
+    let url = Url::parse(text).map_err(failed)?;
     if url.scheme() != "https" || url.path() == "/" {
-        return Err("`client-metadata-url`: it has to be https, and to have a path".into());
+        return Err(SettingsError::MetadataUrl);
     }
     Ok(Identity::Described(text.to_owned()))
 }
 
-fn issuer_at(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("`issuer`: {error}"))?;
+fn issuer_at(text: &str) -> Result<Url, SettingsError> {
+    let url = Url::parse(text).map_err(|cause| SettingsError::Url { key: "issuer", cause })?;
     if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback(&url)) {
-        return Err("`issuer`: it has to be https, unless it is on this machine".into());
+        return Err(SettingsError::IssuerNotHttps);
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err("`issuer`: it has neither a query nor a fragment".into());
+        return Err(SettingsError::IssuerParts);
     }
     Ok(url)
 }
@@ -157,7 +201,7 @@ mod tests {
 
     fn plan(text: &str) -> Result<Plan, String> {
         let settings: Settings = toml::from_str(text).map_err(|error| error.to_string())?;
-        settings.try_into()
+        settings.try_into().map_err(|error: SettingsError| error.to_string())
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::client::{Client, Hidden};
 use crate::discovery::Found;
 use crate::tokens::{Issued, header, now};
 
-/// How long before its end a token is renewed, in seconds.
+/// Time before its expiry at which a token is renewed, in seconds.
 const EARLY: u64 = 30;
 
 /// Largest file that is read, in bytes.
@@ -57,24 +57,24 @@ pub enum StoreError {
     },
 }
 
-/// What a file looks like from outside: another one looks otherwise.
+/// Time of the last change and size of a file, to notice that it was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp(SystemTime, u64);
 
-/// What is in it.
+/// The content of the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Kept {
-    /// Where the server is: what is kept counts for no other.
+    /// The address of the server. The content is not used for another one.
     pub(crate) url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) granted: Option<Granted>,
-    /// What the server wanted to see when it refused us last; for the next login.
+    /// What the server demanded when it last refused a request; for the next login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wanted: Option<Wanted>,
 }
 
-/// A token, and what it takes to have it renewed.
+/// A token, and what is needed to renew it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Granted {
@@ -85,16 +85,16 @@ pub(crate) struct Granted {
     pub(crate) access: Hidden,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refresh: Option<Hidden>,
-    /// In seconds since 1970.
+    /// When the access token expires, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<u64>,
-    /// What it allows, as far as is known.
+    /// Its scopes, as far as they are known.
     #[serde(default)]
     pub(crate) scopes: Vec<String>,
 }
 
 impl Granted {
-    /// What was issued, for what had been asked.
+    /// A token that was issued. `asked`: the requested scopes.
     pub(crate) fn new(found: Found, client: Client, asked: Vec<String>, issued: Issued) -> Self {
         Self {
             issuer: found.issuer.name,
@@ -108,7 +108,7 @@ impl Granted {
         }
     }
 
-    /// The same, renewed.
+    /// This token after its renewal.
     pub(crate) fn with(self, issued: Issued) -> Self {
         Self {
             access: issued.access,
@@ -119,18 +119,18 @@ impl Granted {
         }
     }
 
-    /// What a server gets to see of it.
+    /// The value of `Authorization`. `None`: the token cannot be sent in a header.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         header(&self.access)
     }
 
-    /// Whether it has ended, or is about to.
+    /// Whether the token has expired, or expires within [`EARLY`] seconds.
     pub(crate) fn ends_soon(&self) -> bool {
         self.expires.is_some_and(|expires| expires <= now() + EARLY)
     }
 }
 
-/// What a server wanted to see.
+/// What a server demanded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Wanted {
@@ -146,7 +146,7 @@ impl Store {
         Self { path: folder.join(format!("{name}.json")) }
     }
 
-    /// What is kept of the server at this address.
+    /// The content of the file, if it is that of the server at this address.
     pub(crate) fn read(&self, url: &str) -> Option<Kept> {
         let mut text = String::new();
         let file = File::open(&self.path).ok()?;
@@ -155,7 +155,7 @@ impl Store {
         (kept.url == url).then_some(kept)
     }
 
-    /// What the file looks like from outside. `None`: it is not there.
+    /// Time and size of the file. `None`: there is no file.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
         let metadata = self.path.metadata().ok()?;
         Some(Stamp(metadata.modified().ok()?, metadata.len()))

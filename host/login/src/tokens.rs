@@ -1,4 +1,4 @@
-//! Asking for a token, and what comes back (RFC 6749, RFC 8707).
+//! Token requests and their answers (RFC 6749, RFC 8707).
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,17 +6,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use http::HeaderValue;
 use portcullis_scrub::{Scrub, secret_parts};
 use serde_json::Value;
+use thiserror::Error;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use crate::client::{Client, Hidden};
-use crate::reach::{Posted, Reach, shown};
+use crate::client::{Client, ClientError, Hidden};
+use crate::reach::{Posted, Reach, RequestError, shown};
 use crate::settings::{Plan, SCOPES, is_scope};
 
 /// Longest token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
 
-/// Longest life of a token that is believed, in seconds.
+/// Longest lifetime of a token, in seconds; longer ones are shortened to it.
 const LONGEST_LIFE: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// A token that was issued.
@@ -24,23 +25,63 @@ const LONGEST_LIFE: u64 = 10 * 365 * 24 * 60 * 60;
 pub(crate) struct Issued {
     pub(crate) access: Hidden,
     pub(crate) refresh: Option<Hidden>,
-    /// When it ends, in seconds since 1970; `None`: nobody said.
+    /// When the token expires, in seconds since 1970. `None`: the server did not say.
     pub(crate) expires: Option<u64>,
-    /// What it allows; `None`: what was asked for.
+    /// The scopes of the token. `None`: the requested scopes.
     pub(crate) scopes: Option<Vec<String>>,
 }
 
-/// Why there is no token.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// The issuer does not give one for this, and will not.
-    Denied(String),
-    /// It could not be asked, or made no sense.
-    Failed(String),
+/// Why a token request brought no token.
+#[derive(Debug, Error)]
+pub enum TokenError {
+    /// This program cannot authenticate itself.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The token endpoint could not be asked.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The authorization server refused the request.
+    #[error("{address} refuses (status {status}): {text}")]
+    Refused {
+        /// The token endpoint.
+        address: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's explanation, sanitised and without secrets.
+        text: String,
+        /// Whether it is an OAuth error: the same request would be refused again.
+        is_final: bool,
+    },
+    /// The answer has no token that can be used.
+    #[error("the answer of {address} cannot be used")]
+    Invalid {
+        /// The token endpoint.
+        address: String,
+        /// What is wrong with the answer.
+        #[source]
+        cause: InvalidToken,
+    },
 }
 
-/// Where tokens are asked for, and as whom.
-pub(crate) struct Desk<'a> {
+/// What is wrong with the answer to a token request.
+#[derive(Debug, Error)]
+pub enum InvalidToken {
+    /// A token exceeds the limit.
+    #[error("a token is longer than {TOKEN_BYTES} bytes")]
+    TooLong,
+    /// The token type is not `Bearer`.
+    #[error("the token is not a bearer token")]
+    NotBearer,
+    /// There is no access token.
+    #[error("it has no access token")]
+    Missing,
+    /// The token has characters that an HTTP header cannot have.
+    #[error("the token cannot be sent in a header")]
+    NotSendable,
+}
+
+/// A token endpoint, and the client that uses it.
+pub(crate) struct TokenEndpoint<'a> {
     pub(crate) reach: &'a Reach,
     pub(crate) plan: &'a Plan,
     pub(crate) client: &'a Client,
@@ -54,56 +95,55 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-impl Desk<'_> {
-    /// Asks for a token with this form, to which is added who asks.
-    pub(crate) async fn ask(
+impl TokenEndpoint<'_> {
+    /// Requests a token with this form. The client authentication is added to it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no token.
+    pub(crate) async fn request(
         &self,
         mut form: Vec<(&'static str, String)>,
-    ) -> Result<Issued, Refusal> {
-        let authorization = self.client.sign(self.plan, self.issuer, &mut form);
-        let authorization = authorization.map_err(Refusal::Failed)?;
+    ) -> Result<Issued, TokenError> {
+        let authorization = self.client.sign(self.plan, self.issuer, &mut form)?;
         let credentials = authorization.as_ref().and_then(|value| value.to_str().ok());
         let credentials =
             credentials.and_then(|value| secret_parts(value).ok()).unwrap_or_default();
         let body = Serializer::new(String::new()).extend_pairs(&form).finish();
-        let asked = self.reach.post(self.url, Posted::Form(body), authorization).await;
-        let (status, answer) = asked.map_err(Refusal::Failed)?;
+        let (status, answer) = self.reach.post(self.url, Posted::Form(body), authorization).await?;
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         if status.is_success() && text("error").is_none() {
-            return issued(&answer).map_err(|error| self.failed(error));
+            let invalid = |cause| TokenError::Invalid { address: shown(self.url), cause };
+            return issued(&answer).map_err(invalid);
         }
         let said = [text("error"), text("error_description")].into_iter().flatten();
         let said = said.collect::<Vec<_>>().join(": ");
-        // It may say back what it was sent.
+        // The server may repeat what was sent.
         let secrets = form
             .iter()
             .filter(|(key, _)| !matches!(*key, "grant_type" | "scope" | "resource" | "client_id"));
         let secrets = secrets.map(|(_, value)| value).chain(&credentials);
         let said = Arc::new(Scrub::new(secrets.map(String::as_str))).text(&said);
-        let said = portcullis_sanitize::line(&said, 200);
-        let told = format!("{} refuses (status {}): {said}", shown(self.url), status.as_u16());
-        match status.is_client_error() && text("error").is_some() {
-            true => Err(Refusal::Denied(told)),
-            false => Err(Refusal::Failed(told)),
-        }
-    }
-
-    fn failed(&self, error: &str) -> Refusal {
-        Refusal::Failed(format!("{}: {error}", shown(self.url)))
+        Err(TokenError::Refused {
+            address: shown(self.url),
+            status: status.as_u16(),
+            text: portcullis_sanitize::line(&said, 200),
+            is_final: status.is_client_error() && text("error").is_some(),
+        })
     }
 }
 
-fn issued(answer: &Value) -> Result<Issued, &'static str> {
+fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let token = |key: &str| match text(key) {
-        Some(token) if token.len() > TOKEN_BYTES => Err("its token is too long"),
+        Some(token) if token.len() > TOKEN_BYTES => Err(InvalidToken::TooLong),
         token => Ok(token.filter(|token| !token.is_empty()).map(|token| Hidden(token.to_owned()))),
     };
     if !text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-        return Err("it issues tokens that are no bearer tokens");
+        return Err(InvalidToken::NotBearer);
     }
-    let access = token("access_token")?.ok_or("there is no token in its answer")?;
-    header(&access).ok_or("its token cannot be sent")?;
+    let access = token("access_token")?.ok_or(InvalidToken::Missing)?;
+    header(&access).ok_or(InvalidToken::NotSendable)?;
     let seconds = answer.get("expires_in");
     let seconds = seconds.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
     let scopes = text("scope").map(|scopes| {
@@ -117,7 +157,7 @@ fn issued(answer: &Value) -> Result<Issued, &'static str> {
     })
 }
 
-/// As the server gets to see a token.
+/// The value of `Authorization` with a token. `None`: the token cannot be sent in a header.
 pub(crate) fn header(token: &Hidden) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", token.0)).ok()?;
     value.set_sensitive(true);

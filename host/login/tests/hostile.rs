@@ -16,6 +16,7 @@ async fn refused(stand: &Stand, settings: &str) -> String {
     let login = stand.login(settings, None);
     let shown = async |address: &str| -> Result<(), String> { panic!("{address} was shown") };
     let error = login.authorize(shown).await.unwrap_err();
+    let error = portcullis_sanitize::error_chain(&error);
     assert!(stand.asked("POST /token").is_empty(), "{error}");
     error
 }
@@ -31,7 +32,7 @@ async fn a_server_that_names_another_or_an_issuer_that_is_another_is_not_believe
         stand.reply(RESOURCE, Reply::Json(stand.resource()));
         for name in ["https://evil.example", "", &format!("{}/other", stand.origin)] {
             stand.issuer_says("issuer", name.into());
-            assert!(refused(&stand, "").await.contains("nothing it says is used"), "{name}");
+            assert!(refused(&stand, "").await.contains("it is not used"), "{name}");
         }
         stand.issuer_says("issuer", stand.origin.clone().into());
         let error = refused(&stand, "issuer = \"https://sso.example\"").await;
@@ -104,6 +105,7 @@ async fn documents_in_private_networks_without_an_end_or_that_are_none_are_not_r
             let _person = login.refused(None, challenge).await.unwrap_err();
             let shown = async |address: &str| -> Result<(), String> { panic!("{address}") };
             let error = login.authorize(shown).await.unwrap_err();
+            let error = portcullis_sanitize::error_chain(&error);
             assert!(error.contains("private network") || error.contains("not https"), "{error}");
         }
         for (reply, expected) in [
@@ -126,6 +128,7 @@ async fn documents_in_private_networks_without_an_end_or_that_are_none_are_not_r
         stand.issuer_says("token_endpoint", elsewhere);
         let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
         let error = stand.login("", None).authorize(agent).await.unwrap_err();
+        let error = portcullis_sanitize::error_chain(&error);
         assert!(error.contains("private network"), "{error}");
     })
     .await;
@@ -139,6 +142,7 @@ async fn an_answer_of_another_issuer_is_not_exchanged() {
         for with in [from("https://evil.example"), from(&format!("{}/", stand.origin)), from("")] {
             let agent = async |address: &str| come_back(address, &with).await.map(drop);
             let error = stand.login("", None).authorize(agent).await.unwrap_err();
+            let error = portcullis_sanitize::error_chain(&error);
             assert!(error.contains("not used"), "{error}");
         }
         stand.issuer_says("authorization_response_iss_parameter_supported", true.into());
@@ -173,6 +177,7 @@ async fn an_issuer_that_hangs_or_answers_nonsense_ends_a_login_and_nothing_is_ke
             let agent =
                 async |address: &str| come_back(address, "code=c0de&state=STATE").await.map(drop);
             let error = login.authorize(agent).await.unwrap_err();
+            let error = portcullis_sanitize::error_chain(&error);
             assert!(error.contains("/token") && !error.contains("c0de"), "{error}");
             assert_eq!(login.token().await, None);
         }
@@ -211,5 +216,5 @@ async fn what_is_kept_counts_for_its_server_and_its_issuer_alone() {
 async fn a_token_is_not_sent_in_the_open() {
     let far = "http://mcp.example/mcp".parse().unwrap();
     let error = portcullis_login::Login::new("it", &far, Default::default(), None);
-    assert!(error.is_err_and(|error| error.contains("https")));
+    assert!(error.is_err_and(|error| error.to_string().contains("https")));
 }

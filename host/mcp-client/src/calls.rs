@@ -214,6 +214,7 @@ impl Calls {
             Ok(messages) => messages,
             Err(error) => {
                 let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
+                let error = portcullis_sanitize::error_chain(&error);
                 self.warn(&format!("{error}: {begin}"));
                 let because = format!("its answer is {error}");
                 let id = match origin {

@@ -1,4 +1,4 @@
-//! From a definition to a connection.
+//! Connects to an upstream: transport, revision of MCP, handshake.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,35 +9,35 @@ use tokio::time::timeout;
 
 use crate::calls::{Calls, Notice};
 use crate::connection::{Client, Connection, Peer};
-use crate::definition::{Plan, Protocol, Target};
+use crate::definition::{DefinitionError, Plan, Protocol, Target};
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
 
-/// How long nothing is tried after a failure to connect; after each further one twice as long.
+/// Time without a new attempt after the first failure to connect. It doubles with each further failure.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What all connections to one upstream have in common.
+/// Settings of all connections to one upstream.
 pub(crate) struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) plan: Plan,
     pub(crate) client: Client,
-    /// Where tokens come from, if it may want any.
+    /// The source of access tokens, if the upstream may demand any.
     pub(crate) login: Option<Arc<Login>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) changed: Arc<Notify>,
 }
 
-/// What earlier connections have taught.
+/// What earlier connections showed about the upstream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
     era: Option<Era>,
-    /// Whether it only knows HTTP as of 2024-11-05.
+    /// Whether the upstream only supports HTTP with server-sent events, of 2024-11-05.
     sse: bool,
 }
 
-/// One of the ways to an upstream.
+/// A transport to try.
 #[derive(Clone, Copy)]
 enum Way {
     Stdio,
@@ -45,9 +45,17 @@ enum Way {
     Sse,
 }
 
-/// How tokens for it are got: unless it is a program, has a header already, or is where a token
-/// would be sent in the open.
-pub(crate) fn login(name: &str, plan: &Plan, client: &Client) -> Result<Option<Login>, String> {
+/// The login at an upstream. `None`: it is a program, has `Authorization` in its headers, or is reached without TLS,
+/// so that no token may be sent to it.
+///
+/// # Errors
+///
+/// The configuration has `oauth`, and its settings cannot be used.
+pub(crate) fn login(
+    name: &str,
+    plan: &Plan,
+    client: &Client,
+) -> Result<Option<Login>, DefinitionError> {
     let address = plan.target.address();
     let Some((address, settings)) = address.and_then(|a| Some((a, a.oauth.clone()?))) else {
         return Ok(None);
@@ -55,12 +63,12 @@ pub(crate) fn login(name: &str, plan: &Plan, client: &Client) -> Result<Option<L
     let is_asked_for = settings != portcullis_login::Settings::default();
     match Login::new(name, &address.url, settings, client.logins.as_deref()) {
         Ok(login) => Ok(Some(login)),
-        Err(error) if is_asked_for => Err(format!("`oauth`: {error}")),
+        Err(error) if is_asked_for => Err(error.into()),
         Err(_) => Ok(None),
     }
 }
 
-/// Connects, and finds out what is spoken.
+/// Connects, and finds out which revision of MCP the upstream speaks.
 pub(crate) async fn connect(
     settings: &Settings,
     known: Known,
@@ -77,7 +85,7 @@ pub(crate) async fn connect(
         let shaken = shake(settings, way, known.era).await;
         let may_be_sse = matches!(plan.target, Target::Either(_)) && !known.sse;
         let (way, connection) = match shaken {
-            // What these say, a server that wants to be asked for events says too.
+            // A server of the older transport answers with one of these statuses, too.
             Err(refused @ Trouble::Refused(400 | 404 | 405 | 406 | 415, _))
                 if may_be_sse && plan.protocol != Protocol::Modern =>
             {
@@ -114,7 +122,7 @@ async fn shake(settings: &Settings, way: Way, era: Option<Era>) -> Result<Connec
                     tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
                     legacy(channel).await
                 }
-                // There are servers that end when they are asked what they do not know.
+                // Some servers exit when they receive an unknown method.
                 Err(Trouble::Lost(why)) => {
                     tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
                     drop(channel);
@@ -156,7 +164,7 @@ async fn open(settings: &Settings, way: Way) -> Result<Channel, Trouble> {
     Ok(Channel { wire: Arc::new(wire), calls })
 }
 
-/// How long nothing is tried after a failure to connect that comes after so many others.
+/// Time without a new attempt, by the number of failures before the last one.
 pub(crate) fn pause_after(failures: u32) -> Duration {
     PAUSE.saturating_mul(1 << failures.min(5)).min(LONGEST_PAUSE)
 }

@@ -1,4 +1,4 @@
-//! What an operator writes about an upstream, and what of it can be used.
+//! The section `[upstreams.NAME]` of the configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use thiserror::Error;
 use url::Url;
 
 /// One upstream, as its operator writes it under `[upstreams.NAME]`.
@@ -73,7 +74,7 @@ fn sixteen_mebibytes() -> NonZeroU64 {
     number(16 * 1024 * 1024)
 }
 
-/// How an upstream is spoken with.
+/// The MCP transport of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -100,13 +101,13 @@ pub enum Protocol {
     Modern,
 }
 
-/// A text that is shown to nobody: it has a value only for the upstream.
+/// A secret for an upstream. It is not part of debug output.
 #[derive(Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself.
+    /// The secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -124,7 +125,88 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A definition that holds together.
+/// What is wrong with a definition. Each message names the key. Secrets are not in it.
+#[derive(Debug, Error)]
+pub enum DefinitionError {
+    /// Two keys exclude each other.
+    #[error("{0} and {1} exclude each other: remove one of them")]
+    Both(&'static str, &'static str),
+    /// There is neither a program nor an address.
+    #[error(
+        "`command` or `url` is missing: name the program to start, or the address of the server"
+    )]
+    NoTarget,
+    /// The server is a program, and the key is for servers at an address.
+    #[error("`{0}` is for a `url`; pass secrets to a `command` in `env`")]
+    ForUrl(&'static str),
+    /// The server has an address, and the key is for programs.
+    #[error("`{0}` is for a `command`, and this server has a `url`")]
+    ForCommand(&'static str),
+    /// A program has no other transport than stdio.
+    #[error("`transport`: a `command` uses `stdio`; set `url` instead, or leave `transport` out")]
+    CommandTransport,
+    /// An address has no transport `stdio`.
+    #[error("`transport = \"stdio\"` is for a `command`; with `url`, it is `http` or `sse`")]
+    UrlTransport,
+    /// The revision does not have the transport.
+    #[error("`protocol = \"2026-07-28\"` has no `transport = \"sse\"`: leave `protocol` out")]
+    NoSuchTransport,
+    /// A path depends on the working directory of the host.
+    #[error("`{key}`: {path} is not an absolute path", path = path.display())]
+    NotAbsolute {
+        /// The key.
+        key: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path is empty.
+    #[error("`{0}` is empty")]
+    Empty(&'static str),
+    /// A path begins with `~`, and the user has no home directory.
+    #[error("`{0}`: this user has no home directory")]
+    NoHome(&'static str),
+    /// An environment variable cannot have this name, or this value.
+    #[error("`env`: {0:?} cannot be a variable with this value")]
+    Variable(String),
+    /// The address is not a URL. It is not repeated: a password may be in it.
+    #[error("`url` is not a URL")]
+    Url(#[source] url::ParseError),
+    /// The address is not one of HTTP.
+    #[error("`url` is neither http nor https")]
+    NotHttp,
+    /// The address has a user name or a password.
+    #[error("`url`: a user and a password belong into `headers`, as `Authorization`")]
+    UserInUrl,
+    /// A name is not that of a header.
+    #[error("`headers`: {name:?} is not the name of a header")]
+    HeaderName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        cause: reqwest::header::InvalidHeaderName,
+    },
+    /// A value cannot be that of a header. The value is not repeated.
+    #[error("`headers`: `{name}` cannot have this value")]
+    HeaderValue {
+        /// The name of the header.
+        name: String,
+        /// What is wrong with the value.
+        #[source]
+        cause: reqwest::header::InvalidHeaderValue,
+    },
+    /// The client sets the header itself.
+    #[error("`headers`: `{0}` is set by the protocol; leave it out")]
+    ProtocolHeader(String),
+    /// A header is there twice, in different spellings.
+    #[error("`headers`: `{0}` is there twice")]
+    HeaderTwice(String),
+    /// The settings of the login cannot be used.
+    #[error("`oauth`")]
+    Login(#[from] portcullis_login::SettingsError),
+}
+
+/// A definition that was checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) target: Target,
@@ -136,17 +218,17 @@ pub(crate) struct Plan {
     pub(crate) refresh: Option<Duration>,
 }
 
-/// What is spoken with.
+/// The server, and the transport to it.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     Command(Command),
     Http(Address),
     Sse(Address),
-    /// Streamable HTTP, or HTTP with server-sent events: what it understands.
+    /// Streamable HTTP, or HTTP with server-sent events where the server does not understand the former.
     Either(Address),
 }
 
-/// A program and what it is started with.
+/// A program, with its arguments and environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Command {
     pub(crate) program: PathBuf,
@@ -160,12 +242,12 @@ pub(crate) struct Command {
 pub(crate) struct Address {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    /// How tokens are got; `None`: they are not, as there is a header already.
+    /// How access tokens are obtained. `None`: they are not, because `headers` have `Authorization`.
     pub(crate) oauth: Option<portcullis_login::Settings>,
 }
 
 impl Target {
-    /// Where it is, if that is a URL.
+    /// The address, if the server has one.
     pub(crate) fn address(&self) -> Option<&Address> {
         match self {
             Self::Command(_) => None,
@@ -175,9 +257,9 @@ impl Target {
 }
 
 impl TryFrom<Definition> for Plan {
-    type Error = String;
+    type Error = DefinitionError;
 
-    fn try_from(definition: Definition) -> Result<Self, String> {
+    fn try_from(definition: Definition) -> Result<Self, DefinitionError> {
         let seconds = |seconds: NonZeroU64| Duration::from_secs(seconds.get().min(YEAR));
         let plan = Self {
             protocol: definition.protocol,
@@ -188,65 +270,53 @@ impl TryFrom<Definition> for Plan {
             target: target(definition)?,
         };
         if let (Target::Sse(_), Protocol::Modern) = (&plan.target, plan.protocol) {
-            return Err("`protocol = \"2026-07-28\"`: there is no such thing over `transport = \
-                \"sse\"`; leave `protocol` out"
-                .to_owned());
+            return Err(DefinitionError::NoSuchTransport);
         }
         Ok(plan)
     }
 }
 
-/// Longest time, in seconds: longer ones could not be added to a clock.
+/// Longest time, in seconds. Longer ones would overflow when added to a clock.
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
-fn target(definition: Definition) -> Result<Target, String> {
+fn target(definition: Definition) -> Result<Target, DefinitionError> {
     let Definition { command, args, env, cwd, url, headers, oauth, transport, .. } = definition;
     match (command, url) {
-        (Some(_), Some(_)) => Err("`command` and `url`: give one of them".to_owned()),
-        (None, None) => Err("`command` or `url` is missing: give the program that is to be \
-            started, or the address that it listens at"
-            .to_owned()),
+        (Some(_), Some(_)) => Err(DefinitionError::Both("`command`", "`url`")),
+        (None, None) => Err(DefinitionError::NoTarget),
         (Some(program), None) => {
             if let Some(Transport::Http | Transport::Sse) = transport {
-                return Err("`transport`: a `command` is spoken with over `stdio`; give `url` \
-                    instead, or leave `transport` out"
-                    .to_owned());
+                return Err(DefinitionError::CommandTransport);
             }
             if !headers.is_empty() {
-                return Err(
-                    "`headers` are for a `url`; give a `command` its secrets in `env`".to_owned()
-                );
+                return Err(DefinitionError::ForUrl("headers"));
             }
             if oauth.is_some() {
-                return Err(
-                    "`oauth` is for a `url`; give a `command` its secrets in `env`".to_owned()
-                );
+                return Err(DefinitionError::ForUrl("oauth"));
             }
             let program = absolute("command", program)?;
             let cwd = cwd.map(|cwd| absolute("cwd", cwd)).transpose()?;
-            if cwd.as_ref().is_some_and(|cwd| cwd.is_relative()) {
-                return Err("`cwd` is not an absolute path".to_owned());
+            if let Some(path) = cwd.clone().filter(|cwd| cwd.is_relative()) {
+                return Err(DefinitionError::NotAbsolute { key: "cwd", path });
             }
             check_environment(&env)?;
             Ok(Target::Command(Command { program, args, env, cwd }))
         }
         (None, Some(url)) => {
             if let Some(Transport::Stdio) = transport {
-                return Err("`transport = \"stdio\"` is for a `command`; with `url` it is `http` \
-                    or `sse`"
-                    .to_owned());
+                return Err(DefinitionError::UrlTransport);
             }
             for (key, given) in
                 [("args", !args.is_empty()), ("env", !env.is_empty()), ("cwd", cwd.is_some())]
             {
                 if given {
-                    return Err(format!("`{key}` is for a `command`, and here is a `url`"));
+                    return Err(DefinitionError::ForCommand(key));
                 }
             }
             let (url, headers) = (address(&url)?, header_map(&headers)?);
             let has_token = headers.contains_key(AUTHORIZATION);
             if has_token && oauth.is_some() {
-                return Err("`oauth` and `Authorization` in `headers`: give one of them".to_owned());
+                return Err(DefinitionError::Both("`oauth`", "`Authorization` in `headers`"));
             }
             let oauth = oauth.or_else(|| (!has_token).then(Default::default));
             let address = Address { url, headers, oauth };
@@ -259,38 +329,37 @@ fn target(definition: Definition) -> Result<Target, String> {
     }
 }
 
-/// A path whose meaning does not depend on where the host was started; or a bare name.
-fn absolute(key: &str, path: PathBuf) -> Result<PathBuf, String> {
+/// A path that does not depend on the working directory of the host, or a bare name.
+fn absolute(key: &'static str, path: PathBuf) -> Result<PathBuf, DefinitionError> {
     if let Ok(rest) = path.strip_prefix("~") {
-        let home = std::env::home_dir().ok_or_else(|| format!("`{key}`: this user has no home"))?;
+        let home = std::env::home_dir().ok_or(DefinitionError::NoHome(key))?;
         return Ok(home.join(rest));
     }
     if path.as_os_str().is_empty() {
-        return Err(format!("`{key}` is empty"));
+        return Err(DefinitionError::Empty(key));
     }
     if path.is_relative() && path.components().count() > 1 {
-        return Err(format!("`{key}`: {} is not an absolute path", path.display()));
+        return Err(DefinitionError::NotAbsolute { key, path });
     }
     Ok(path)
 }
 
-fn check_environment(env: &BTreeMap<String, Secret>) -> Result<(), String> {
+fn check_environment(env: &BTreeMap<String, Secret>) -> Result<(), DefinitionError> {
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) || value.reveal().contains('\0') {
-            return Err(format!("`env`: {name:?} cannot be a variable with this value"));
+            return Err(DefinitionError::Variable(name.clone()));
         }
     }
     Ok(())
 }
 
-fn address(text: &str) -> Result<Url, String> {
-    // The text itself is not repeated: a password may be in it.
-    let url = Url::parse(text).map_err(|error| format!("`url` is no URL: {error}"))?;
+fn address(text: &str) -> Result<Url, DefinitionError> {
+    let url = Url::parse(text).map_err(DefinitionError::Url)?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err("`url` is neither http nor https".into());
+        return Err(DefinitionError::NotHttp);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("`url`: a user and password belong into `headers`, as `Authorization`".into());
+        return Err(DefinitionError::UserInUrl);
     }
     Ok(url)
 }
@@ -310,19 +379,19 @@ const OURS: &[&str] = &[
     "transfer-encoding",
 ];
 
-fn header_map(headers: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
+fn header_map(headers: &BTreeMap<String, Secret>) -> Result<HeaderMap, DefinitionError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let key = HeaderName::try_from(name.as_str())
-            .map_err(|_| format!("`headers`: {name:?} is no header's name"))?;
+            .map_err(|cause| DefinitionError::HeaderName { name: name.clone(), cause })?;
         if OURS.contains(&key.as_str()) || key.as_str().starts_with("mcp-param-") {
-            return Err(format!("`headers`: `{name}` is set by the protocol; leave it out"));
+            return Err(DefinitionError::ProtocolHeader(name.clone()));
         }
         let mut value = HeaderValue::try_from(value.reveal())
-            .map_err(|_| format!("`headers`: the value of `{name}` cannot be a header's"))?;
+            .map_err(|cause| DefinitionError::HeaderValue { name: name.clone(), cause })?;
         value.set_sensitive(true);
         if map.insert(key, value).is_some() {
-            return Err(format!("`headers`: `{name}` is there twice"));
+            return Err(DefinitionError::HeaderTwice(name.clone()));
         }
     }
     Ok(map)
@@ -334,7 +403,7 @@ mod tests {
 
     fn plan(text: &str) -> Result<Plan, String> {
         let definition: Definition = toml::from_str(text).map_err(|error| error.to_string())?;
-        definition.try_into()
+        definition.try_into().map_err(|error: DefinitionError| error.to_string())
     }
 
     #[test]
@@ -352,7 +421,7 @@ mod tests {
     fn what_does_not_fit_is_refused_by_the_name_of_its_key() {
         for (text, expected) in [
             ("", "`command` or `url` is missing"),
-            ("command = 'a'\nurl = 'http://x'", "`command` and `url`"),
+            ("command = 'a'\nurl = 'http://x'", "`command` and `url` exclude"),
             ("command = 'a'\ntransport = 'http'", "`transport`"),
             ("url = 'http://x'\ntransport = 'stdio'", "`transport"),
             ("command = 'a'\nheaders = {a = 'b'}", "`headers`"),

@@ -1,33 +1,46 @@
-//! The headers that MCP 2026-07-28 repeats a request in, so that whatever is in between need not
-//! read its body.
+//! HTTP headers of MCP 2026-07-28 that repeat parts of a request, so that proxies need not read its body.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+use thiserror::Error;
 
 use crate::message::Object;
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// What a value in Base64 is put between.
+/// The prefix and the suffix of a value in Base64.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
-/// An argument of a tool that goes into a header too.
+/// Why a schema breaks the rules for `x-mcp-header`. Arguments are named by their path.
+#[derive(Debug, Error)]
+pub(crate) enum HeaderParamError {
+    #[error("`x-mcp-header` is where no single argument is described")]
+    Place,
+    #[error("`x-mcp-header` of {0} is not the name of a header")]
+    Name(String),
+    #[error("`x-mcp-header` of {0} is that of another argument")]
+    Twice(String),
+    #[error("`x-mcp-header` is set for {0}, which is not a string, an integer or a boolean")]
+    Kind(String),
+}
+
+/// An argument of a tool that is also sent in a header.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeaderParam {
-    /// The names that lead to it from the arguments.
+    /// The path to it: the names of properties.
     path: Vec<String>,
     header: HeaderName,
 }
 
-/// The arguments that a tool's schema wants in headers too, by `x-mcp-header`.
+/// The arguments that are also sent in headers, by `x-mcp-header` in a tool's schema.
 ///
 /// # Errors
 ///
-/// Why the schema is invalid by the rules for that.
-pub(crate) fn params_of(schema: &Object) -> Result<Vec<HeaderParam>, String> {
+/// The schema breaks the rules for `x-mcp-header`.
+pub(crate) fn params_of(schema: &Object) -> Result<Vec<HeaderParam>, HeaderParamError> {
     let mut found = Vec::new();
     walk(schema, Some(&mut Vec::new()), &mut found)?;
     Ok(found)
@@ -38,7 +51,7 @@ fn walk(
     schema: &Object,
     mut path: Option<&mut Vec<String>>,
     found: &mut Vec<HeaderParam>,
-) -> Result<(), String> {
+) -> Result<(), HeaderParamError> {
     for (key, value) in schema {
         match key.as_str() {
             "x-mcp-header" => {
@@ -62,7 +75,7 @@ fn walk(
                     walk_any(schema, found)?;
                 }
             }
-            // These are data, and no schemas.
+            // These contain data, not schemas.
             "const" | "default" | "enum" | "examples" => {}
             _ => walk_any(value, found)?,
         }
@@ -70,7 +83,7 @@ fn walk(
     Ok(())
 }
 
-fn walk_any(value: &Value, found: &mut Vec<HeaderParam>) -> Result<(), String> {
+fn walk_any(value: &Value, found: &mut Vec<HeaderParam>) -> Result<(), HeaderParamError> {
     match value {
         Value::Object(schema) => walk(schema, None, found),
         Value::Array(schemas) => schemas.iter().try_for_each(|schema| walk_any(schema, found)),
@@ -83,21 +96,21 @@ fn param(
     path: Option<&Vec<String>>,
     kind: Option<&Value>,
     found: &[HeaderParam],
-) -> Result<HeaderParam, String> {
+) -> Result<HeaderParam, HeaderParamError> {
     let Some(path) = path else {
-        return Err("`x-mcp-header` where no single argument is described".to_owned());
+        return Err(HeaderParamError::Place);
     };
     let at = path.join(".");
     let header = name
         .as_str()
         .filter(|name| !name.is_empty())
         .and_then(|name| HeaderName::try_from(format!("mcp-param-{name}")).ok())
-        .ok_or_else(|| format!("`x-mcp-header` of {at} is no header's name"))?;
+        .ok_or_else(|| HeaderParamError::Name(at.clone()))?;
     if found.iter().any(|other| other.header == header) {
-        return Err(format!("`x-mcp-header` of {at} is that of another argument"));
+        return Err(HeaderParamError::Twice(at));
     }
     if !matches!(kind.and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
-        return Err(format!("`x-mcp-header` of {at}, which is no text, integer or boolean"));
+        return Err(HeaderParamError::Kind(at));
     }
     Ok(HeaderParam { path: path.clone(), header })
 }
@@ -129,7 +142,7 @@ pub(crate) fn standard(method: &str, params: &Object, wanted: &[HeaderParam]) ->
     headers
 }
 
-/// A text as a header's value: as it is, or in Base64 where it could not be told what it was.
+/// Encodes a text as a header's value: unchanged, or in Base64 where the unchanged text would be ambiguous.
 fn encode(text: &str) -> HeaderValue {
     let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim_ascii() == text
@@ -152,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn params(schema: Value) -> Result<Vec<HeaderParam>, String> {
+    fn params(schema: Value) -> Result<Vec<HeaderParam>, HeaderParamError> {
         params_of(schema.as_object().unwrap())
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn tools(raw: Vec<Value>, headers: bool, warnings: &mut Vec<String>) 
             };
             check_schema(key, schema)?;
             if headers && key == "inputSchema" {
-                header_params = headers::params_of(schema)?;
+                header_params = headers::params_of(schema).map_err(|error| error.to_string())?;
             }
             clean_schema(schema);
         }

@@ -1,22 +1,19 @@
-//! Another MCP server as a source of tools: whatever revision of MCP it speaks, over whatever
-//! transport, there is one door to it.
+//! A client of other MCP servers (upstreams), for all revisions and transports of MCP.
 //!
-//! An [`Upstream`] is made from an operator's [`Definition`]. Nothing is started or reached before
-//! its first use. What it offers is its [`Listing`]; what is asked of it is a [`Request`], which is
-//! [`InFlight`] until its last [`Event`]. Messages are JSON and stay JSON: fields and kinds of
-//! content that nobody here has heard of pass through as they came. (Numbers are those of
-//! [`serde_json::Value`]: integers of 64 bits, or doubles.)
+//! An [`Upstream`] is made from a [`Definition`] of the configuration. It is started or reached when it is first
+//! used. Its tools, prompts and resources are its [`Listing`]. A [`Request`] to it is [`InFlight`] until the last
+//! [`Event`]. Messages stay JSON: unknown fields and kinds of content pass through unchanged. Numbers are those of
+//! [`serde_json::Value`]: integers of 64 bits, or doubles.
 //!
-//! An upstream is not trusted. Its messages, lists and pages are bounded; what is shown of it is made
-//! fit to be shown; what it asks reaches only the session that it certainly belongs to; and it can
-//! neither stall another upstream nor outlive its last handle. What its tools do is not for this crate
-//! to judge, and neither is where its URL leads.
+//! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised.
+//! Its requests reach only the session that they belong to. It cannot stall another upstream, and it ends with its
+//! last handle. This crate does not judge what its tools do, nor where its URL leads.
 //!
-//! On Linux, with [`Client::launcher`], a child ends with the host however the host ends, and with the
-//! child everything that it started, also what left its process group or session. Without a launcher, or
-//! on another system, the child of a host that is killed only notices that its stdin has ended, and a
-//! process that left the group stays. Elsewhere than on Unix there are no process groups: a child's own
-//! children stay unless they end with their stdin.
+//! On Linux, with [`Client::launcher`], the child process ends with the host, however the host ends, and so do all
+//! processes that the child started, even those that left its process group or session. Without a launcher, or on
+//! another system, the child of a killed host only notices the end of its stdin, and a process that left the group
+//! stays. Systems other than Unix have no process groups: the child's own children stay, unless they end with their
+//! stdin.
 
 mod calls;
 mod child;
@@ -44,7 +41,7 @@ mod wire;
 
 pub use calls::{AskKey, Notice};
 pub use connection::{Client, Peer};
-pub use definition::{Definition, Protocol, Secret, Transport};
+pub use definition::{Definition, DefinitionError, Protocol, Secret, Transport};
 pub use fault::{Fault, Trouble};
 pub use inflight::{Event, InFlight, Outcome, Request};
 pub use items::{Prompt, Tool};

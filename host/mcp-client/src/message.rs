@@ -1,26 +1,27 @@
-//! JSON-RPC as MCP uses it, without types for what is inside: nothing is lost that nobody here knows.
+//! JSON-RPC messages as MCP uses them. Parameters and results stay JSON, so that no unknown field is lost.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 
 use crate::prune::pruned;
 
-/// A message of so many bytes has no more values than any message may have.
+/// A message of at most this many bytes cannot exceed the limit of values.
 const SURELY_SMALL: usize = 16 * 1024;
 
-/// A JSON object as it was sent, in its order.
+/// A JSON object, with its members in the order in which they were sent.
 pub type Object = Map<String, Value>;
 
-/// An error that one side answers a request of the other with.
+/// An error of JSON-RPC: the answer to a request that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// What kind it is. Those of JSON-RPC and MCP are from -32768 to -32000.
+    /// The kind of the error. JSON-RPC and MCP use numbers from -32768 to -32000.
     pub code: i64,
-    /// In words.
+    /// A description.
     #[serde(default)]
     pub message: String,
-    /// More about it.
+    /// Further details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
@@ -28,17 +29,36 @@ pub struct RpcError {
 impl RpcError {
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// It cannot be done now, or at all.
+    /// The request failed inside the other side.
     pub const INTERNAL: i64 = -32603;
-    /// MCP 2026-07-28: the headers of a request do not fit its body.
+    /// MCP 2026-07-28: the headers of a request contradict its body.
     pub const HEADER_MISMATCH: i64 = -32020;
     /// MCP 2026-07-28: the other side does not speak this revision.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-    /// An error with nothing more about it.
+    /// An error without further details.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
+}
+
+/// Why bytes are not a message.
+#[derive(Debug, Error)]
+pub(crate) enum MessageError {
+    #[error("not JSON")]
+    NotJson(#[source] serde_json::Error),
+    #[error("JSON, but not a message")]
+    NotAMessage,
+    #[error("a request with a `method` that is not a string")]
+    Method,
+    #[error("an error that is not one of JSON-RPC")]
+    NotAnError(#[source] serde_json::Error),
+    #[error("neither a request nor an answer")]
+    Neither,
+    #[error("an answer without an id")]
+    NoId,
+    #[error("an answer with an id that no request has")]
+    UnknownId,
 }
 
 /// A message of the other side.
@@ -85,21 +105,21 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
 ///
 /// # Errors
 ///
-/// What is wrong with it.
-pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, String> {
-    match value(bytes).map_err(|error| format!("no JSON: {error}"))? {
+/// The bytes are not a message.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, MessageError> {
+    match value(bytes).map_err(MessageError::NotJson)? {
         Value::Object(object) => Ok(vec![one(object)?]),
         Value::Array(batch) => batch.into_iter().map(|value| one(object(value))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Err("JSON, but no message".to_owned())
+            Err(MessageError::NotAMessage)
         }
     }
 }
 
-/// What an answer to a list holds: each member of it is looked at alone.
+/// The members of answers to list requests. Each entry of them is checked by itself.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/// The JSON. Of a list, what is too deep to be read is left out; whatever else is too deep is refused.
+/// Parses JSON. Entries of lists that are nested too deep are left out; any other value that is too deep is an error.
 fn value(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes).or_else(|error| {
         if !error.to_string().contains("recursion limit") {
@@ -117,11 +137,11 @@ pub(crate) fn object(value: Value) -> Object {
     object
 }
 
-fn one(mut object: Object) -> Result<Message, String> {
+fn one(mut object: Object) -> Result<Message, MessageError> {
     let id = object.remove("id").filter(|id| !id.is_null());
     if let Some(method) = object.remove("method") {
         let Value::String(method) = method else {
-            return Err("a `method` that is no text".to_owned());
+            return Err(MessageError::Method);
         };
         let params = object.remove("params").map(self::object).unwrap_or_default();
         return Ok(match id {
@@ -131,16 +151,15 @@ fn one(mut object: Object) -> Result<Message, String> {
     }
     let answer = match (object.remove("result"), object.remove("error")) {
         (Some(result), None) => Ok(result),
-        (_, Some(error)) => Err(serde_json::from_value(error)
-            .map_err(|error| format!("an error that is none of JSON-RPC: {error}"))?),
-        (None, None) => return Err("neither a request nor an answer".to_owned()),
+        (_, Some(error)) => Err(serde_json::from_value(error).map_err(MessageError::NotAnError)?),
+        (None, None) => return Err(MessageError::Neither),
     };
     match (id, answer) {
         (None, Err(error)) => Ok(Message::Complaint(error)),
-        (None, Ok(_)) => Err("an answer without an id".to_owned()),
+        (None, Ok(_)) => Err(MessageError::NoId),
         (Some(id), answer) => match id.as_u64() {
             Some(id) => Ok(Message::Answer { id, answer }),
-            None => Err("an answer with an id that we never gave".to_owned()),
+            None => Err(MessageError::UnknownId),
         },
     }
 }

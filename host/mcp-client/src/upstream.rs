@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::calls::Notice;
 use crate::connect::{Known, Settings, connect, login, pause_after};
 use crate::connection::{Client, Connection, Peer};
-use crate::definition::{Definition, Plan};
+use crate::definition::{Definition, DefinitionError, Plan};
 use crate::fault::{Fault, Trouble};
 use crate::inflight::{InFlight, Request};
 use crate::listing::{Fetched, Listing, fetch};
@@ -98,12 +98,16 @@ pub enum State {
 }
 
 impl Upstream {
-    /// An upstream by its operator's name for it. Nothing is started or reached yet.
+    /// An upstream with the name that it has in the configuration. Nothing is started or reached yet.
     ///
     /// # Errors
     ///
-    /// Where the definition does not hold together: which key, and what to do.
-    pub fn new(name: &str, definition: Definition, client: Client) -> Result<Self, String> {
+    /// The definition cannot be used: which key, and what to do.
+    pub fn new(
+        name: &str,
+        definition: Definition,
+        client: Client,
+    ) -> Result<Self, DefinitionError> {
         let plan: Plan = definition.try_into()?;
         let login = login(name, &plan, &client)?.map(Arc::new);
         let (notices, _) = broadcast::channel(NOTICES);

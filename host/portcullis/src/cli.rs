@@ -13,8 +13,10 @@ mod print;
 mod relative;
 mod safety;
 mod serve;
+mod setup;
 mod signals;
 mod start;
+mod style;
 mod views;
 mod wrap;
 

@@ -114,9 +114,12 @@ impl Requests {
             was_unknown |= is_unknown;
             token = match another {
                 Ok(token) => Some(token),
-                Err(Denied::Person(what)) => return Err(Unanswered::Login(what.into())),
-                Err(Denied::Failed(why)) => {
-                    return Err(Unanswered::Login(format!("it wants a token, and {why}").into()));
+                Err(Denied::Person(needed)) => {
+                    return Err(Unanswered::Login(needed.to_string().into()));
+                }
+                Err(Denied::Failed(error)) => {
+                    let error = portcullis_sanitize::error_chain(&error);
+                    return Err(Unanswered::Login(format!("it demands a token: {error}").into()));
                 }
             };
         }

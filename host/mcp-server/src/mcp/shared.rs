@@ -55,8 +55,7 @@ impl Shared {
 
     /// Counts a call until the result is dropped. `None`: too many are going on.
     pub(super) fn count_call(&self) -> Option<CountedCall<'_>> {
-        let counted = CountedCall(&self.calls);
-        (counted.0.fetch_add(1, Ordering::Relaxed) < MAX_CALLS).then_some(counted)
+        CountedCall::begin(&self.calls)
     }
 
     /// Waits until no call is in flight, and what was answered last had time to be written.
@@ -94,8 +93,50 @@ impl Shared {
 /// A call that is counted until this is dropped, also where its future panics or is dropped before it ends.
 pub(super) struct CountedCall<'a>(&'a AtomicUsize);
 
+impl<'a> CountedCall<'a> {
+    /// Counts a call. `None`: [`MAX_CALLS`] are counted already.
+    fn begin(calls: &'a AtomicUsize) -> Option<Self> {
+        let counted = Self(calls);
+        (calls.fetch_add(1, Ordering::Relaxed) < MAX_CALLS).then_some(counted)
+    }
+}
+
 impl Drop for CountedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_panics_gives_its_slot_back() {
+        let calls = AtomicUsize::new(0);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _counted = CountedCall::begin(&calls).expect("all slots are free");
+            assert_eq!(calls.load(Ordering::Relaxed), 1);
+            std::panic::resume_unwind(Box::new("a fault in a call"));
+        }));
+        let payload = panicked.expect_err("it panics");
+        assert_eq!(payload.downcast_ref(), Some(&"a fault in a call"));
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_call_that_is_refused_takes_no_slot() {
+        let calls = AtomicUsize::new(0);
+        let mut counted: Vec<_> =
+            (0..MAX_CALLS).map(|_| CountedCall::begin(&calls).expect("a slot is free")).collect();
+        for _ in 0..3 {
+            assert!(CountedCall::begin(&calls).is_none());
+        }
+        counted.pop();
+        assert!(CountedCall::begin(&calls).is_some());
+        drop(counted);
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
     }
 }

@@ -4,26 +4,27 @@ use portcullis_core::lock::Held;
 use portcullis_mcp_client::Listing;
 
 use super::End;
-use super::start::{Ready, faint, green};
+use super::setup::Setup;
+use super::style::{faint, green};
 
 /// Approves a plugin; or shows which tools of another server are new or have changed since its tools were
 /// approved, and approves all. A server behind `wrap` is given as `wrap` has it.
 pub(super) async fn run(
-    mut ready: Ready,
+    mut setup: Setup,
     name: &str,
     server: &[String],
     variables: &[String],
 ) -> Result<End, String> {
     if !server.is_empty() {
         let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
-        if ready.config.upstreams.insert(name.to_owned(), typed).is_some() {
+        if setup.config.upstreams.insert(name.to_owned(), typed).is_some() {
             return Err(format!("[upstreams.{name}] is in portcullis.toml: leave the server out"));
         }
-        ready.config.check().map_err(|error| error.to_string())?;
-    } else if approve_plugin(&ready, name)? {
+        setup.config.check().map_err(|error| error.to_string())?;
+    } else if approve_plugin(&setup, name)? {
         return Ok(End::Done);
     }
-    let upstreams = ready.upstreams()?;
+    let upstreams = setup.upstreams()?;
     let Some(source) = upstreams.all.iter().find(|source| *source.name == *name) else {
         let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
         return Err(format!(
@@ -43,9 +44,9 @@ pub(super) async fn run(
 }
 
 /// Approves the plugin of this name, if there is one in a file.
-fn approve_plugin(ready: &Ready, name: &str) -> Result<bool, String> {
-    let (sandbox, config) = (ready.sandbox(), &ready.config);
-    let approved = portcullis_core::plugins::approve(name, &sandbox, config, &ready.folders)?;
+fn approve_plugin(setup: &Setup, name: &str) -> Result<bool, String> {
+    let (sandbox, config) = (setup.sandbox(), &setup.config);
+    let approved = portcullis_core::plugins::approve(name, &sandbox, config, &setup.folders)?;
     if let Some(digest) = &approved {
         super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
     }

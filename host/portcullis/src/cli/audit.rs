@@ -3,14 +3,15 @@
 use serde_json::{Value, json};
 
 use super::End;
-use super::start::{Ready, faint, green, red};
+use super::setup::Setup;
+use super::style::{faint, green, red};
 use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_core::catalog::Catalog;
-use portcullis_core::plugins::{Loaded, compare};
+use portcullis_core::plugins::{Compared, Loaded, compare};
 use portcullis_core::sandbox::{ALWAYS, Import};
 use portcullis_core::upstreams::Summary;
 
-/// What `audit` takes.
+/// Arguments of `audit`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only this plugin
@@ -21,30 +22,30 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
-        let (catalog, mut others) = ready.overview().await?;
+    pub(super) async fn run(self, setup: Setup) -> Result<End, String> {
+        let (catalog, mut upstreams) = setup.overview().await?;
         let plugins = &catalog.plugins;
-        let folder = ready.audit.folder();
+        let folder = setup.audit.folder();
         let records = portcullis_audit::usage(folder)
             .map_err(|error| format!("reading the audit in {}: {error}", folder.display()))?;
-        let wanted = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
-        let loaded: Vec<_> = plugins.loaded.iter().filter(|l| wanted(&l.plugin.name)).collect();
-        let refused: Vec<_> = plugins.refused.iter().filter(|r| wanted(&r.name)).collect();
-        others.retain(|other| wanted(&other.name));
-        let found = loaded.len() + refused.len() + others.len();
+        let is_shown = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
+        let loaded: Vec<_> = plugins.loaded.iter().filter(|l| is_shown(&l.plugin.name)).collect();
+        let refused: Vec<_> = plugins.refused.iter().filter(|r| is_shown(&r.name)).collect();
+        upstreams.retain(|upstream| is_shown(&upstream.name));
+        let found = loaded.len() + refused.len() + upstreams.len();
         if let Some(plugin) = self.plugin.as_ref().filter(|_| found == 0) {
             return Err(format!(
-                "there is no plugin `{plugin}`: `portcullis plugin list` lists all"
+                "there is no plugin or upstream `{plugin}`\n  hint: `portcullis plugin list` lists them"
             ));
         }
-        let warnings = super::safety::warnings(&ready);
+        let warnings = super::safety::warnings(&setup);
         if self.json {
             let plugins: Vec<_> = loaded.iter().map(|l| as_json(l, &records, &catalog)).collect();
             let refused: Vec<_> = refused.into_iter().map(super::list::refusal).collect();
-            let others: Vec<_> =
-                others.iter().map(|o| other_as_json(o, &records, &catalog)).collect();
+            let upstreams: Vec<_> =
+                upstreams.iter().map(|one| upstream_as_json(one, &records, &catalog)).collect();
             let whole = json!({
-                "plugins": plugins, "refused": refused, "upstreams": others, "warnings": warnings,
+                "plugins": plugins, "refused": refused, "upstreams": upstreams, "warnings": warnings,
             });
             return super::print::json(&whole);
         }
@@ -58,8 +59,8 @@ impl Args {
                 red(&portcullis_sanitize::visible(&refused.name))
             ))?;
         }
-        for other in others {
-            super::print(&other_as_text(&other, &records, &catalog))?;
+        for upstream in upstreams {
+            super::print(&upstream_as_text(&upstream, &records, &catalog))?;
         }
         for warning in warnings {
             let warning = portcullis_sanitize::visible_line(&warning, 500);
@@ -69,16 +70,16 @@ impl Args {
     }
 }
 
-/// How many denials are shown.
+/// Number of denials that are shown.
 const SHOWN: usize = 5;
 
-/// What the records say of one plugin.
+/// What the audit records about one source.
 struct Use<'a> {
     last: Option<&'a str>,
     calls: u64,
     allowed: u64,
     denied: u64,
-    /// The denials, the last ones first, each once.
+    /// The denials, each once, the latest first.
     denials: Vec<&'a Denial>,
 }
 
@@ -113,19 +114,24 @@ impl Use<'_> {
     }
 }
 
-/// What the operator should know of one source: names and URIs that it does not have as it wanted.
-fn told<'a>(source: &'a str, catalog: &'a Catalog) -> impl Iterator<Item = &'a str> {
+/// Remarks of the catalog on one source: the names and URIs that it did not get.
+fn catalog_remarks<'a>(source: &'a str, catalog: &'a Catalog) -> impl Iterator<Item = &'a str> {
     let own = catalog.remarks.iter().filter(move |remark| *remark.source == *source);
     own.map(|remark| remark.text.as_str())
 }
 
-/// What the operator should know of a plugin.
+/// Everything that the operator should know about a plugin.
 fn remarks<'a>(loaded: &'a Loaded, catalog: &'a Catalog) -> Vec<&'a str> {
-    loaded.remarks.iter().map(String::as_str).chain(told(&loaded.plugin.name, catalog)).collect()
+    loaded
+        .remarks
+        .iter()
+        .map(String::as_str)
+        .chain(catalog_remarks(&loaded.plugin.name, catalog))
+        .collect()
 }
 
-/// What reaches beyond the sandbox; the rest every guest has.
-fn reaching(loaded: &Loaded) -> Vec<&Import> {
+/// The imports that reach beyond the sandbox. All others are available to every guest.
+fn granted_imports(loaded: &Loaded) -> Vec<&Import> {
     let always = |import: &&Import| !ALWAYS.iter().any(|a| import.interface.starts_with(a));
     loaded.imports.iter().filter(always).collect()
 }
@@ -140,15 +146,14 @@ fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
     text += &format!("  tools    {}\n", tools.join(", "));
     let compared = compare(loaded);
     if compared.is_empty() {
-        text += "  grants   nothing: it computes, and reaches nothing\n";
+        text += "  grants   nothing: it only computes\n";
     }
-    for (capability, granted, wanted) in compared {
+    for Compared { capability, granted, wanted, is_as_wanted } in compared {
         let granted = granted.unwrap_or_else(|| red("not granted"));
         text += &format!("  {:<8} {granted}\n", capability.to_string());
         match wanted {
-            None => text += &format!("           {}\n", faint("it does not want this")),
-            // Where a cache is kept is the operator's to say.
-            Some(wanted) if !granted.starts_with(wanted.trim_end_matches(" in memory")) => {
+            None => text += &format!("           {}\n", faint("the plugin does not want this")),
+            Some(wanted) if !is_as_wanted => {
                 text += &format!("           {}\n", faint(&format!("it wants: {wanted}")));
             }
             Some(_) => {}
@@ -163,11 +168,11 @@ fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
             );
         }
     }
-    for import in reaching(loaded) {
+    for import in granted_imports(loaded) {
         text += &format!("  imports  {}\n", import.interface);
         text += &format!("           {}\n", faint(&import.functions.join(" ")));
     }
-    if reaching(loaded).is_empty() {
+    if granted_imports(loaded).is_empty() {
         text += "  imports  nothing that reaches beyond the sandbox\n";
     }
     let limits = plugin.terms.limits.lines();
@@ -191,7 +196,7 @@ fn as_json(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> Value {
     let used = Use::of(&plugin.name, records);
     let capabilities: serde_json::Map<_, _> = compare(loaded)
         .into_iter()
-        .map(|(capability, granted, wanted)| {
+        .map(|Compared { capability, granted, wanted, .. }| {
             (capability.to_string(), json!({"granted": granted, "wanted": wanted}))
         })
         .collect();
@@ -209,24 +214,24 @@ fn as_json(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> Value {
     whole
 }
 
-fn other_as_text(other: &Summary, records: &Usage, catalog: &Catalog) -> String {
-    let mut text = format!("{}\n", super::list::title(other));
-    text += &format!("  tools    {}\n", other.tools.join(", "));
-    if !other.held.is_empty() {
-        let held = other.held.join(", ");
+fn upstream_as_text(upstream: &Summary, records: &Usage, catalog: &Catalog) -> String {
+    let mut text = format!("{}\n", super::list::title(upstream));
+    text += &format!("  tools    {}\n", upstream.tools.join(", "));
+    if !upstream.held.is_empty() {
+        let held = upstream.held.join(", ");
         text += &format!("  held     {}\n", red(&format!("{held}: new or changed since approved")));
     }
-    text += &format!("  reach    {}; nothing confines it\n", other.reach);
-    text += &Use::of(&other.name, records).line();
-    for remark in told(&other.name, catalog) {
+    text += &format!("  reach    {}; nothing confines it\n", upstream.reach);
+    text += &Use::of(&upstream.name, records).line();
+    for remark in catalog_remarks(&upstream.name, catalog) {
         text += &format!("  remark   {}\n", portcullis_sanitize::visible_line(remark, 300));
     }
     text + "\n"
 }
 
-fn other_as_json(other: &Summary, records: &Usage, catalog: &Catalog) -> Value {
-    let mut whole = json!(other);
-    whole["use"] = Use::of(&other.name, records).as_json();
-    whole["remarks"] = told(&other.name, catalog).collect();
+fn upstream_as_json(upstream: &Summary, records: &Usage, catalog: &Catalog) -> Value {
+    let mut whole = json!(upstream);
+    whole["use"] = Use::of(&upstream.name, records).as_json();
+    whole["remarks"] = catalog_remarks(&upstream.name, catalog).collect();
     whole
 }

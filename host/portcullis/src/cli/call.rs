@@ -15,7 +15,7 @@ use portcullis_roots::{Root, Roots, uri_of_path};
 use serde_json::{Map, Value, json};
 
 use super::relative::make_absolute;
-use super::start::{Ready, patiently};
+use super::setup::{Setup, report_if_slow};
 use super::{End, print};
 
 /// Arguments of `call`.
@@ -35,28 +35,28 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, setup: Setup) -> Result<End, String> {
         let mut arguments = self.arguments()?;
         if self.trail {
-            ready.audit.keep_records();
+            setup.audit.keep_records();
         }
-        let upstreams = ready.upstreams()?;
-        let catalog = self.catalog(&ready, &upstreams).await;
+        let upstreams = setup.upstreams()?;
+        let catalog = self.catalog(&setup, &upstreams).await;
         let Some(tool) = catalog.tool(&self.tool) else {
             let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
             return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
         };
-        let first_root = ready.roots.iter().next().map(Root::path);
+        let first_root = setup.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);
-        let client = Terminal { roots: ready.roots.clone() };
+        let client = Terminal { roots: setup.roots.clone() };
         let call = Call {
             request: call::request_id(),
             work: Work::Tool(ToolCall {
                 name: tool.own_name().to_owned(),
                 arguments: Arc::new(arguments.into()),
             }),
-            roots: ready.roots.clone(),
+            roots: setup.roots.clone(),
             context: Context { protocol: "2026-07-28".into(), ..Context::default() },
             task: false,
             decisions: Vec::new(),
@@ -64,16 +64,16 @@ impl Args {
             client: &client,
         };
         let waiting = call::call(tool.source(), call);
-        let answered = patiently(&format!("waiting for {}", self.tool), waiting).await;
+        let answered = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
         upstreams.close().await;
         let ended = self.show(answered);
-        self.with_trail(&ready, ended)
+        self.with_trail(&setup, ended)
     }
 
     /// What is bundled, where that has the tool: nothing has to be compiled, and no other server started, for
     /// it. Otherwise everything.
-    async fn catalog(&self, ready: &Ready, upstreams: &Upstreams) -> Catalog {
-        let mut loader = ready.loader().await;
+    async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Catalog {
+        let mut loader = setup.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
         if bundled.tool(&self.tool).is_some() {
@@ -83,15 +83,15 @@ impl Args {
             while loader.next().await {}
             loader.so_far()
         };
-        let loading = patiently("loading the plugins: one that is new is compiled first", loading);
+        let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
         let (plugins, others) = tokio::join!(loading, upstreams.offered());
         plugins.warn();
         Catalog::new(plugins.into(), others, &upstreams.lock).await
     }
 
-    fn with_trail(&self, ready: &Ready, ended: Result<End, String>) -> Result<End, String> {
+    fn with_trail(&self, setup: &Setup, ended: Result<End, String>) -> Result<End, String> {
         if self.trail {
-            for line in ready.audit.kept_records() {
+            for line in setup.audit.kept_records() {
                 print::json_text(&line)?;
             }
         }
@@ -218,7 +218,7 @@ fn tell(notice: &Notice) {
         Notice::Log { data: Value::String(text), .. } => text.clone(),
         Notice::Log { data, .. } => data.to_string(),
     };
-    super::log::whisper(&portcullis_sanitize::visible_line(&line, 500));
+    super::log::note(&portcullis_sanitize::visible_line(&line, 500));
 }
 
 fn text(content: &Content) -> String {

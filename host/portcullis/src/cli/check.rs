@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::End;
-use super::start::{Ready, green, red};
-use portcullis_core::plugins::{Plugins, compare};
+use super::setup::Setup;
+use super::style::{green, red};
+use portcullis_core::plugins::{Compared, Plugins, compare};
 
 /// What was found.
 #[derive(Default)]
@@ -18,24 +19,24 @@ struct Findings {
 }
 
 /// Checks everything that can be checked without calling a tool.
-pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
-    let catalog = ready.catalog().await?;
+pub(super) async fn run(setup: &Setup, json: bool) -> Result<End, String> {
+    let catalog = setup.catalog().await?;
     let mut findings = Findings::default();
-    findings.good.push(match &ready.source {
+    findings.good.push(match &setup.source {
         Some(path) => format!("configuration: {}", path.display()),
         None => "configuration: the defaults in the binary".into(),
     });
-    if ready.roots.is_empty() {
+    if setup.roots.is_empty() {
         findings.remarks.push(
             "no roots: tools can open paths only where the client names its own roots".into(),
         );
     } else {
-        findings.good.push(format!("roots: {}", ready.roots));
+        findings.good.push(format!("roots: {}", setup.roots));
     }
-    findings.remarks.extend(super::safety::warnings(ready));
-    findings.good.push(format!("audit: {}", ready.audit.folder().display()));
+    findings.remarks.extend(super::safety::warnings(setup));
+    findings.good.push(format!("audit: {}", setup.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
-    for command in ready.config.commands().map_err(|error| error.to_string())? {
+    for command in setup.config.commands().map_err(|error| error.to_string())? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good.push(line),
@@ -44,7 +45,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
     }
     examine(&catalog.plugins, &mut findings);
     let mut missing = Vec::new();
-    for name in ready.config.upstreams.keys() {
+    for name in setup.config.upstreams.keys() {
         match catalog.others.iter().find(|other| *other.source.name == **name) {
             Some(other) => findings.good.push(format!(
                 "upstream `{name}`, tools: {}, MCP {}",
@@ -55,7 +56,7 @@ pub(super) async fn run(ready: &Ready, json: bool) -> Result<End, String> {
         }
     }
     if !missing.is_empty() {
-        let others = ready.others().await?;
+        let others = setup.others().await?;
         let reason = |name: &str| others.iter().find(|other| other.name == name)?.reason.clone();
         findings.remarks.extend(missing.into_iter().map(|name| match reason(name) {
             Some(why) => format!("the upstream `{name}` does not answer: {why}"),
@@ -81,7 +82,7 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
     for loaded in &plugins.loaded {
         let name = &loaded.plugin.name;
         findings.good.push(format!("plugin `{name}`, tools: {}", loaded.tools.len()));
-        for (capability, granted, wanted) in compare(loaded) {
+        for Compared { capability, granted, wanted, .. } in compare(loaded) {
             match (granted, wanted) {
                 (Some(granted), None) => findings.remarks.push(format!(
                     "`{name}` is granted `{capability}` ({granted}) and does not want it: it \

@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::End;
-use super::start::{Ready, faint, green, red};
+use super::setup::Setup;
+use super::style::{faint, green, red};
 use portcullis_core::catalog::Tool;
 use portcullis_core::plugins::{Loaded, Refused};
 use portcullis_core::upstreams::Summary;
 
 /// Lists every tool that can be called.
-pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
-    let catalog = ready.catalog().await?;
+pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
+    let catalog = setup.catalog().await?;
     if json {
         let tools: Vec<_> = catalog
             .tools()
@@ -39,8 +40,8 @@ pub(super) async fn tools(ready: &Ready, json: bool) -> Result<End, String> {
 }
 
 /// Lists every plugin, loaded or refused, and every other server.
-pub(super) async fn plugins(ready: &Ready, json: bool) -> Result<End, String> {
-    let (catalog, others) = ready.overview().await?;
+pub(super) async fn plugins(setup: &Setup, json: bool) -> Result<End, String> {
+    let (catalog, others) = setup.overview().await?;
     let plugins = &catalog.plugins;
     let told: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
     if json {

@@ -56,11 +56,11 @@ pub fn say(line: &str) {
 }
 
 /// Says something that matters less.
-pub fn whisper(line: &str) {
+pub fn note(line: &str) {
     if is_json() {
         write("INFO", line)
     } else {
-        anstream::eprintln!("{}", super::start::faint(line))
+        anstream::eprintln!("{}", super::style::faint(line))
     }
 }
 
@@ -69,7 +69,7 @@ pub fn fail(why: &str) {
     if is_json() {
         write("ERROR", why);
     } else {
-        anstream::eprintln!("{}", super::start::red(&format!("portcullis: {why}")));
+        anstream::eprintln!("{}", super::style::red(&format!("portcullis: {why}")));
     }
 }
 

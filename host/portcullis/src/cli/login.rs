@@ -1,9 +1,10 @@
-//! `portcullis upstream login` and `logout`: tokens for other MCP servers that want to know their user.
+//! `portcullis upstream login` and `logout`: logins at upstream servers that require them.
 
 use clap::Subcommand;
 
 use super::End;
-use super::start::{Ready, green};
+use super::setup::Setup;
+use super::style::green;
 use portcullis_mcp_client::{Login, Upstream};
 
 /// Tokens for other MCP servers.
@@ -26,32 +27,35 @@ pub enum Upstreams {
 }
 
 impl Upstreams {
-    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
-            if ready.config.upstreams.insert(name.clone(), typed).is_some() {
-                return Err(format!("[upstreams.{name}] says where it is: leave {url} out"));
+            if setup.config.upstreams.insert(name.clone(), typed).is_some() {
+                return Err(format!("[upstreams.{name}] has an address already: leave {url} out"));
             }
-            ready.config.check().map_err(|error| error.to_string())?;
+            setup.config.check().map_err(|error| error.to_string())?;
         }
-        let upstreams = ready.upstreams()?;
+        let upstreams = setup.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {
             return Err(format!(
-                "there is no upstream `{name}`; if it is one that `wrap` serves, give its address, too"
+                "there is no upstream `{name}`\n  hint: if `wrap` serves it, pass its address, too"
             ));
         };
         let login = source.upstream.login().ok_or_else(|| {
             format!(
-                "nobody logs in at `{name}`: it is a program, has an `Authorization` of its own in \
-                 `headers`, or is reached by http from another machine"
+                "`{name}` has no login: it is a program, has `Authorization` in its `headers`, or is \
+                 reached without TLS on another machine"
             )
         })?;
         match &self {
             Self::Login { .. } => log_in(name, &source.upstream, login).await?,
             Self::Logout { .. } => {
-                let had = login.forget().await.map_err(|error| error.to_string())?;
-                let known = if had { "forgotten" } else { "there was none" };
+                let had = login.forget().await.map_err(|error| {
+                    let error = portcullis_sanitize::error_chain(&error);
+                    format!("cannot delete the login at `{name}`: {error}")
+                })?;
+                let known = if had { "deleted" } else { "there was none" };
                 super::print(&format!("the login at `{name}`: {known}\n"))?;
             }
         }
@@ -61,7 +65,7 @@ impl Upstreams {
 }
 
 async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), String> {
-    // It says what it wants when it is asked; where it wants nothing, it is known from before.
+    // The server's refusal says which authorization server and scopes it demands.
     let _asked = upstream.listing().await;
     let authorized = login
         .authorize(async |address| {
@@ -69,7 +73,9 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), St
                 .map(drop)
         })
         .await
-        .map_err(|error| format!("logging in at `{name}`: {error}"))?;
+        .map_err(|error| {
+            format!("cannot log in at `{name}`: {}", portcullis_sanitize::error_chain(&error))
+        })?;
     let scopes = match authorized.scopes.as_slice() {
         [] => String::new(),
         scopes => format!(", for {}", portcullis_sanitize::visible_line(&scopes.join(" "), 300)),

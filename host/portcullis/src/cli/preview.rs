@@ -9,7 +9,7 @@ use portcullis_http_server::Page;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::start::Ready;
+use super::setup::Setup;
 use super::{End, log, signals, views};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
@@ -50,8 +50,8 @@ const FILES: &[(&str, &str)] = &[
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
-    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
-        self.views.apply(&mut ready.config)?;
+    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+        self.views.apply(&mut setup.config)?;
         let failed = |error: std::io::Error| format!("listening on 127.0.0.1: {error}");
         let bind = async |port| {
             let listener = TcpListener::bind(("127.0.0.1", port)).await?;
@@ -67,7 +67,7 @@ impl Args {
             .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
             .replace("{{tool}}", &tool);
         while !over.is_cancelled() {
-            let host = ready.host()?;
+            let host = setup.host()?;
             let shared = Shared::new(host.clone());
             let mut settings = transport::http::settings(&HttpConfig::default(), &shared)
                 .map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ impl Args {
             let ends = async {
                 tokio::select! {
                     () = over.cancelled() => {}
-                    () = changed(&ready) => {
+                    () = changed(&setup) => {
                         log::say("the plugins changed: loading them again");
                     }
                 }
@@ -127,18 +127,18 @@ fn escaped(text: &str) -> String {
 }
 
 /// Waits until a plugin's file is another.
-async fn changed(ready: &Ready) {
-    let before = stamps(ready);
-    while stamps(ready) == before {
+async fn changed(setup: &Setup) {
+    let before = stamps(setup);
+    while stamps(setup) == before {
         tokio::time::sleep(LOOK).await;
     }
 }
 
 /// What the files of the plugin folders look like from outside.
 #[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
-fn stamps(ready: &Ready) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
-    let default = vec![ready.folders.plugins.clone()];
-    let folders = ready.config.host.plugin_dirs.as_ref().unwrap_or(&default);
+fn stamps(setup: &Setup) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let default = vec![setup.folders.plugins.clone()];
+    let folders = setup.config.host.plugin_dirs.as_ref().unwrap_or(&default);
     let mut stamps = Vec::new();
     for entry in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten() {
         let Ok(entry) = entry else { continue };

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use super::start::Ready;
+use super::setup::Setup;
 use portcullis_egress::Secret;
 
 /// What is wrong with the files that this configuration consists of and names.
-pub fn warnings(ready: &Ready) -> Vec<String> {
-    let config = &ready.config;
+pub fn warnings(setup: &Setup) -> Vec<String> {
+    let config = &setup.config;
     let mut all = Vec::new();
-    all.extend(ready.source.as_deref().and_then(|path| changeable("the configuration", path)));
-    for folder in portcullis_core::plugins::folders_of(config, &ready.folders) {
+    all.extend(setup.source.as_deref().and_then(|path| changeable("the configuration", path)));
+    for folder in portcullis_core::plugins::folders_of(config, &setup.folders) {
         all.extend(changeable("the plugin folder", folder));
     }
     all.extend(config.http.token_file.as_deref().and_then(|file| readable("the token file", file)));

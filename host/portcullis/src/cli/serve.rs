@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::start::Ready;
+use super::setup::Setup;
 use super::{End, log, safety, signals, views};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
@@ -37,9 +37,9 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
-        self.views.apply(&mut ready.config)?;
-        let host = ready.host()?;
+    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+        self.views.apply(&mut setup.config)?;
+        let host = setup.host()?;
         // While the client introduces itself; `initialize` does not wait for it.
         let loading = host.clone();
         tokio::spawn(async move {
@@ -54,7 +54,7 @@ impl Args {
             host.upstreams.close().await;
             return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
         };
-        let mut config = ready.config.http.clone();
+        let mut config = setup.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
         let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
         for (what, file) in typed {

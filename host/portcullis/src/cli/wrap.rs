@@ -2,7 +2,7 @@
 
 use portcullis_core::families::VIEW_PLUGIN;
 
-use super::start::Ready;
+use super::setup::Setup;
 use super::{End, serve};
 
 /// What `wrap` takes.
@@ -27,23 +27,23 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut ready: Ready) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
-        if ready.config.upstreams.insert(self.name.clone(), upstream).is_some() {
+        if setup.config.upstreams.insert(self.name.clone(), upstream).is_some() {
             return Err(format!(
                 "portcullis.toml has an [upstreams.{}] already: give another --name",
                 self.name
             ));
         }
         if !self.with_bundled {
-            for (name, plugin) in &mut ready.config.plugins {
+            for (name, plugin) in &mut setup.config.plugins {
                 if Some(name.as_str()) != VIEW_PLUGIN && portcullis_core::plugins::is_bundled(name)
                 {
                     plugin.enabled = Some(false);
                 }
             }
         }
-        ready.config.check().map_err(|error| error.to_string())?;
-        self.serve.run(ready).await
+        setup.config.check().map_err(|error| error.to_string())?;
+        self.serve.run(setup).await
     }
 }

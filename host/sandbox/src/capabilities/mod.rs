@@ -24,7 +24,7 @@ use crate::bindings::Want;
 use crate::sandbox::State;
 
 /// What the folder of a capability says of it. It is implemented by the type of its grants.
-trait Registered: Sized + fmt::Display {
+trait Registered: Sized + PartialEq + fmt::Display {
     /// Its name in `portcullis.toml`, and in the audit.
     const NAME: &'static str;
 
@@ -40,6 +40,11 @@ trait Registered: Sized + fmt::Display {
     ///
     /// What is wrong with the want, in words for the operator.
     fn want(sum: &mut Option<Self>, target: &str, access: &str) -> Result<(), String>;
+
+    /// Whether this grant is what the plugin wants, apart from what only an operator can say.
+    fn is_as_wanted(&self, want: &Self) -> bool {
+        self == want
+    }
 
     /// Links the interfaces of [`Self::IMPORTS`].
     ///
@@ -101,6 +106,18 @@ macro_rules! register {
             fn get(&self, capability: Capability) -> Option<&dyn fmt::Display> {
                 match capability {
                     $(Capability::$capability => self.$folder.as_ref().map(|grant| grant as _),)*
+                }
+            }
+
+            /// Whether the grant of a capability is what a plugin wants of it, apart from what only an
+            /// operator can say, such as private networks. Also true where neither is there.
+            pub fn is_as_wanted(&self, capability: Capability, wants: &Self) -> bool {
+                match capability {
+                    $(Capability::$capability => match (&self.$folder, &wants.$folder) {
+                        (Some(grant), Some(want)) => grant.is_as_wanted(want),
+                        (None, None) => true,
+                        (Some(_), None) | (None, Some(_)) => false,
+                    },)*
                 }
             }
 
@@ -203,8 +220,9 @@ fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> St
     format!("{all:?}")
 }
 
-/// A list that names at least one: an empty one in a grant is a mistake.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+/// A list that names at least one: an empty one in a grant is a mistake. Two lists are equal if they name the same,
+/// in whatever order.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("minItems" = 1))]
 #[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Named<T>(Vec<T>);
@@ -217,6 +235,12 @@ impl<T> TryFrom<Vec<T>> for Named<T> {
             return Err("the list is empty: name at least one, or leave out the grant");
         }
         Ok(Self(names))
+    }
+}
+
+impl<T: PartialEq> PartialEq for Named<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().all(|name| other.contains(name)) && other.iter().all(|name| self.contains(name))
     }
 }
 

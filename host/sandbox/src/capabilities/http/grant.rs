@@ -157,6 +157,17 @@ impl HttpGrant {
         })
     }
 
+    /// Whether this grant has each pair of a host and a method that another one has.
+    pub(super) fn has_rules_of(&self, other: &Self) -> bool {
+        let has_pair = |host: &Origin, method: &String| {
+            let mut rules = self.rules.iter();
+            rules.any(|rule| rule.hosts.contains(host) && rule.methods.contains(method))
+        };
+        other.rules.iter().all(|rule| {
+            rule.hosts.iter().all(|host| rule.methods.iter().all(|method| has_pair(host, method)))
+        })
+    }
+
     /// Adds a host with methods. Hosts that have the same methods share a rule.
     fn add(&mut self, origin: Origin, methods: Vec<String>) {
         let same = self.rules.iter_mut().find(|rule| rule.methods == methods);

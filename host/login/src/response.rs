@@ -1,0 +1,103 @@
+//! Checks the authorization response that a browser brought (RFC 6749, RFC 9207).
+
+use thiserror::Error;
+
+use crate::callback::Answer;
+use crate::discovery::Issuer;
+
+/// Why an authorization response is not used. Texts of servers in it are sanitised.
+#[derive(Debug, Error)]
+pub enum ResponseError {
+    /// The response is from another authorization server.
+    #[error("the answer says that it is from {found:?}, and {issuer} was asked: it is not used")]
+    OtherIssuer {
+        /// The `iss` of the response.
+        found: String,
+        /// The authorization server that was asked.
+        issuer: String,
+    },
+    /// The response does not say from which authorization server it is, though it should.
+    #[error(
+        "the answer does not say who it is from, and {issuer} says that its answers do: it is not used"
+    )]
+    NoIssuer {
+        /// The authorization server that was asked.
+        issuer: String,
+    },
+    /// The authorization server refused the login.
+    #[error("{issuer} refused the login: {text}")]
+    Refused {
+        /// The authorization server.
+        issuer: String,
+        /// The OAuth error and its description.
+        text: String,
+    },
+    /// The response has no code.
+    #[error("{issuer} sent no authorization code")]
+    NoCode {
+        /// The authorization server.
+        issuer: String,
+    },
+}
+
+/// The authorization code of a response from this issuer.
+pub(crate) fn code(issuer: &Issuer, answer: Answer) -> Result<String, ResponseError> {
+    let name = || issuer.name.clone();
+    let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
+    match &answer.issuer {
+        // Compared as strings (RFC 9207): a similar name may be that of another server.
+        Some(named) if *named != issuer.name => {
+            return Err(ResponseError::OtherIssuer { found: said, issuer: name() });
+        }
+        None if issuer.says_who_it_is => {
+            return Err(ResponseError::NoIssuer { issuer: name() });
+        }
+        Some(_) | None => {}
+    }
+    if let Some(error) = answer.error {
+        let text = portcullis_sanitize::line(&error, 300);
+        return Err(ResponseError::Refused { issuer: name(), text });
+    }
+    answer.code.ok_or_else(|| ResponseError::NoCode { issuer: name() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issuer(says_who_it_is: bool) -> Issuer {
+        Issuer {
+            name: "https://as.example".into(),
+            authorization: None,
+            token: "https://as.example/token".parse().unwrap(),
+            registration: None,
+            methods: None,
+            scopes: Vec::new(),
+            binds_codes: true,
+            takes_descriptions: false,
+            says_who_it_is,
+        }
+    }
+
+    #[test]
+    fn an_answer_of_another_issuer_is_not_used() {
+        let from = |issuer: Option<&str>| Answer {
+            code: Some("a".into()),
+            issuer: issuer.map(str::to_owned),
+            error: None,
+        };
+        let name = "https://as.example";
+        assert_eq!(code(&issuer(true), from(Some(name))).unwrap(), "a");
+        assert_eq!(code(&issuer(false), from(None)).unwrap(), "a");
+        assert!(code(&issuer(true), from(None)).is_err());
+        for other in ["https://evil.example", "https://as.example/", "https://AS.example", ""] {
+            for says in [true, false] {
+                assert!(code(&issuer(says), from(Some(other))).is_err(), "{other}");
+            }
+        }
+        let refused = Answer { error: Some("access_denied\u{1b}[2J".into()), ..Answer::default() };
+        let error = code(&issuer(false), refused).unwrap_err().to_string();
+        assert!(error.contains("access_denied") && !error.contains('\u{1b}'), "{error}");
+        assert!(code(&issuer(false), Answer::default()).is_err());
+    }
+}

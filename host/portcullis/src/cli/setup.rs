@@ -1,0 +1,185 @@
+//! The configuration, folders, roots and audit that the commands share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use portcullis_roots::{HostFile, HostFiles, NoRoot, Root, Roots};
+
+use super::Common;
+use portcullis_audit::Audit;
+use portcullis_checked_files::{Records, SealKey};
+use portcullis_core::catalog::Catalog;
+use portcullis_core::config::{self, Config, Folders};
+use portcullis_core::host::Host;
+use portcullis_core::plugins::{Loader, Plugins};
+use portcullis_core::sandbox::Sandbox;
+use portcullis_core::upstreams::{Summary, Upstreams};
+
+/// The configuration, folders, roots and audit that commands work with.
+pub struct Setup {
+    /// The operator's configuration.
+    pub config: Config,
+    /// The configuration file, if there is one.
+    pub source: Option<PathBuf>,
+    /// The user's folders for files of the host.
+    pub folders: Folders,
+    /// The operator's roots.
+    pub roots: Roots,
+    /// The audit, in which calls are recorded.
+    pub audit: Audit,
+    /// The key that seals files in the cache folder.
+    key: SealKey,
+}
+
+impl Setup {
+    /// Reads the configuration and opens the roots.
+    ///
+    /// # Errors
+    ///
+    /// What could not be read or opened, as a message to the user.
+    pub fn new(common: &Common) -> Result<Self, String> {
+        let folders = Folders::of_user()?;
+        let (config, source) = config::load(common.config.as_deref(), &folders)
+            .map_err(|error| portcullis_sanitize::error_chain(&error))?;
+        let by_custom = folders.clone();
+        let folders = config.host.over(folders);
+        let own = host_files(&by_custom, &folders, &config, source.as_deref());
+        let roots = roots(common, &config, own)?;
+        let audit = Audit::to_folder(folders.audit.clone());
+        for remark in portcullis_file_transaction::recover(&folders.journals) {
+            tracing::warn!("{remark}");
+        }
+        let key = SealKey::at(folders.key.clone());
+        Ok(Self { config, source, folders, roots, audit, key })
+    }
+
+    /// A new sandbox, which runs plugins.
+    pub fn sandbox(&self) -> Arc<Sandbox> {
+        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
+        Arc::new(Sandbox::new(self.config.largest_memory(), cache, key, self.audit.clone()))
+    }
+
+    /// Loads every plugin.
+    pub async fn plugins(&self) -> Plugins {
+        let loading = Plugins::load(self.sandbox(), &self.config, &self.folders);
+        report_if_slow("loading the plugins (new ones are compiled first)", loading).await
+    }
+
+    /// A host that loads its plugins when they are first needed.
+    pub fn host(&self) -> Result<Arc<Host>, String> {
+        let config = self.config.clone().for_clients();
+        let (sandbox, folders) = (self.sandbox(), self.folders.clone());
+        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
+        let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
+        Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
+    }
+
+    /// The upstream servers. None is started or reached before its first use.
+    pub fn upstreams(&self) -> Result<Upstreams, String> {
+        let Folders { lock, logins, .. } = self.folders.clone();
+        Upstreams::new(self.config.upstreams.iter(), lock, logins, self.audit.clone())
+    }
+
+    /// The state of each upstream server. The servers are started for it, and ended afterwards.
+    pub async fn others(&self) -> Result<Vec<Summary>, String> {
+        let upstreams = self.upstreams()?;
+        let all = report_if_slow("asking the upstream servers", upstreams.summaries()).await;
+        upstreams.close().await;
+        Ok(all)
+    }
+
+    /// Everything that clients can see, and the state of each upstream server.
+    pub async fn overview(&self) -> Result<(Catalog, Vec<Summary>), String> {
+        let upstreams = self.upstreams()?;
+        let asked = report_if_slow("asking the upstream servers", upstreams.offered());
+        let (plugins, others) = tokio::join!(self.plugins(), asked);
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
+        let summaries = upstreams.summaries().await;
+        upstreams.close().await;
+        Ok((catalog, summaries))
+    }
+
+    /// A loader that has loaded the bundled plugins.
+    pub async fn loader(&self) -> Loader {
+        Loader::begin(self.sandbox(), &self.config, &self.folders).await
+    }
+
+    /// Everything that clients can see.
+    pub async fn catalog(&self) -> Result<Catalog, String> {
+        let upstreams = self.upstreams()?;
+        let (plugins, others) = tokio::join!(self.plugins(), upstreams.offered());
+        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
+        upstreams.close().await;
+        Ok(catalog)
+    }
+}
+
+/// The roots of `--root` and of the configuration. Where there are none, the folder that a client names in the
+/// environment.
+#[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
+fn roots(common: &Common, config: &Config, own: HostFiles) -> Result<Roots, String> {
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let mut roots = Vec::new();
+    for path in config.roots.iter().chain(&common.roots) {
+        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+        let root = Root::open(&path, &own).map_err(|error| no_root(&path, &error))?;
+        if root.is_everything() {
+            tracing::warn!(
+                "the root {} is the whole machine: plugins can be granted every file on it, except those \
+                 of Portcullis itself and of the kernel\n  hint: name a folder instead",
+                path.display()
+            );
+        }
+        roots.push(root);
+    }
+    // Only where the operator named no roots: a client must not widen them.
+    if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
+        match Root::open(&path, &own) {
+            Ok(root) if root.is_everything() => {
+                tracing::warn!("CLAUDE_PROJECT_DIR {}: {}", path.display(), NoRoot::Everything);
+            }
+            Ok(root) => roots.push(root),
+            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}", no_root(&path, &error)),
+        }
+    }
+    Ok(Roots::new(roots, own))
+}
+
+/// The host's own files. No call reaches them, whatever the roots are.
+#[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
+fn host_files(
+    by_custom: &Folders,
+    folders: &Folders,
+    config: &Config,
+    source: Option<&Path>,
+) -> HostFiles {
+    let mut own: Vec<HostFile> = by_custom.own().into_iter().map(HostFile::folder).collect();
+    let plugins = config.host.plugin_dirs.iter().flatten().cloned();
+    own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
+    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
+    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
+    own.push(HostFile::series(folders.lock.clone()));
+    own.extend(source.map(|file| HostFile::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
+    own.extend(std::env::current_exe().map(HostFile::file));
+    // The meaning of a relative path would change with the working directory.
+    let absolute = own.into_iter().filter_map(HostFile::absolute);
+    HostFiles::new(absolute)
+}
+
+fn no_root(path: &Path, error: &std::io::Error) -> String {
+    format!("the root {} cannot be opened: {error}", path.display())
+}
+
+/// Waits for some work. Names the work on stderr if it takes longer than a second.
+pub async fn report_if_slow<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
+        Ok(done) => done,
+        Err(_) => {
+            let what = portcullis_sanitize::visible_line(what, 200);
+            super::log::note(&format!("{what} …"));
+            work.await
+        }
+    }
+}
