@@ -146,8 +146,8 @@ impl fmt::Debug for Tls {
 }
 
 fn pem_text(error: &PemError) -> String {
-    match error {
-        PemError::Io(error) => error.to_string(),
-        other => format!("it is not PEM: {other}"),
+    if let PemError::Io(error) = error {
+        return error.to_string();
     }
+    format!("it is not PEM: {error}")
 }

@@ -101,5 +101,5 @@ impl Client for NoClient {
 /// The answer for a server that asks what this client does not answer.
 pub fn not_taken_part_in(method: &str) -> RpcError {
     let method = portcullis_sanitize::line(method, 80);
-    RpcError::new(RpcError::INTERNAL, &format!("this client takes no part in {method}"))
+    RpcError::new(RpcError::INTERNAL, format!("this client takes no part in {method}"))
 }

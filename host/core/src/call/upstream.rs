@@ -85,14 +85,8 @@ pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered,
             Ok(Answered::Whole(result))
         }
         Err(Failure::Protocol(error)) => {
-            let uri = match &call.work {
-                Work::Resource(uri) => Some(own_uri(offered, uri)),
-                _ => None,
-            };
-            Err(Failure::Protocol(match uri {
-                Some(uri) => as_not_found(error, &uri),
-                None => error,
-            }))
+            let Work::Resource(uri) = &call.work else { return Err(Failure::Protocol(error)) };
+            Err(Failure::Protocol(as_not_found(error, &own_uri(offered, uri))))
         }
         other => other,
     }

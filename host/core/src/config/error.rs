@@ -16,7 +16,7 @@ pub struct ConfigError {
     /// The key, with the tables that it is in.
     pub key: Option<String>,
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: Box<Fault>,
 }
 
 /// What is wrong with a configuration.
@@ -97,12 +97,12 @@ pub enum Fault {
 impl ConfigError {
     /// An error about a key.
     pub(super) fn key(key: impl Into<String>, fault: Fault) -> Self {
-        Self { file: None, place: None, key: Some(key.into()), fault }
+        Self { file: None, place: None, key: Some(key.into()), fault: Box::new(fault) }
     }
 
     /// This error with `hide` applied to all of its texts that may quote the configuration.
     pub(super) fn with_hidden(mut self, hide: impl Fn(&str) -> String) -> Self {
-        let texts: Vec<&mut String> = match &mut self.fault {
+        let texts: Vec<&mut String> = match &mut *self.fault {
             Fault::Toml(text)
             | Fault::Value(text)
             | Fault::RelativePath(text)
@@ -127,7 +127,7 @@ impl ConfigError {
 
 impl From<Fault> for ConfigError {
     fn from(fault: Fault) -> Self {
-        Self { file: None, place: None, key: None, fault }
+        Self { file: None, place: None, key: None, fault: Box::new(fault) }
     }
 }
 

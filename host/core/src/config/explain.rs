@@ -11,14 +11,19 @@ use super::{form, schema};
 pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
     let place = error.span().map(|span| place(text, span.start));
     let fault = Fault::Toml(error.message().trim().to_owned());
-    ConfigError { file: None, place, key: None, fault }
+    ConfigError { file: None, place, key: None, fault: Box::new(fault) }
 }
 
 /// An error of a text that is TOML, and has keys or values that the types refuse.
 pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
         let key = (!path.is_empty()).then(|| path.join("."));
-        return ConfigError { file: None, place: Some(place(text, span.start)), key, fault };
+        return ConfigError {
+            file: None,
+            place: Some(place(text, span.start)),
+            key,
+            fault: Box::new(fault),
+        };
     }
     let start = error.span().map(|span| span.start);
     let mut path = Vec::new();
@@ -31,7 +36,12 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
         Some(_) | None => Fault::Value(reason),
     };
     let key = (!path.is_empty()).then(|| path.join("."));
-    ConfigError { file: None, place: start.map(|start| place(text, start)), key, fault }
+    ConfigError {
+        file: None,
+        place: start.map(|start| place(text, start)),
+        key,
+        fault: Box::new(fault),
+    }
 }
 
 /// The description of a key, as the continuation of a sentence.

@@ -119,10 +119,10 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
             return Some("it may write in directories beside the roots");
         }
     }
-    if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http) {
-        if granted.shares_unsafe_request(wanted) {
-            return Some("it may make HTTP requests that change something");
-        }
+    if let (Some(granted), Some(wanted)) = (&grants.http, &wants.http)
+        && granted.shares_unsafe_request(wanted)
+    {
+        return Some("it may make HTTP requests that change something");
     }
     if grants.process.is_some() && wants.process.is_some() {
         return Some("it may run commands");

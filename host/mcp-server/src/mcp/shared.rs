@@ -21,6 +21,9 @@ pub(super) const MAX_CALLS: usize = 512;
 /// Interval at which a process that is about to end checks whether calls are in flight.
 const IDLE_STEP: Duration = Duration::from_millis(50);
 
+/// Tools in rmcp's types, with the definitions that they were made from.
+type TypedTools = (Arc<Tools>, Arc<Vec<Tool>>);
+
 /// What all sessions share.
 pub struct Shared {
     /// Plugins, upstream servers, and what clients see of them.
@@ -33,8 +36,7 @@ pub struct Shared {
     calls: AtomicUsize,
     /// Sessions that said which log records they want.
     logging: Mutex<Vec<Weak<Session>>>,
-    /// The tools in rmcp's types, with the definitions that they were made from.
-    typed: Mutex<Option<(Arc<Tools>, Arc<Vec<Tool>>)>>,
+    typed: Mutex<Option<TypedTools>>,
 }
 
 impl Shared {

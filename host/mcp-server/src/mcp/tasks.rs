@@ -209,10 +209,10 @@ impl Client for TaskClient<'_> {
 
 /// The end of a task whose call failed.
 fn end_of_failed(failure: &Failure) -> Result<CallToolResult, TaskExit> {
-    match failure {
-        Failure::Cancelled => Err(TaskExit::Cancelled),
-        failure => tool_answer(failure).map_err(TaskExit::Error),
+    if let Failure::Cancelled = failure {
+        return Err(TaskExit::Cancelled);
     }
+    tool_answer(failure).map_err(TaskExit::Error)
 }
 
 #[cfg(test)]

@@ -117,6 +117,7 @@ fn token(file: &Path) -> Result<String, SettingsError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 mod tests {
     use super::*;
 

@@ -22,6 +22,9 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 /// What a guest is answered. The outer error ends its call: a fault of this program.
 type Outcome<T> = wasmtime::Result<Result<T, ProcessError>>;
 
+/// A command that may run, the directory that it runs in, and the permit.
+type Admitted = (Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>);
+
 impl State {
     /// The command, and the directory it is to work in, if the gate lets them through.
     fn admit(
@@ -29,7 +32,7 @@ impl State {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<(Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>), ProcessError> {
+    ) -> Result<Admitted, ProcessError> {
         let path = directory.map(PathBuf::from);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
