@@ -463,10 +463,8 @@ fn files_of_the_host_are_neither_made_nor_replaced() {
     place.put("config/portcullis.toml", "grants");
     place.put("project/file", "old");
     let at = place.folder.path();
-    let own = HostFiles::new([
-        HostFile::folder(at.join("config")),
-        HostFile::folder(at.join("state/audit")),
-    ]);
+    let closed = ["config", "state/audit"].map(|folder| HostFile::folder(at.join(folder)));
+    let own = HostFiles::new(closed);
     let root = Root::open(at, &own).unwrap();
     let change = |path: &str| Change {
         guard: root.guard().clone(),
