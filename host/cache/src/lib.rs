@@ -1,4 +1,4 @@
-//! Derived data worth keeping: bounded, keyed, single-flight, on disk when asked.
+//! A cache of derived data: bounded, by key, computed once while others wait, and kept on disk on request.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

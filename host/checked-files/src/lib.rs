@@ -1,4 +1,4 @@
-//! Records on disk: one file a key, written whole or not at all, checked when read.
+//! Small files, one for each key: written whole or not at all, and checked against a digest or a seal when read.
 //!
 //! The store, the disk part of the cache and what is known of each plugin are kept this way. A
 //! file is a line of JSON (key, version, expiry, digest of the value) and then the value. Where what is

@@ -1,4 +1,4 @@
-//! The key that records are sealed with: random bytes in a file of this user's, apart from the records.
+//! The key of the seals: random bytes in a file that only this user can read, apart from the sealed files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! Answers without the secrets that were sent.
+//! Responses to outgoing requests, without the secrets that were sent.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Small documents that the host itself needs, such as the keys of an issuer of access tokens.
+//! Fetches small documents that the host itself needs, such as the keys of an issuer of access tokens.
 
 use std::time::Duration;
 

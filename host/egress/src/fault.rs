@@ -1,4 +1,4 @@
-//! What went wrong with a request: a kind, and no address.
+//! Why an outgoing request failed: a kind, without an address.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Scheme, host and port, in one spelling.
+//! Origins: scheme, host and port, normalised to one spelling.
 
 use std::fmt;
 use std::str::FromStr;

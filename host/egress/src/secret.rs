@@ -1,4 +1,4 @@
-//! Headers whose values are sent to one origin and are shown to nobody else.
+//! Secret header values: sent to one origin and shown to nobody else.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

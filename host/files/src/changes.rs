@@ -1,5 +1,4 @@
-//! Several files made or replaced together: each path is put to the judge, everything is taken from the
-//! quota, and then all of it takes effect or nothing does.
+//! Several files created or replaced together: each path is judged, and all changes are made or none.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Where a path leads that something is made, moved, removed or looked at by: the directory that holds
-//! it, its name there, and how deep that lies.
+//! Finds the directory and the name that a path leads to, for operations that create, move, remove or inspect an
+//! entry.
 
 use std::fs::File;
 use std::path::Path;

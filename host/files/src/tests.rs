@@ -1,4 +1,4 @@
-//! A guest's own calls: what is asked, what is done, and what is neither.
+//! Tests with a guest's own calls: what is asked, what is done, and what is refused.
 
 use std::fs;
 use std::sync::Mutex;

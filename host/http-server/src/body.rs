@@ -1,4 +1,4 @@
-//! Answers on their way out: results that rmcp carried come out as they are.
+//! Bodies of responses: results that rmcp carried in `_meta` take the place of whole results.
 
 use std::convert::Infallible;
 use std::pin::Pin;

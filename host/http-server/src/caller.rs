@@ -1,4 +1,4 @@
-//! Who calls.
+//! Authentication: finds out who calls.
 
 use std::collections::HashMap;
 use std::fmt;

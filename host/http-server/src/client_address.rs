@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, as far as its address tells.
+//! Addresses of clients, as far as they tell clients apart.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};

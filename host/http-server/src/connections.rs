@@ -1,4 +1,4 @@
-//! Connections: how many there may be, of whom, and which one has to go for a new one.
+//! The table of open connections: how many there may be, from whom, and which one is closed for a new one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! The keys of an issuer: fetched, cached, and fetched again when a token names one that is new.
+//! The keys of an issuer of access tokens: fetched, cached, and fetched again when a token names an unknown key.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An access token: who issued it, to whom, for which server, and until when (RFC 9068, RFC 8725).
+//! Checks access tokens: issuer, audience, scopes and time (RFC 9068, RFC 8725).
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::errors::{Error, ErrorKind};

@@ -50,8 +50,8 @@ pub(crate) struct Legacy {
 struct Session {
     principal: Option<Principal>,
     posted: mpsc::Sender<ClientJsonRpcMessage>,
-    /// The requests without an answer: of two with one id, rmcp would answer only one. `None`: there
-    /// was no request yet, and rmcp takes anything else before the first for the end of the world.
+    /// The requests that are not answered yet: of two with one id, rmcp would answer only one. `None`: there was no
+    /// request yet; rmcp ends a session in which another message precedes the first request.
     waiting: Mutex<Option<HashSet<RequestId>>>,
 }
 

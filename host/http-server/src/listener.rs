@@ -1,4 +1,4 @@
-//! Connections: how many there may be, how slow they may be, and how they end.
+//! Accepts connections, bounds how slow they may be, and ends them.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! An OAuth resource server: what it says of itself, and whom it believes (RFC 9728, RFC 6750).
+//! This server as an OAuth resource server: its metadata, and the issuers that it trusts (RFC 9728, RFC 6750).
 
 use std::fmt;
 use std::pin::Pin;

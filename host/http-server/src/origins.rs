@@ -1,4 +1,4 @@
-//! By which name a server is called, and from which web pages.
+//! Checks the headers `Host` and `Origin`.
 //!
 //! A page that a user has open can send requests to any server of that user's machine. Its browser
 //! says where it comes from (`Origin`), and under which name it found the server (`Host`): both must

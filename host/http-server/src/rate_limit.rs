@@ -1,4 +1,4 @@
-//! How many requests each client may make in a second.
+//! Limits the requests of each client in a second.
 
 use std::collections::HashMap;
 use std::hash::Hash;

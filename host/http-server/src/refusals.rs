@@ -1,4 +1,4 @@
-//! Refusals in the log: a line for each peer and second, with their number, whatever strangers do.
+//! Logs refused requests: at most one line for each client address and second, with their number.
 
 use std::collections::HashMap;
 use std::sync::Arc;

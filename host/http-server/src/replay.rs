@@ -1,4 +1,4 @@
-//! Event streams that a client can come back to.
+//! Event streams that a client can resume.
 //!
 //! rmcp forgets a stream's events when its request has been answered, so that a client whose
 //! connection broke while it waited would never learn the answer; and it waits for a client that

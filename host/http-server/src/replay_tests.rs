@@ -1,10 +1,10 @@
-//! Tests of logs: what is read again, what is given up, and what is forgotten.
+//! Tests of resumable event streams: what is replayed, and what is dropped.
 
 use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
 
 use super::*;
 
-/// SessionPlace for some small events.
+/// Room for some small events.
 const BYTES: usize = 10_000;
 
 fn event(text: &str) -> ServerSseMessage {

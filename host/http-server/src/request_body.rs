@@ -1,4 +1,4 @@
-//! What a client posts: how large, how slow, and whether it is a message at all.
+//! Reads the body of a POST request: bounded in size and time, and recognised as a JSON-RPC message.
 
 use bytes::Bytes;
 use http::request::Parts;

@@ -1,4 +1,4 @@
-//! Every request, in the order of its checks.
+//! Routes a request after all checks, in their order.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -43,7 +43,7 @@ pub(crate) struct Router<S> {
     /// Those who are not let in, in the log.
     pub(crate) refusals: Refusals,
     max_body: usize,
-    /// SessionPlace for sessions of both transports.
+    /// The places for sessions of both transports.
     rooms: Arc<SessionLimits>,
     raw: Raw,
     pages: BTreeMap<String, Page>,

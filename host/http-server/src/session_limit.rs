@@ -1,4 +1,4 @@
-//! SessionPlace for sessions: how many there may be, and how many of them one client may have.
+//! Limits the number of sessions, of all clients and of each.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -15,14 +15,14 @@ pub(crate) struct SessionLimits {
     taken: Mutex<HashMap<Client, u32>>,
 }
 
-/// SessionPlace for one session. It is free again when this is dropped.
+/// The place of one session. It is free again when this is dropped.
 pub(crate) struct SessionPlace {
     all: Arc<SessionLimits>,
     client: Client,
 }
 
 impl SessionLimits {
-    /// SessionPlace for `most` sessions. One client may have `most_of_one` of them, or half.
+    /// Places for `most` sessions. One client may have `most_of_one` of them, or half.
     pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
         let most = most.get();
         let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);

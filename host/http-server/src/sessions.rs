@@ -1,4 +1,4 @@
-//! Sessions of streamable HTTP: how many, whose, and streams to which a client can come back.
+//! Sessions of streamable HTTP: their number, their owners, and their resumable streams.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ tokio::task_local! {
     static OPENING: Cell<Option<Opening>>;
 }
 
-/// SessionPlace for one session, and whose it will be.
+/// The place of a session that is being opened, and its owner.
 pub(crate) struct Opening {
     pub(crate) room: SessionPlace,
     pub(crate) principal: Option<Principal>,

@@ -1,4 +1,4 @@
-//! Signatures of tokens, verified by ring.
+//! Verifies the signatures of tokens, with ring.
 //!
 //! jsonwebtoken leaves cryptography to a provider, of which a process has one. This one can verify
 //! what is accepted here and nothing else, and sign nothing.

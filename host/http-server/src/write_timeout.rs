@@ -1,4 +1,4 @@
-//! A connection whose other side must take what it is sent.
+//! A connection that is closed when the client does not read what it is sent.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The requests on their way to one upstream, and whom each message from it is for.
+//! The requests in flight to one upstream server, and which of them each of its messages is for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A child process: what it is started with, what it says beside the protocol, and its certain end.
+//! A child process: its environment, its stderr, and its certain end.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

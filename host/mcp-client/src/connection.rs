@@ -1,4 +1,4 @@
-//! A connection to an upstream of which it is known what it speaks.
+//! A connection to an upstream server after the handshake.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,11 +67,11 @@ pub struct Peer {
     pub era: Era,
     /// Which revision, such as `2025-11-25`.
     pub version: String,
-    /// Its `name`, `version` and so on, fit to be shown.
+    /// Its `name`, `version` and so on, sanitised.
     pub info: Object,
     /// What it offers, as it came.
     pub capabilities: Object,
-    /// How it wants to be used, fit to be shown.
+    /// Its instructions for use, sanitised.
     pub instructions: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A digest of a tool's definition: the same as long as it says the same, in whatever order.
+//! The digest of a tool's definition: equal for equal content, whatever the order of its members.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

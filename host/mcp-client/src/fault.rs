@@ -1,4 +1,4 @@
-//! Why a request to an upstream brought no answer, in words for whoever has to do something about it.
+//! Why a request to an upstream server has no answer, and what to do about it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Finding out which MCP an upstream speaks, and beginning to speak it.
+//! Finds out which revision of MCP an upstream server speaks, and initializes the session.
 
 use std::time::Duration;
 

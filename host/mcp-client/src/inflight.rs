@@ -1,4 +1,4 @@
-//! A request on its way, and all that happens until it is answered.
+//! A request to an upstream server in flight, and what happens until it is answered.
 
 use std::sync::Arc;
 use std::time::Duration;

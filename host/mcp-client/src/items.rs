@@ -1,5 +1,5 @@
-//! What an upstream lists, made fit to be listed by us: its texts are written by somebody we do not
-//! know, and read by models and people.
+//! The tools, prompts and resources that an upstream server lists: checked and sanitised, because their texts are
+//! untrusted, and are read by models and people.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub struct Tool {
     pub name: String,
     /// What its upstream calls it: the `name` of `tools/call`.
     pub wire_name: String,
-    /// Its definition with [`Self::name`], with texts that are fit to be shown. What nobody here
+    /// Its definition with [`Self::name`], with sanitised texts. What nobody here
     /// knows is as it came.
     pub definition: Object,
     /// SHA-256 of its definition as it came: of name, title, description, schemas and annotations.

@@ -32,7 +32,7 @@ pub struct Listing {
     pub tools: Vec<Tool>,
     /// Its prompts.
     pub prompts: Vec<Prompt>,
-    /// Its resources: raw, with texts that are fit to be shown.
+    /// Its resources: as they came, with sanitised texts.
     pub resources: Vec<Object>,
     /// Its templates of resources, likewise.
     pub templates: Vec<Object>,

@@ -1,4 +1,4 @@
-//! Text from an upstream, made fit to be shown to a model, in a terminal, or in a log.
+//! Sanitises text of an upstream server for a model, a terminal or a log.
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -170,9 +170,9 @@ impl Roots {
         &self.own
     }
 
-    /// These roots as far as those lie within them that a client names by their addresses. What is no
-    /// address of a root is left out, with a warning. The whole machine lies around all of the
-    /// operator's roots; where there are none, it is no root.
+    /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root of
+    /// the operator. Where the operator named none, these are the client's roots, except for the whole machine. A text
+    /// that is not the URI of a root is left out, with a warning.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
         for uri in uris {

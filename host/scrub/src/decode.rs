@@ -1,4 +1,4 @@
-//! Reads text as the one who gets the text would: with escapes, or as it is.
+//! Decodes text as its reader would: with escapes, or as it is.
 
 /// One way to read text.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Takes secrets out of bytes that come in pieces.
+//! Removes secrets from bytes that arrive in pieces.
 
 use std::collections::VecDeque;
 use std::ops::Range;

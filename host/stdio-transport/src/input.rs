@@ -1,4 +1,4 @@
-//! StdioTransport of bounded length: what is longer is read to its end and not kept.
+//! Lines of bounded length: a longer line is read to its end and dropped.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub(crate) enum Line {
     TooLong(Box<Outline>),
 }
 
-/// StdioTransport of an input.
+/// The lines of an input.
 pub(crate) struct Input<R> {
     from: BufReader<R>,
     /// The line that is being read. It stands here and not in a future, because a future that reads may be

@@ -1,4 +1,4 @@
-//! What a line is: a message, nothing, or something that is refused with the id of its request.
+//! Reads a line: a message, nothing, or an error with the id of the request.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};

@@ -1,4 +1,4 @@
-//! What a plugin answers: no more than it may, and what it promised.
+//! Checks the answer of a plugin: its size, its schema, and the questions that it may ask.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Who owns names and URIs: what is bundled first, and then who claimed them first.
+//! Owners of names and URIs: bundled plugins first, then whoever claimed the name first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What plugins put off: run when there is time, for nobody who waits.
+//! Jobs: work that plugins put off, run when there is time; no client waits for it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What clients are told of a tool's effects: no more harmless than its declarations and grants are.
+//! Hints about a tool's effects for clients: never more harmless than the tool's declarations and grants.
 
 use super::Tool;
 use crate::bindings::manifest::PathAccess;

@@ -1,4 +1,4 @@
-//! Whether a component can be a plugin, and what it may then do.
+//! Decides whether a component can be loaded as a plugin, and with which grants.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

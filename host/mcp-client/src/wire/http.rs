@@ -1,4 +1,4 @@
-//! Streamable HTTP: every message of ours is a request, which is answered by JSON or by events.
+//! The transport streamable HTTP: each message is a POST request, answered by JSON or by server-sent events.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What both forms of HTTP need: a client that goes where it is told and nowhere else.
+//! The HTTP client of both HTTP transports: no redirects, TLS checked, addresses as configured.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};

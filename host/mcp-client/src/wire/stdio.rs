@@ -1,4 +1,4 @@
-//! Over stdin and stdout of a child process, a message a line.
+//! The transport over stdin and stdout of a child process: one message a line.
 
 use std::path::Path;
 use std::process::ExitStatus;

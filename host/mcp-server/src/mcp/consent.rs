@@ -1,4 +1,4 @@
-//! Deeds that the user has to agree to: the host asks, and says of them what it knows to be so.
+//! Consent: actions that the user has to agree to. The host asks, in its own words.
 
 use serde_json::{Value, json};
 

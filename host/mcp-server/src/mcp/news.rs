@@ -1,5 +1,4 @@
-//! What clients hear of without having asked just now: lists and resources that changed, and what other
-//! servers log.
+//! Notifications to clients: changed lists and resources, and log records of upstream servers.
 
 #![expect(deprecated, reason = "logging is in both eras until 2027")]
 

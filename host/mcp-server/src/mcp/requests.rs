@@ -1,4 +1,4 @@
-//! Requests of clients for a tool, a prompt, a resource or a completion, and how failures are answered.
+//! Requests of clients for a tool, a prompt, a resource or a completion.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-//! What is known of one session and of who calls in it.
+//! A session, and the caller of a request in it.
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 

@@ -1,5 +1,4 @@
-//! What takes long: the client gets a task at once, and asks for its end when it likes
-//! (`io.modelcontextprotocol/tasks`).
+//! Tasks (`io.modelcontextprotocol/tasks`): a long call whose result the client fetches later.
 
 use std::collections::HashMap;
 use std::pin::Pin;

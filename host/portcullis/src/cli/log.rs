@@ -1,4 +1,4 @@
-//! The log, and whatever else is said on stderr: for people, or as lines of JSON for programs.
+//! The log, and all other output on stderr: for people, or as lines of JSON for programs.
 
 use std::fmt;
 use std::sync::OnceLock;

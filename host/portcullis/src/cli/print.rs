@@ -1,4 +1,4 @@
-//! Writing to stdout: the host's own text, text from outside, and data.
+//! Output on stdout: the host's own text, untrusted text, and data.
 
 use std::io::{IsTerminal, Write};
 

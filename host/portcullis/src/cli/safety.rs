@@ -1,4 +1,4 @@
-//! Files of the operator that other users of the machine could read or change: told, with what mends it.
+//! Warns of files of the operator that other users of the machine could read or change, and says how to mend it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What can be typed about views, where tools are served.
+//! Options of `serve` and `wrap` about views.
 
 use std::path::{Path, PathBuf};
 

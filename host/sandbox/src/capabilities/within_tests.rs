@@ -1,4 +1,4 @@
-//! Properties of "a grant holds an ask", for each capability, beside models that are written another way.
+//! Property tests of the predicates of all grants, against models that are written another way.
 
 use std::fmt::Write;
 use std::net::IpAddr;

@@ -1,5 +1,4 @@
-//! What is known of a component without running it: its imports, and its manifest as it once
-//! described itself.
+//! What is known of a component without running it: its imports, and the manifest that it once returned.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Plain components: they export nothing of the contract but functions, and each of these is a tool.
+//! Foreign components: they export functions and nothing of the contract. Each function is a tool.
 
 use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
 use serde_json::{Map, Value, json};

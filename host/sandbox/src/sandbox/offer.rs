@@ -1,4 +1,4 @@
-//! What a component offers: which of the contract's interfaces it exports, and calling them.
+//! The interfaces of the contract that a component exports, and how they are called.
 
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};

@@ -1,5 +1,4 @@
-//! A fresh instance: made with nothing granted, for one call alone, and where there is time, made
-//! before that call comes.
+//! Instances that are prepared in advance: created with nothing granted, for one call alone.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What one instance has: its store data, and the host's side of `request`.
+//! The state of one instance: the data of its store, and the host's side of the interface `request`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

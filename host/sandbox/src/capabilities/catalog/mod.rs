@@ -1,4 +1,4 @@
-//! The capability `catalog`: the tools of every plugin and other server, for plugins that dress them.
+//! The capability `catalog`: the tools of all sources, for plugins that give them views.
 
 pub mod effect;
 mod grant;
