@@ -1,5 +1,5 @@
-//! One call, from start to end, whatever its source: check the input, ask for consent and the gate's permits, record,
-//! run, check the output, record. What plugins and upstream servers do differently is in [`plugin`] and [`upstream`].
+//! One call, from start to end, whatever its source: begin the record, check the input, ask the gate for permits, run,
+//! check the output, end the record. What plugins and upstream servers do differently is in [`plugin`] and [`upstream`].
 
 pub mod client;
 mod designate;
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::bindings::types::Error as ProtocolError;
 use crate::capabilities::Capability;
+use crate::capabilities::actions::ToolInput;
 use crate::capabilities::client::{ClientAsk, PermittedQuestions};
 use crate::gate::{Ask as _, Denied};
 use crate::sandbox::{self, Context};
@@ -119,7 +120,8 @@ pub enum Answered {
     Questions {
         /// By their keys, as the upstream server asks them.
         requests: Object,
-        /// What has to come back with the answers. To be sealed, as the client could change it.
+        /// What has to come back with the answers. The caller must seal it: otherwise the
+        /// client could change it.
         state: upstream::State,
     },
 }
@@ -170,16 +172,16 @@ pub fn may_ask(work: &Work) -> bool {
     }
 }
 
-/// The arguments of a tool as JSON text; and the size of all input in bytes.
-fn input_of(work: &Work) -> (String, u64) {
+/// The input of a tool; and the size of all input in bytes.
+fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     let pairs = |pairs: &[(String, String)]| {
         pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
     };
     let size = match work {
-        Work::Tool(ToolCall { arguments, .. }) => {
-            let text = arguments.to_string();
-            let size = text.len() as u64;
-            return (text, size);
+        Work::Tool(ToolCall { name, arguments }) => {
+            let input = ToolInput::new(name, arguments.clone());
+            let size = input.text().len() as u64;
+            return (Some(input), size);
         }
         Work::Prompt { arguments, .. } => pairs(arguments),
         Work::Completion { argument, value, context, .. } => {
@@ -190,7 +192,7 @@ fn input_of(work: &Work) -> (String, u64) {
         Work::Job(job) => job.len(),
         Work::Views => 0,
     };
-    (String::new(), size as u64)
+    (None, size as u64)
 }
 
 /// For the audit: a tool by its name, everything else by what it is and its name.
@@ -324,14 +326,14 @@ impl From<Denied> for Failure {
 pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, Failure> {
     let principal = call.context.principal.clone();
     let trail = trail_of(source, &call.work, call.request.clone(), principal);
-    let (text, size) = input_of(&call.work);
+    let (input, size) = input_of(&call.work);
     let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
         Failure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
-    let served = serve(source, &trail, call, (text, size)).await;
+    let served = serve(source, &trail, call, (input, size)).await;
     let recorded = match &served {
         Ok(answered) => ongoing.end(Verdict::Allowed, answered.outcome(), answered.size()),
         Err(failure) => ongoing.end(failure.verdict(), failure.code(), 0),
@@ -347,20 +349,22 @@ async fn serve(
     source: Source<'_>,
     trail: &Trail,
     call: Call<'_>,
-    (text, size): (String, u64),
+    (input, size): (Option<Arc<ToolInput>>, u64),
 ) -> Result<Answered, Failure> {
-    let most = match source {
-        Source::Plugin(loaded) => loaded.plugin.terms.limits.argument_bytes.get(),
-        Source::Upstream(_) => upstream::MAX_ARGUMENTS,
+    let (limit, most) = match source {
+        Source::Plugin(loaded) => {
+            ("`argument-bytes`", loaded.plugin.terms.limits.argument_bytes.get())
+        }
+        Source::Upstream(_) => ("the host", upstream::MAX_ARGUMENTS),
     };
     if size > most {
         return Err(Failure::ArgumentsTooLarge(format!(
-            "the arguments have {size} bytes; `argument-bytes` allows {most}"
+            "the arguments have {size} bytes; {limit} allows {most}"
         )));
     }
     match source {
         Source::Plugin(loaded) => {
-            plugin::serve(loaded, trail, call, text).await.map(Answered::Typed)
+            plugin::serve(loaded, trail, call, input).await.map(Answered::Typed)
         }
         Source::Upstream(offered) => upstream::serve(offered, call).await,
     }

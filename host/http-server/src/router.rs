@@ -1,4 +1,4 @@
-//! Routes a request after all checks, in their order.
+//! Finds the route of a request, checks its rate, its origin and its caller, in this order, and serves it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -34,7 +34,7 @@ use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, verify};
 /// The header in which streamable HTTP names a session.
 const SESSION: &str = "mcp-session-id";
 
-/// What stands before rmcp's service.
+/// The HTTP handler in front of rmcp's service.
 pub(crate) struct Router<S> {
     origins: Origins,
     callers: Callers,
@@ -56,12 +56,12 @@ pub(crate) struct Router<S> {
 
 /// Where a request goes.
 enum Place<'a> {
-    /// What whoever is not let in reads to learn where to get a token.
+    /// OAuth protected-resource metadata. It needs no token.
     Metadata(&'a Value),
     Inside(Inside<'a>),
 }
 
-/// Where only callers go that are let in.
+/// Routes that need an authenticated caller.
 enum Inside<'a> {
     Streamable,
     Stream(&'a Arc<Legacy>),
@@ -70,11 +70,11 @@ enum Inside<'a> {
 }
 
 impl<S: ServerHandler> Router<S> {
-    /// Understands the settings.
+    /// Builds the router from the settings.
     ///
     /// # Errors
     ///
-    /// In words for whoever made them: which of them makes no sense.
+    /// A message for the operator: which setting is invalid, and why.
     pub(crate) fn new(
         settings: Settings,
         factory: impl Fn() -> S + Send + Sync + 'static,
@@ -127,7 +127,7 @@ impl<S: ServerHandler> Router<S> {
         let Some(place) = self.place(request.uri().path()) else {
             return say(StatusCode::NOT_FOUND, "there is nothing here: MCP would be at /mcp");
         };
-        // Whoever is recognised has a rate of its own, which no stranger can use up.
+        // A recognised caller has a rate limit of its own: requests of other callers do not count against it.
         let recognised = self.callers.recognise(request.headers());
         let counted = Client::of(recognised.as_ref(), connection.peer);
         if let Err(reply) = self.count(&counted, connection.peer) {
@@ -173,7 +173,7 @@ impl<S: ServerHandler> Router<S> {
         Err(reply)
     }
 
-    /// Who calls, if it is let in: on a connection of its share, and at its rate.
+    /// Authenticates the caller, and checks the caller's rate limit and number of connections.
     async fn identify(
         &self,
         request: &Request<Incoming>,
@@ -299,7 +299,7 @@ impl<S: ServerHandler> Router<S> {
     }
 }
 
-/// Takes an answer that is none, and does nothing with it: nobody answers an answer.
+/// Accepts a malformed JSON-RPC response with 202, and ignores it: a response never gets a response.
 pub(crate) fn pass_over() -> HttpResponse {
     tracing::warn!("an answer of a client is passed over: it has both result and error");
     say(StatusCode::ACCEPTED, "")

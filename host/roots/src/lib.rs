@@ -130,7 +130,7 @@ impl Root {
     }
 }
 
-/// The directories of a session. None of them: no path argument is accepted.
+/// The directories of a session. If the list is empty, every path argument is refused.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
@@ -171,7 +171,8 @@ impl Roots {
     }
 
     /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root of
-    /// the operator. Where the operator named none, these are the client's roots, except for the whole machine. A text
+    /// the operator, and each root of the operator that lies within a root of the client. Where the operator named
+    /// none, these are the client's roots, except for the whole machine. A text
     /// that is not the URI of a root is left out, with a warning.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
@@ -191,8 +192,8 @@ impl Roots {
         self.narrowed_by(&paths)
     }
 
-    /// These roots as far as the client's lie within them or they within the client's: a client
-    /// narrows and never widens. Where the operator named none, the client's count.
+    /// The intersection of these roots with the client's roots: a client narrows and never widens. Where the
+    /// operator named none, the client's roots are used.
     pub fn narrowed_by(&self, client: &[PathBuf]) -> Self {
         let own = self.own.clone();
         if self.is_empty() {
@@ -201,15 +202,17 @@ impl Roots {
         }
         let mut narrowed: Vec<Arc<Root>> = Vec::new();
         for path in client {
-            let before = narrowed.len();
+            let mut is_within = false;
             for root in &self.roots {
                 if let Some(rest) = root.beneath(path) {
+                    is_within = true;
                     narrowed.extend(subdirectory(root, path, rest).map(Arc::new));
                 } else if root.spellings.iter().any(|spelling| spelling.starts_with(path)) {
+                    is_within = true;
                     narrowed.push(root.clone());
                 }
             }
-            if narrowed.len() == before {
+            if !is_within {
                 tracing::warn!(
                     "the client's root {} is not within the operator's roots: left out",
                     path.display()

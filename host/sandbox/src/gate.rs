@@ -8,8 +8,8 @@ use portcullis_audit::{Recorded, Trail, Verdict};
 
 /// Something a plugin would like to do to the world.
 ///
-/// [`is_within`](Ask::is_within) is pure and is the entire policy of its capability: it is asked
-/// twice, once of what the operator granted and once of what the plugin said it wants.
+/// [`is_within`](Ask::is_within) is pure. It decides whether a grant covers the ask, and by default whether the
+/// plugin's wants cover it, too.
 pub trait Ask {
     /// What the operator grants and the plugin wants, for this capability.
     type Grant;
@@ -17,18 +17,18 @@ pub trait Ask {
     /// Which capability this asks for.
     const CAPABILITY: Capability;
 
-    /// This capability's part of all grants. `None` is refusal.
+    /// This capability's part of all grants. `None`: nothing is granted, so the ask is refused.
     fn grant(grants: &Grants) -> Option<&Self::Grant>;
 
-    /// Whether the grant holds this ask.
+    /// Whether the grant covers this ask.
     fn is_within(&self, grant: &Self::Grant) -> bool;
 
-    /// Whether what the plugin says it wants holds this ask.
+    /// Whether what the plugin says it wants covers this ask.
     fn is_wanted(&self, wants: &Self::Grant) -> bool {
         self.is_within(wants)
     }
 
-    /// Whether any grant could hold this ask.
+    /// Whether any grant could cover this ask.
     fn is_grantable(&self) -> bool {
         true
     }
@@ -99,7 +99,7 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: on the way to the effect it was refused for another reason than a grant or a want.
+    /// Uses the permit up: the effect was refused after the permit was given, for a reason other than grants and wants.
     /// The caller tells the operator of it.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl<A: Ask> Drop for Permit<A> {
         if let Some(ask) = self.ask.take()
             && !self.is_recorded
         {
-            // The refusal to record is in the log; there is nobody left to be refused.
+            // `record` has logged the error. No caller is left to receive it.
             let _logged = self.gate.record(&ask, Verdict::Allowed, Some(UNUSED));
         }
     }
@@ -201,7 +201,7 @@ impl fmt::Display for Denied {
 
 impl std::error::Error for Denied {}
 
-/// What one plugin wants and was granted. Both must hold an ask.
+/// What one plugin wants and was granted. Both must cover an ask.
 #[derive(Debug, Default)]
 pub struct Policy {
     /// What the operator wrote into `portcullis.toml`.
@@ -210,9 +210,9 @@ pub struct Policy {
     pub wants: Grants,
     /// What it can do without: this is there without a grant, and refuses everything.
     pub dispensable: Vec<Capability>,
-    /// Whether it is a plain component. Its imports are no sign of what it needs: what nobody gets is there,
-    /// too, and refuses everything.
-    pub plain: bool,
+    /// Whether it is a foreign component. All of its imports are linked, as imports say nothing about needs; what is
+    /// not granted refuses.
+    pub is_foreign: bool,
 }
 
 impl Policy {
@@ -290,12 +290,13 @@ impl Gate {
         if let Err(error) = recorded {
             let plugin = self.trail.plugin();
             tracing::error!(
-                "the audit lacks an outcome: `{plugin}` was allowed to {subject}: {error}"
+                "the audit lacks the outcome ({}) of an ask of `{plugin}`, {subject}: {error}",
+                verdict.word()
             );
         }
     }
 
-    /// Records an ask that is refused for another reason than a grant or a want. The caller tells the operator
+    /// Records an ask that is refused for a reason other than grants and wants. The caller tells the operator
     /// of it.
     ///
     /// # Errors

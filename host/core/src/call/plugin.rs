@@ -16,7 +16,7 @@ use super::client::Notification;
 use super::{
     Answer, Call, Failure, ToolCall, Work, check_arguments, designate, output, request_id,
 };
-use crate::capabilities::actions::{ActionAsk, PermittedTool};
+use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::Gate;
 use crate::plugins::{Loaded, Tool};
 use crate::sandbox::{self, Job, Notice};
@@ -24,12 +24,12 @@ use crate::sandbox::{self, Job, Notice};
 /// How long a guest may tidy up once its client has gone.
 const GRACE: Duration = Duration::from_millis(25);
 
-/// Serves a call of a plugin. `text` is the arguments of a tool as JSON.
+/// Serves a call of a plugin. `input` is that of its tool, where one is called.
 pub(super) async fn serve(
     loaded: &Arc<Loaded>,
     trail: &Trail,
     call: Call<'_>,
-    text: String,
+    input: Option<Arc<ToolInput>>,
 ) -> Result<Answer, Failure> {
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let Call { work, roots, mut context, task, client, .. } = call;
@@ -41,11 +41,12 @@ pub(super) async fn serve(
         let place = loaded.tools.iter().position(|tool| tool.definition.name == name);
         let place = place.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
         check_input(&loaded.tools[place], &arguments)?;
+        let input = input.unwrap_or_else(|| ToolInput::new(&name, arguments.clone()));
         let needs = &loaded.tools[place].definition.needs;
-        let permit = |action: &String| gate.pass(ActionAsk::of(action, &name, &arguments));
+        let permit = |action: &String| gate.pass(ActionAsk::of(action, &input));
         let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
         called = Some((place, arguments));
-        PermittedTool::new(name, text, needs, permits).map_err(Failure::Host)
+        PermittedTool::new(input, needs, permits).map_err(|error| Failure::Host(error.to_string()))
     })?;
     let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
     let preopens = open_files(loaded, called, roots, &gate).await?;
@@ -143,16 +144,17 @@ fn check_prompt(
 
 /// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
 /// was to be done, and that it was refused.
-pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: &Value, principal: Option<String>) {
+pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: Value, principal: Option<String>) {
     let name = &tool.definition.name;
+    let input = ToolInput::new(name, Arc::new(arguments));
     let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
-    let size = arguments.to_string().len() as u64;
+    let size = input.text().len() as u64;
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let recorded = trail.begin_call(size).and_then(|ongoing| {
         let needs = tool.definition.needs.iter();
         // The first refusal is enough.
         for action in needs {
-            match gate.pass(ActionAsk::of(action, name, arguments)) {
+            match gate.pass(ActionAsk::of(action, &input)) {
                 Ok(permit) => permit.record("withheld").map_err(std::io::Error::other)?,
                 Err(_) => break,
             }

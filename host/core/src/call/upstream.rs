@@ -1,8 +1,8 @@
 //! Calls of upstream servers. A request goes to the server as the client made it, and the result comes back as the
 //! server made it: only names, addresses of views and what one of MCP's eras lacks are changed.
 //!
-//! A server up to 2025-11-25 asks while its request is on its way; a client of 2026-07-28 is asked in an answer, and
-//! comes back with another request. In between, the request on its way is parked.
+//! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
+//! the question as a result, and answers in a new request. The open request to the server is parked until then.
 
 use portcullis_mcp_client::{AskKey, Event, InFlight, Object, Outcome, Request, RpcError};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,8 @@ const INVALID_PARAMS: i32 = -32602;
 /// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
 const KEY: &str = "upstream";
 
-/// What a client of 2026-07-28 sends back with its answers. To be sealed, as the client could change it.
+/// What a client of 2026-07-28 sends back with its answers. The caller must seal it: otherwise the client could change
+/// it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct State {
     rounds: usize,
@@ -45,7 +46,7 @@ enum Next {
     Resume(String),
 }
 
-/// The digest of the definition of what is asked for, for the record. Only tools have one.
+/// The digest of the tool's definition, for the audit. Empty for work that is not a tool call.
 pub(super) fn digest_of<'a>(offered: &'a Offered, work: &Work) -> &'a str {
     match work {
         Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),
@@ -73,7 +74,7 @@ pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered,
     request.capabilities = origin.capabilities;
     request.log_level = origin.log_level.map(str::to_owned);
     let rounds = Rounds { offered, request, client: call.client };
-    // In a box: it is large, and every request has room for the largest.
+    // Boxed because this future is large: unboxed, it would enlarge the future of every call.
     match Box::pin(rounds.serve(call.resumed)).await {
         Ok(Answered::Whole(mut result)) => {
             if let Work::Resource(_) = call.work {
@@ -86,7 +87,7 @@ pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered,
         }
         Err(Failure::Protocol(error)) => {
             let Work::Resource(uri) = &call.work else { return Err(Failure::Protocol(error)) };
-            Err(Failure::Protocol(as_not_found(error, &own_uri(offered, uri))))
+            Err(Failure::Protocol(as_not_found(error, &server_uri(offered, uri))))
         }
         other => other,
     }
@@ -102,7 +103,7 @@ fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), 
     let (method, params) = match work {
         Work::Tool(call) => {
             let tool = tool_of(offered, call).ok_or_else(|| unknown("tool", &call.name))?;
-            // The server checks what its own schema cannot say.
+            // Where the schema cannot be read, the server checks the arguments alone.
             if let Ok(schema) = &*offered.source.schema(tool) {
                 check_arguments(schema, &tool.name, &call.arguments)?;
             }
@@ -115,7 +116,7 @@ fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), 
             }
             ("prompts/get", params)
         }
-        Work::Resource(uri) => ("resources/read", json!({ "uri": own_uri(offered, uri) })),
+        Work::Resource(uri) => ("resources/read", json!({ "uri": server_uri(offered, uri) })),
         Work::Completion { subject, argument, value, context } => {
             let reference = match subject {
                 Subject::Prompt(name) => json!({ "type": "ref/prompt", "name": prompt(name)? }),
@@ -129,7 +130,7 @@ fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), 
             ("completion/complete", params)
         }
         Work::Resources(_) | Work::Version(_) | Work::Views | Work::Job(_) => {
-            return Err(unknown("request", "upstream servers are not asked for it"));
+            return Err(Failure::Unknown("upstream servers do not support this request".into()));
         }
     };
     Ok((method, params.as_object().cloned().unwrap_or_default()))
@@ -139,13 +140,12 @@ fn object(pairs: &[(String, String)]) -> Object {
     pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect()
 }
 
-/// The server's own address for a resource: clients know its views by another.
-fn own_uri(offered: &Offered, uri: &str) -> String {
+/// The URI that the server uses for a resource. Clients see the server's views under rewritten URIs.
+fn server_uri(offered: &Offered, uri: &str) -> String {
     views::inward(&offered.source.name, uri).unwrap_or_else(|| uri.to_owned())
 }
 
-/// An error of a server: where it says in the way of 2026-07-28 that there is no such resource, the same for a client
-/// of any revision.
+/// Maps the error of 2026-07-28 for a missing resource to the code -32002, for clients of every revision.
 fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
     let data: Option<Value> =
         error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
@@ -205,7 +205,11 @@ impl Rounds<'_> {
                 Some(Event::Done(Ok(Outcome::Error(error)))) => return Err(protocol_error(error)),
                 Some(Event::Done(Ok(Outcome::Complete(result)))) => {
                     let modern = self.client.is_modern();
-                    return Ok(Answered::Whole(in_era_of(result, &self.request.method, modern)));
+                    return Ok(Answered::Whole(adapt_result_to_client(
+                        result,
+                        &self.request.method,
+                        modern,
+                    )));
                 }
                 Some(Event::Done(Ok(Outcome::NeedInput { requests, state }))) => {
                     rounds = next_round(rounds)?;
@@ -263,8 +267,9 @@ impl Rounds<'_> {
 
     async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, Failure> {
         let parked = self.offered.source.parked.take(name);
-        let Waiting { mut flight, key } = parked
-            .ok_or_else(|| abandoned("the request that this answers has ended in the meantime"))?;
+        let Waiting { mut flight, key } = parked.ok_or_else(|| {
+            abandoned("the upstream request that was waiting for this answer has already ended")
+        })?;
         let answer = answers
             .remove(KEY)
             .ok_or_else(|| RpcError::new(RpcError::INTERNAL, "the client did not answer"));
@@ -282,7 +287,7 @@ fn next_round(rounds: usize) -> Result<usize, Failure> {
 }
 
 /// Adds or removes what only one of MCP's eras has; everything else stays.
-fn in_era_of(mut result: Value, method: &str, modern: bool) -> Value {
+fn adapt_result_to_client(mut result: Value, method: &str, modern: bool) -> Value {
     if let Some(result) = result.as_object_mut() {
         if !modern {
             for key in ["resultType", "ttlMs", "cacheScope"] {
@@ -306,16 +311,20 @@ mod tests {
     #[test]
     fn a_result_fits_the_era_of_its_client_and_keeps_everything_else() {
         let old = json!({ "contents": [], "vendor": { "a": 1 } });
-        let new = in_era_of(old.clone(), "resources/read", true);
+        let new = adapt_result_to_client(old.clone(), "resources/read", true);
         let expected = json!({
             "contents": [], "vendor": { "a": 1 },
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
         });
         assert_eq!(new, expected);
         let said = json!({ "resultType": "complete", "ttlMs": 7, "cacheScope": "public" });
-        assert_eq!(in_era_of(said.clone(), "resources/read", true), said);
+        assert_eq!(adapt_result_to_client(said.clone(), "resources/read", true), said);
         assert_eq!(
-            in_era_of(json!({ "resultType": "complete", "content": [] }), "tools/call", false),
+            adapt_result_to_client(
+                json!({ "resultType": "complete", "content": [] }),
+                "tools/call",
+                false
+            ),
             json!({ "content": [] })
         );
     }

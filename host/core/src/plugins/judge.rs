@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Definition, Tool};
 use crate::bindings::Manifest;
-use crate::capabilities::actions::{ActionAsk, ActionsGrant};
+use crate::capabilities::actions::{ActionAsk, ActionsGrant, ToolInput};
 use crate::capabilities::{Capability, Grants, Unusable};
 use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
@@ -21,20 +21,20 @@ use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
 /// Why it cannot be a plugin.
 pub(super) fn judge(
     name: &str,
-    plain: bool,
+    is_foreign: bool,
     imports: &[Import],
     manifest: Option<Manifest>,
     grants: Grants,
     settings: &BTreeMap<String, String>,
 ) -> Result<(Policy, Manifest, Vec<String>), String> {
     let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
-    let mut policy = Policy { grants, dispensable, plain, ..Policy::default() };
+    let mut policy = Policy { grants, dispensable, is_foreign, ..Policy::default() };
     let missing = missing(imports, &policy);
-    let lacks = |missing: &Missing| !plain || matches!(missing, Missing::Unknown(_));
+    let lacks = |missing: &Missing| !is_foreign || matches!(missing, Missing::Unknown(_));
     let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
     // What is not wanted is not allowed, whatever is granted.
     let is_wanted = |capability: Capability| {
-        plain
+        is_foreign
             || manifest.as_ref().is_none_or(|manifest| {
                 manifest.wants.iter().any(|want| want.capability == capability.as_str())
             })
@@ -43,7 +43,7 @@ pub(super) fn judge(
     let Some(manifest) = manifest.filter(|_| why.is_none()) else {
         return Err(why.unwrap_or_default());
     };
-    if !plain {
+    if !is_foreign {
         let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
         policy.wants = wants;
         let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
@@ -170,6 +170,6 @@ pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec
 
 fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
     actions.is_some_and(|granted| {
-        ActionAsk::of(action, "", &serde_json::Value::Null).is_within(granted)
+        ActionAsk::of(action, &ToolInput::new("", Arc::default())).is_within(granted)
     })
 }

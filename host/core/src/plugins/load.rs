@@ -173,9 +173,9 @@ impl Loader {
         let described_with = Capability::ALL.to_vec();
         let unknown = plugin(Policy { dispensable: described_with, ..Policy::default() });
         let ComponentInfo { imports, features, manifest } = unknown.know().await.map_err(refuse)?;
-        let plain = !features.contains(&Feature::Manifest);
+        let is_foreign = !features.contains(&Feature::Manifest);
         let judged =
-            judge(name, plain, &imports, manifest, own.grants, &settings).map_err(refuse)?;
+            judge(name, is_foreign, &imports, manifest, own.grants, &settings).map_err(refuse)?;
         let (policy, mut manifest, mut remarks) = judged;
         let mut tools = tools(std::mem::take(&mut manifest.tools)).map_err(refuse)?;
         let withheld = keep_granted(&mut tools, &policy).map_err(refuse)?;

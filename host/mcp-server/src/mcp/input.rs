@@ -1,4 +1,4 @@
-//! Questions of a plugin to the client, in both eras.
+//! Questions of plugins, upstream servers and the host to the client, in both eras of MCP.
 //!
 //! A plugin says what it needs and is called again with the answers. For clients of 2026-07-28 the
 //! questions travel in the answer, together with a sealed state that the client sends back; older
@@ -69,7 +69,8 @@ pub struct Exchange {
     offered: InputResponses,
 }
 
-/// What a sealed state belongs to: it is worth nothing for another call.
+/// What a sealed state belongs to: it is valid only for the same source, name, caller and arguments, and for
+/// [`ANSWER_TIME`].
 pub struct Binding<'a> {
     /// The source that is asked: see [`Source::identity`](portcullis_core::source::Source::identity).
     pub source: &'a str,
@@ -89,7 +90,7 @@ impl Binding<'_> {
     }
 }
 
-/// The same arguments in another order are the same arguments.
+/// The members of objects in a fixed order, except for objects within arrays: their order does not count.
 fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
     object
         .iter()
@@ -213,12 +214,12 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// Notes what a plugin asks, as the client is to be asked. Nothing, where the client has answered
-    /// all of it beforehand.
+    /// The questions of a plugin, as the client is asked. They are empty if the client has answered all of them
+    /// already.
     ///
     /// # Errors
     ///
-    /// Where the client takes no part in it, or nothing new is asked.
+    /// If the client lacks the feature, if the plugin asks no question or an invalid one, or after too many rounds.
     pub fn ask(
         &mut self,
         questions: PermittedQuestions,

@@ -232,7 +232,7 @@ fn record_attempt(
     let withheld = plugins.find_map(|loaded| Some((loaded, loaded.withheld(name)?)));
     if let Some((loaded, tool)) = withheld {
         let arguments = Value::Object(arguments);
-        portcullis_core::call::attempted(loaded, tool, &arguments, Caller::of(cx).principal);
+        portcullis_core::call::attempted(loaded, tool, arguments, Caller::of(cx).principal);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use portcullis_egress::{Connection, Request};
 use portcullis_files::{Access, FileUse, Origin};
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde::de::DeserializeOwned;
 
-use super::actions::{ActionAsk, ActionsGrant};
+use super::actions::{ActionAsk, ActionsGrant, ToolInput};
 use super::cache::{CacheAsk, CacheGrant};
 use super::client::{ClientAsk, ClientGrant, Feature};
 use super::files::{FilesGrant, Scope};
@@ -186,7 +187,7 @@ proptest! {
             let (actions, process): (ActionsGrant, ProcessGrant) =
                 (grant(&format!("allow = [{}]", list_of(granted))), grant(&format!("commands = [{}]", list_of(granted))));
             let held = granted.iter().any(|one| one.as_bytes() == name.as_bytes());
-            prop_assert_eq!(ActionAsk::of(name, "", &serde_json::Value::Null).is_within(&actions), held);
+            prop_assert_eq!(ActionAsk::of(name, &ToolInput::new("", Arc::default())).is_within(&actions), held);
             let ask = ProcessAsk { command: name.into(), arguments: Vec::new(), directory: None, access: Access::Read, fault };
             prop_assert_eq!(ask.is_within(&process), held && fault.is_none());
         }

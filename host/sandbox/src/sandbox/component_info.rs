@@ -133,7 +133,7 @@ pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
     for import in imports {
         let name = import.interface.as_str();
         if ALWAYS.iter().any(|always| name.starts_with(always))
-            || policy.plain && name.starts_with(sockets::INTERFACES)
+            || policy.is_foreign && name.starts_with(sockets::INTERFACES)
         {
             continue;
         }
@@ -257,7 +257,7 @@ mod tests {
             [Missing::Unknown("wasi:sockets/tcp@0.2.6".into())],
             "the plugin can do without files"
         );
-        policy.plain = true;
+        policy.is_foreign = true;
         assert_eq!(missing(&imports, &policy), [], "a plain component has sockets that refuse");
     }
 }

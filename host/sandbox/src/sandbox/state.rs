@@ -238,7 +238,7 @@ pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
     for capability in Capability::ALL.into_iter().filter(|c| policy.has(*c)) {
         capability.link(linker)?;
     }
-    if policy.plain {
+    if policy.is_foreign {
         sockets::link(linker)?;
     }
     Ok(())

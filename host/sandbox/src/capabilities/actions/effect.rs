@@ -1,47 +1,55 @@
 //! Taking actions: calling a tool takes a permit for each action that it needs.
 
-use super::grant::ActionAsk;
-use crate::gate::Permit;
+use std::sync::Arc;
 
-/// A tool call whose actions are all permitted. Running the tool is the effect of these permits.
-#[derive(Debug, Clone)]
-pub struct PermittedTool {
-    name: String,
-    /// A JSON object.
-    arguments: String,
+use super::grant::{ActionAsk, ToolInput};
+use crate::gate::{Denied, Permit};
+
+/// A tool call whose actions are all permitted. Running the tool is the effect of these permits: it can be run once.
+#[derive(Debug)]
+pub struct PermittedTool(Arc<ToolInput>);
+
+/// Why a tool may not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotPermitted {
+    /// There is no permit for this action of this very call.
+    #[error("there is no permit for the action `{0}`")]
+    Missing(String),
+    /// The actions cannot be recorded.
+    #[error(transparent)]
+    Denied(#[from] Denied),
 }
 
 impl PermittedTool {
-    /// A call of a tool that needs these actions: `arguments` are a JSON object, as text, checked against the
-    /// tool's schema. `permits` has one permit for each action. They are used up: the actions are on record,
-    /// and the record of the call has the outcome.
+    /// A call of a tool that needs these actions. `permits` has one permit for each action, asked for with the same
+    /// input. They are used up: the actions are on record, and the record of the call has the outcome.
     ///
     /// # Errors
     ///
-    /// The first action for which there is no permit.
+    /// [`NotPermitted`].
     pub fn new(
-        name: String,
-        arguments: String,
+        input: Arc<ToolInput>,
         needs: &[String],
         permits: Vec<Permit<ActionAsk>>,
-    ) -> Result<Self, String> {
-        let has = |need: &&String| permits.iter().any(|permit| permit.ask().action == **need);
+    ) -> Result<Self, NotPermitted> {
+        let is_for = |ask: &ActionAsk, need: &str| ask.action == need && ask.is_of(&input);
+        let has = |need: &&String| permits.iter().any(|permit| is_for(permit.ask(), need));
         if let Some(missing) = needs.iter().find(|need| !has(need)) {
-            return Err(missing.clone());
+            return Err(NotPermitted::Missing(missing.clone()));
         }
         for permit in permits {
-            permit.record_done("taken").map_err(|denied| denied.to_string())?;
+            permit.record_done("taken")?;
         }
-        Ok(Self { name, arguments })
+        Ok(Self(input))
     }
 
     /// The plugin's own name for the tool.
     pub fn name(&self) -> &str {
-        &self.name
+        self.0.name()
     }
 
     /// Its arguments: a JSON object.
     pub fn arguments(&self) -> &String {
-        &self.arguments
+        self.0.text()
     }
 }

@@ -1,6 +1,7 @@
 //! Which actions can be granted, and whether a grant holds an ask.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,20 +38,54 @@ pub(super) fn want(sum: &mut Option<ActionsGrant>, target: &str) -> Result<(), S
 const MAX_DOING: usize = 800;
 const MAX_VALUE: usize = 200;
 
+/// The input of one tool call. Permits are asked for with it, and are good for no other call.
+#[derive(Debug)]
+pub struct ToolInput {
+    name: String,
+    /// A JSON object.
+    arguments: Arc<Value>,
+    /// The same as JSON text.
+    text: String,
+}
+
+impl ToolInput {
+    /// A call of the tool that the plugin calls `name`; `arguments` are a JSON object.
+    pub fn new(name: &str, arguments: Arc<Value>) -> Arc<Self> {
+        let text = arguments.to_string();
+        Arc::new(Self { name: name.to_owned(), arguments, text })
+    }
+
+    /// The plugin's own name for the tool.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments as JSON text.
+    pub fn text(&self) -> &String {
+        &self.text
+    }
+}
+
 /// One action.
 #[derive(Debug)]
 pub struct ActionAsk {
     pub(super) action: String,
+    input: Arc<ToolInput>,
     /// What is to be done, for the record.
     doing: String,
 }
 
 impl ActionAsk {
-    /// The action that a tool needs for a call with these arguments.
-    pub fn of(action: &str, tool: &str, arguments: &Value) -> Self {
-        let arguments = told(arguments, 0).to_string();
-        let doing = format!("{tool} {}", portcullis_sanitize::line(&arguments, MAX_DOING));
-        Self { action: action.to_owned(), doing }
+    /// An action that a tool needs for a call with this input.
+    pub fn of(action: &str, input: &Arc<ToolInput>) -> Self {
+        let arguments = told(&input.arguments, 0).to_string();
+        let doing = format!("{} {}", input.name, portcullis_sanitize::line(&arguments, MAX_DOING));
+        Self { action: action.to_owned(), input: input.clone(), doing }
+    }
+
+    /// Whether this action belongs to a call with this input.
+    pub(super) fn is_of(&self, input: &Arc<ToolInput>) -> bool {
+        Arc::ptr_eq(&self.input, input)
     }
 }
 

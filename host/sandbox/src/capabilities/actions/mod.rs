@@ -9,7 +9,7 @@ mod tests;
 use super::Registered;
 
 pub use effect::PermittedTool;
-pub use grant::{ActionAsk, ActionsGrant};
+pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 
 /// Nothing is linked: the tools that need an action ask for it before they run.
 impl Registered for ActionsGrant {

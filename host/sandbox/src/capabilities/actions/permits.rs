@@ -2,4 +2,4 @@
 
 use portcullis_sandbox::capabilities::actions::{ActionAsk, effect};
 
-pub fn call(permit: Permit<ActionAsk>) { drop(effect::PermittedTool::new(any(), any(), any(), vec![permit])); }
+pub fn call(permit: Permit<ActionAsk>) { drop(effect::PermittedTool::new(any(), any(), vec![permit])); }

@@ -1,14 +1,19 @@
 //! Tests of what a grant of actions holds, and of what is recorded.
 
-use serde_json::Value;
+use std::sync::Arc;
 
+use portcullis_audit::{Audit, Subject, Trail};
+use serde_json::json;
+
+use super::effect::NotPermitted;
 use super::*;
-use crate::gate::Ask as _;
+use crate::capabilities::Grants;
+use crate::gate::{Ask as _, Gate, Policy};
 
 #[test]
 fn only_the_named_actions_are_within() {
     let grant: ActionsGrant = toml::from_str("allow = [\"editor-write\"]").unwrap();
-    let ask = |action| ActionAsk::of(action, "tool", &Value::Null);
+    let ask = |action| ActionAsk::of(action, &ToolInput::new("tool", Arc::default()));
     assert!(ask("editor-write").is_within(&grant));
     assert!(!ask("editor-console").is_within(&grant));
     assert!(toml::from_str::<ActionsGrant>("allow = []").is_err());
@@ -23,7 +28,7 @@ fn the_record_says_what_is_to_be_done_and_no_secret() {
         "text": "long ".repeat(1000),
         "times": 3,
     });
-    let subject = ActionAsk::of("console", "run", &arguments).subject();
+    let subject = ActionAsk::of("console", &ToolInput::new("run", Arc::new(arguments))).subject();
     assert!(
         subject.starts_with(
             "take the action console: run \
@@ -33,4 +38,35 @@ fn the_record_says_what_is_to_be_done_and_no_secret() {
         "{subject}"
     );
     assert!(!subject.contains("abc") && subject.len() < 1000, "{subject}");
+}
+
+fn gate_with(folder: &std::path::Path, grant: &str) -> Gate {
+    let grant: ActionsGrant = toml::from_str(grant).unwrap();
+    let grants = || Grants { actions: Some(grant.clone()), ..Grants::default() };
+    let policy = Policy { grants: grants(), wants: grants(), ..Policy::default() };
+    let subject = Subject {
+        request: "r".into(),
+        plugin: "p".into(),
+        digest: "d".into(),
+        tool: "t".into(),
+        principal: None,
+    };
+    Gate::new(Arc::new(policy), Trail::new(Audit::to_folder(folder.to_owned()), subject))
+}
+
+#[test]
+fn a_permit_is_for_one_tool_and_its_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = gate_with(folder.path(), "allow = [\"write\"]");
+    let needs = ["write".to_owned()];
+    let input = |name, arguments| ToolInput::new(name, Arc::new(arguments));
+    let asked = input("save", json!({ "file": "a" }));
+    let permit = || gate.pass(ActionAsk::of("write", &asked)).unwrap();
+    let made = |input| PermittedTool::new(input, &needs, vec![permit()]);
+    assert_eq!(made(asked.clone()).unwrap().name(), "save");
+    for other in [input("remove", json!({ "file": "a" })), input("save", json!({ "file": "b" }))] {
+        assert!(matches!(made(other), Err(NotPermitted::Missing(action)) if action == "write"));
+    }
+    let none = PermittedTool::new(asked.clone(), &needs, Vec::new());
+    assert!(matches!(none, Err(NotPermitted::Missing(_))));
 }
