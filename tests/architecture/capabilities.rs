@@ -30,6 +30,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     (
         "host/core/src/call.rs",
+        "actions",
+        "permits for actions belong to the input of one tool call",
+    ),
+    (
+        "host/core/src/call.rs",
         "client",
         "the user's decisions are recorded as answers of the client",
     ),
