@@ -14,7 +14,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/sandbox/src/bindings.rs", "process", "the same"),
     ("host/sandbox/src/bindings.rs", "store", "the same"),
     (
-        "host/sandbox/src/sandbox/offer.rs",
+        "host/sandbox/src/sandbox/work.rs",
         "actions",
         "a tool runs only with permits for its actions",
     ),

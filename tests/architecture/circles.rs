@@ -11,19 +11,16 @@ const LARGE: &[(&str, &str, &str)] = &[
     ("http-server", "oauth", "callers are told apart by their tokens"),
     ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
     ("sandbox", "gate", "a grant is found by its capability"),
-    ("sandbox", "sandbox::offer", "a plain component is an offer too"),
 ];
 
 /// Circles of modules beside each other, likewise.
 const BESIDE: &[(&str, &str, &str)] = &[
     ("egress", "client", "a client gives answers, which judge further addresses"),
-    ("files", "view", "a permit is given by the view that it is used in"),
     ("http-server", "router", "admission knows the transports, which know what was admitted"),
     ("http-server", "oauth", "callers are told apart by their tokens"),
     ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
     ("mcp-server", "mcp::session", "a session is made of its parts, which use it"),
     ("sandbox", "gate", "a grant is found by its capability"),
-    ("sandbox", "sandbox::offer", "a plain component is an offer too"),
 ];
 
 /// The largest sets of modules each of which uses all others, directly or not.

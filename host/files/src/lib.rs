@@ -8,6 +8,8 @@
 
 mod changes;
 mod descriptors;
+mod file_failure;
+
 mod permit;
 mod place;
 mod preopen;

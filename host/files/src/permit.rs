@@ -4,7 +4,7 @@
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use super::view::Miss;
+use super::file_failure::FileFailure;
 use super::{FilePermit, FileUse, Judge, Outcome};
 
 /// Proof that the judge allowed one use of a file.
@@ -18,12 +18,14 @@ impl Permit {
     }
 
     /// Uses the permit up: records the outcome of the effect, and only then hands out its result.
-    pub(super) fn record<T>(self, result: Result<T, Miss>) -> Result<T, Miss> {
+    pub(super) fn record<T>(self, result: Result<T, FileFailure>) -> Result<T, FileFailure> {
         let outcome = match &result {
             Ok(_) => Outcome::Done,
-            Err(Miss { closed: Some(why), .. }) => Outcome::Refused(why),
-            Err(Miss { code: ErrorCode::NotPermitted, .. }) => Outcome::Refused("not-permitted"),
-            Err(Miss { code, .. }) => Outcome::Failed(code.name()),
+            Err(FileFailure { closed: Some(why), .. }) => Outcome::Refused(why),
+            Err(FileFailure { code: ErrorCode::NotPermitted, .. }) => {
+                Outcome::Refused("not-permitted")
+            }
+            Err(FileFailure { code, .. }) => Outcome::Failed(code.name()),
         };
         // Without a record, the guest does not even learn whether there is such a file.
         if self.0.record(outcome) { result } else { Err(ErrorCode::NotPermitted.into()) }
@@ -34,7 +36,7 @@ impl Permit {
         let result = match result {
             Ok(done) => Ok(done),
             Err(error) => match error.downcast() {
-                Ok(code) => Err(Miss::from(code)),
+                Ok(code) => Err(FileFailure::from(code)),
                 // A trap ends the call, and the record of the call says so.
                 Err(trap) => return Err(FsError::trap(trap)),
             },

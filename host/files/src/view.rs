@@ -5,12 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use portcullis_roots::{Closed, Guard, OpenHow, Opened};
+use portcullis_roots::{Guard, OpenHow, Opened};
 use wasmtime::component::{HasData, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, FsPerms, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
-use wasmtime_wasi::p2::{DynOutputStream, FsError, FsResult};
+use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
+use super::file_failure::FileFailure;
 use super::permit::Permit;
 use super::preopen::{Reach, What};
 use super::quota::Metered;
@@ -35,50 +36,6 @@ pub struct FilesView<'a> {
 /// Longest name of a file, in bytes, and longest path: more no system opens.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
-
-/// Why something was not opened.
-pub(super) struct Miss {
-    /// What the guest is told.
-    pub code: ErrorCode,
-    /// Why the path is closed to every plugin, if it is: the word for the record.
-    pub closed: Option<&'static str>,
-}
-
-impl From<ErrorCode> for Miss {
-    fn from(code: ErrorCode) -> Self {
-        Self { code, closed: None }
-    }
-}
-
-impl From<FsError> for Miss {
-    fn from(error: FsError) -> Self {
-        error.downcast().unwrap_or(ErrorCode::Io).into()
-    }
-}
-
-impl From<Miss> for FsError {
-    fn from(miss: Miss) -> Self {
-        miss.code.into()
-    }
-}
-
-impl From<&std::io::Error> for Miss {
-    fn from(error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
-        let closed = match Closed::of(error) {
-            Some(barred) => Some(barred.word()),
-            // cap-std says so of a way out; the system has a code for each of its own reasons.
-            None if error.kind() == CrossesDevices
-                || (error.kind() == PermissionDenied && error.raw_os_error().is_none()) =>
-            {
-                Some("leads-out")
-            }
-            None => None,
-        };
-        let code = closed.map_or_else(|| ErrorCode::from(error), |_| ErrorCode::NotPermitted);
-        Self { code, closed }
-    }
-}
 
 /// What a path beneath a descriptor leads to.
 pub(super) struct Target {
@@ -269,7 +226,7 @@ impl<'a> FilesView<'a> {
         target: &Target,
         how: OpenHow,
         only_directory: bool,
-    ) -> Result<(Opened, Guard), Miss> {
+    ) -> Result<(Opened, Guard), FileFailure> {
         let opened = self.open_unrecorded(fd, path, target, how).await;
         permit.record(opened.and_then(|(opened, guard)| match opened {
             Opened::File(_) if only_directory => Err(ErrorCode::NotDirectory.into()),
@@ -286,30 +243,30 @@ impl<'a> FilesView<'a> {
         path: String,
         target: &Target,
         how: OpenHow,
-    ) -> Result<(Opened, Guard), Miss> {
+    ) -> Result<(Opened, Guard), FileFailure> {
         self.apart().await;
         let guard = self.node(fd)?.guard.clone();
         match &target.reached {
             Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
             Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
             Some(Reached::File(Some(file))) => {
-                let file = file.try_clone().map_err(|error| Miss::from(&error))?;
+                let file = file.try_clone().map_err(|error| FileFailure::from(&error))?;
                 if how.truncate {
-                    file.set_len(0).map_err(|error| Miss::from(&error))?;
+                    file.set_len(0).map_err(|error| FileFailure::from(&error))?;
                 }
                 Ok((Opened::File(file), guard))
             }
             Some(Reached::Beneath | Reached::Itself) => {
                 let dir = self.dir(fd)?;
                 if how.create {
-                    let handle = dir.try_clone().map_err(|error| Miss::from(&error))?;
+                    let handle = dir.try_clone().map_err(|error| FileFailure::from(&error))?;
                     if Dir::from_std_file(handle).symlink_metadata(&path).is_err() {
                         let place = self.place(fd, &path, !how.nofollow, Access::Write).await?;
                         self.may_make(fd, place.as_ref(), target)?;
                     }
                 }
                 let opened = guard.open(&dir, Path::new(&path), how);
-                opened.map_err(|error| Miss::from(&error))
+                opened.map_err(|error| FileFailure::from(&error))
             }
             None => Err(ErrorCode::NotPermitted.into()),
         }

@@ -7,6 +7,7 @@ mod prepared;
 mod shared_state;
 mod sockets;
 mod state;
+mod work;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,11 +21,12 @@ use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
 pub use component_info::{ComponentInfo, Import, Missing, dispensable, imports_sockets, missing};
+pub use offer::Feature;
 use offer::Offer;
-pub use offer::{Answer, Feature, Work};
 use prepared::{InstanceMaker, Next, PreparedInstance};
 pub use shared_state::{LaterJob, News, SharedState};
 pub use state::{ALWAYS, Context, Notice, Places, Request, State};
+pub use work::{Answer, Work};
 
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;

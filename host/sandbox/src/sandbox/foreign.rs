@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
 
-use super::offer::{Answer, Work};
 use super::state::State;
+use super::work::{Answer, Work};
 use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
 use crate::bindings::{Manifest, Tool, ToolHints, ToolResult};
 use portcullis_engine::Engine;

@@ -1,0 +1,49 @@
+//! Why a guest's operation on a file fails.
+
+use portcullis_roots::Closed;
+use wasmtime_wasi::p2::FsError;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+/// Why something was not opened.
+pub(super) struct FileFailure {
+    /// What the guest is told.
+    pub code: ErrorCode,
+    /// Why the path is closed to every plugin, if it is: the word for the record.
+    pub closed: Option<&'static str>,
+}
+
+impl From<ErrorCode> for FileFailure {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, closed: None }
+    }
+}
+
+impl From<FsError> for FileFailure {
+    fn from(error: FsError) -> Self {
+        error.downcast().unwrap_or(ErrorCode::Io).into()
+    }
+}
+
+impl From<FileFailure> for FsError {
+    fn from(failure: FileFailure) -> Self {
+        failure.code.into()
+    }
+}
+
+impl From<&std::io::Error> for FileFailure {
+    fn from(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
+        let closed = match Closed::of(error) {
+            Some(closed) => Some(closed.word()),
+            // cap-std says so of a way out; the system has a code for each of its own reasons.
+            None if error.kind() == CrossesDevices
+                || (error.kind() == PermissionDenied && error.raw_os_error().is_none()) =>
+            {
+                Some("leads-out")
+            }
+            None => None,
+        };
+        let code = closed.map_or_else(|| ErrorCode::from(error), |_| ErrorCode::NotPermitted);
+        Self { code, closed }
+    }
+}
