@@ -43,7 +43,7 @@ pub struct Call<'a> {
     /// What users decided since the round before.
     pub decisions: Vec<Decision>,
     /// What an upstream server's round before left, and the client's answers to its questions.
-    pub resumed: Option<(upstream::State, Object)>,
+    pub resumed: Option<(upstream::RoundState, Object)>,
     /// Who waits for the answer.
     pub client: &'a dyn Client,
 }
@@ -122,7 +122,7 @@ pub enum Answered {
         requests: Object,
         /// What has to come back with the answers. The caller must seal it: otherwise the
         /// client could change it.
-        state: upstream::State,
+        state: upstream::RoundState,
     },
 }
 
@@ -223,7 +223,7 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
 
 /// How it went wrong, and whose fault it was.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CallFailure {
     /// The caller's: there is no such thing.
     Unknown(String),
     /// The caller's: what is wrong with which argument.
@@ -252,7 +252,7 @@ pub enum Failure {
     Cancelled,
 }
 
-impl Failure {
+impl CallFailure {
     /// One word for the audit.
     fn code(&self) -> &'static str {
         match self {
@@ -271,7 +271,7 @@ impl Failure {
     }
 }
 
-impl Failure {
+impl CallFailure {
     /// Whether the source was kept from running, or ran and failed.
     fn verdict(&self) -> Verdict {
         match self {
@@ -292,7 +292,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CallFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Protocol(error) => f.write_str(&error.message),
@@ -312,7 +312,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<Denied> for Failure {
+impl From<Denied> for CallFailure {
     fn from(denied: Denied) -> Self {
         Self::Denied(denied.to_string())
     }
@@ -322,8 +322,8 @@ impl From<Denied> for Failure {
 ///
 /// # Errors
 ///
-/// [`Failure`]. Each call leaves its records, whichever way it ends.
-pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, Failure> {
+/// [`CallFailure`]. Each call leaves its records, whichever way it ends.
+pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, CallFailure> {
     let principal = call.context.principal.clone();
     let trail = trail_of(source, &call.work, call.request.clone(), principal);
     let (input, size) = input_of(&call.work);
@@ -331,7 +331,7 @@ pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, Failur
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so nothing is called: {error}");
-        Failure::Host("the host cannot write its audit, so it calls nothing".into())
+        CallFailure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
     let served = serve(source, &trail, call, (input, size)).await;
     let recorded = match &served {
@@ -340,7 +340,9 @@ pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, Failur
     };
     if let Err(error) = recorded {
         tracing::error!("the audit cannot be written, so no answer is given: {error}");
-        return Err(Failure::Host("the host cannot write its audit, so it answers nothing".into()));
+        return Err(CallFailure::Host(
+            "the host cannot write its audit, so it answers nothing".into(),
+        ));
     }
     served
 }
@@ -350,7 +352,7 @@ async fn serve(
     trail: &Trail,
     call: Call<'_>,
     (input, size): (Option<Arc<ToolInput>>, u64),
-) -> Result<Answered, Failure> {
+) -> Result<Answered, CallFailure> {
     let (limit, most) = match source {
         Source::Plugin(loaded) => {
             ("`argument-bytes`", loaded.plugin.terms.limits.argument_bytes.get())
@@ -358,7 +360,7 @@ async fn serve(
         Source::Upstream(_) => ("the host", upstream::MAX_ARGUMENTS),
     };
     if size > most {
-        return Err(Failure::ArgumentsTooLarge(format!(
+        return Err(CallFailure::ArgumentsTooLarge(format!(
             "the arguments have {size} bytes; {limit} allows {most}"
         )));
     }
@@ -371,9 +373,9 @@ async fn serve(
 }
 
 /// Checks arguments against the schema of their tool.
-fn check_arguments(schema: &Schema, tool: &str, arguments: &Value) -> Result<(), Failure> {
+fn check_arguments(schema: &Schema, tool: &str, arguments: &Value) -> Result<(), CallFailure> {
     schema.check(arguments).map_err(|faults| {
-        Failure::InvalidArguments(format!("invalid arguments for `{tool}`: {faults}"))
+        CallFailure::InvalidArguments(format!("invalid arguments for `{tool}`: {faults}"))
     })
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::bindings::types::ResourceInfo;
 use crate::bindings::{PathArgument, Prompt, ResourceTemplate};
 use crate::lock::Lock;
-use crate::plugins::{Loaded, Plugins, Tool as OwnTool};
+use crate::plugins::{Loaded, PluginTool, Plugins};
 use crate::sandbox::Feature;
 use crate::source::Source;
 use crate::upstreams::{Offered, views};
 use owners::{Ranks, Realms, Templates};
-use portcullis_mcp_client::{Object, Prompt as OtherPrompt, Tool as OtherTool};
+use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, Things};
 
@@ -37,14 +37,14 @@ pub struct Catalog {
 
 /// A tool, and whose.
 #[derive(Clone, Copy)]
-pub enum Tool<'a> {
+pub enum CatalogTool<'a> {
     /// Of a plugin.
-    Own(&'a Arc<Loaded>, &'a OwnTool),
+    Own(&'a Arc<Loaded>, &'a PluginTool),
     /// Of another server.
-    Other(&'a Offered, &'a OtherTool),
+    Other(&'a Offered, &'a UpstreamTool),
 }
 
-impl<'a> Tool<'a> {
+impl<'a> CatalogTool<'a> {
     /// Whose it is.
     pub fn source(self) -> Source<'a> {
         match self {
@@ -72,14 +72,14 @@ impl<'a> Tool<'a> {
 
 /// A prompt, and whose.
 #[derive(Clone, Copy)]
-pub enum PromptOf<'a> {
+pub enum CatalogPrompt<'a> {
     /// Of a plugin.
     Own(&'a Arc<Loaded>, &'a Prompt),
     /// Of another server.
-    Other(&'a Offered, &'a OtherPrompt),
+    Other(&'a Offered, &'a UpstreamPrompt),
 }
 
-impl<'a> PromptOf<'a> {
+impl<'a> CatalogPrompt<'a> {
     /// Whose it is.
     pub fn source(self) -> Source<'a> {
         match self {
@@ -152,47 +152,47 @@ impl Catalog {
     ///
     /// A view that another server brings calls that server's tools by their own names: those count
     /// where no other tool has them.
-    pub fn tool(&self, name: &str) -> Option<Tool<'_>> {
+    pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
-            let own = |tool: &Tool<'_>| matches!(tool, Tool::Other(_, one) if one.name == name);
+            let own = |tool: &CatalogTool<'_>| matches!(tool, CatalogTool::Other(_, one) if one.name == name);
             let mut own = self.tools().map(|(_, tool)| tool).filter(own);
             own.next().filter(|_| own.next().is_none())
         })
     }
 
-    fn tool_at(&self, source: usize, place: usize) -> Tool<'_> {
+    fn tool_at(&self, source: usize, place: usize) -> CatalogTool<'_> {
         match self.plugins.loaded.get(source) {
-            Some(loaded) => Tool::Own(loaded, &loaded.tools[place]),
+            Some(loaded) => CatalogTool::Own(loaded, &loaded.tools[place]),
             None => {
                 let other = &self.others[source - self.plugins.loaded.len()];
-                Tool::Other(other, &other.listing.tools[place])
+                CatalogTool::Other(other, &other.listing.tools[place])
             }
         }
     }
 
     /// Every tool, with the name that clients know it by.
-    pub fn tools(&self) -> impl Iterator<Item = (&str, Tool<'_>)> {
+    pub fn tools(&self) -> impl Iterator<Item = (&str, CatalogTool<'_>)> {
         self.tools.iter().map(|(name, source, place)| (name, self.tool_at(source, place)))
     }
 
     /// The prompt that clients know by this name.
-    pub fn prompt(&self, name: &str) -> Option<PromptOf<'_>> {
+    pub fn prompt(&self, name: &str) -> Option<CatalogPrompt<'_>> {
         self.prompts.find(name).map(|(source, place)| self.prompt_at(source, place))
     }
 
-    fn prompt_at(&self, source: usize, place: usize) -> PromptOf<'_> {
+    fn prompt_at(&self, source: usize, place: usize) -> CatalogPrompt<'_> {
         match self.plugins.loaded.get(source) {
-            Some(loaded) => PromptOf::Own(loaded, &loaded.manifest.prompts[place]),
+            Some(loaded) => CatalogPrompt::Own(loaded, &loaded.manifest.prompts[place]),
             None => {
                 let other = &self.others[source - self.plugins.loaded.len()];
-                PromptOf::Other(other, &other.listing.prompts[place])
+                CatalogPrompt::Other(other, &other.listing.prompts[place])
             }
         }
     }
 
     /// Every prompt, with the name that clients know it by.
-    pub fn prompts(&self) -> impl Iterator<Item = (&str, PromptOf<'_>)> {
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, CatalogPrompt<'_>)> {
         self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 

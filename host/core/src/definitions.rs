@@ -4,18 +4,18 @@ use serde_json::{Map, Value, json};
 
 use crate::bindings::manifest::PromptArgument;
 use crate::bindings::types::{Annotations, Icon, ResourceInfo, Role};
-use crate::bindings::{Prompt, ResourceTemplate, Tool as PluginTool, ToolHints};
-use crate::catalog::Tool;
+use crate::bindings::{Prompt, ResourceTemplate, Tool as Definition, ToolHints};
+use crate::catalog::CatalogTool;
 use crate::upstreams::views;
 
 /// Longest description that is passed on, in characters: it is read by a model, each time.
 const MAX_DESCRIPTION: usize = 16 * 1024;
 
 /// A tool of whatever source, as `tools/list` shows it.
-pub fn listed_tool(name: &str, tool: Tool<'_>) -> Value {
+pub fn listed_tool(name: &str, tool: CatalogTool<'_>) -> Value {
     match tool {
-        Tool::Own(_, own) => self::tool(name, &own.definition),
-        Tool::Other(offered, other) => {
+        CatalogTool::Own(_, own) => self::tool(name, &own.definition),
+        CatalogTool::Other(offered, other) => {
             let mut definition = other.definition.clone();
             definition.insert("name".into(), name.into());
             views::rewrite_tool(&offered.source.name, &mut definition);
@@ -25,7 +25,7 @@ pub fn listed_tool(name: &str, tool: Tool<'_>) -> Value {
 }
 
 /// A plugin's tool. Its texts are untrusted: they are sanitised for display.
-pub fn tool(name: &str, tool: &PluginTool) -> Value {
+pub fn tool(name: &str, tool: &Definition) -> Value {
     let object =
         |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap_or_default() };
     let title = tool.title.as_deref().map(|title| portcullis_sanitize::line(title, 200));

@@ -40,9 +40,9 @@ pub struct Loaded {
     /// What it says it wants, as far as this host understands it.
     pub remarks: Vec<String>,
     /// Its tools.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<PluginTool>,
     /// Tools that clients cannot call, because an action of theirs is not granted.
-    pub withheld: Vec<Tool>,
+    pub withheld: Vec<PluginTool>,
     /// Which of the contract's interfaces it exports.
     pub features: Vec<Feature>,
     /// What the operator puts before the names of its tools and prompts.
@@ -51,7 +51,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// A tool that is withheld, by the name that clients would know it by.
-    pub fn withheld(&self, name: &str) -> Option<&Tool> {
+    pub fn withheld(&self, name: &str) -> Option<&PluginTool> {
         let rest = match &self.prefix {
             Some(prefix) => name.strip_prefix(prefix.as_str())?.strip_prefix('_')?,
             None => name,
@@ -67,7 +67,7 @@ impl Loaded {
 }
 
 /// One tool of a plugin.
-pub struct Tool {
+pub struct PluginTool {
     /// As the plugin describes it.
     pub definition: Definition,
     /// Whether clients see it: the operator may switch it off.
@@ -78,7 +78,7 @@ pub struct Tool {
     output: OnceLock<Option<Result<Schema, SchemaError>>>,
 }
 
-impl Tool {
+impl PluginTool {
     /// The schema of its arguments, read with the first call.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ pub struct Offered {
 
 impl Offered {
     /// Places of the tools that clients see.
-    pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_mcp_client::Tool)> {
+    pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_mcp_client::UpstreamTool)> {
         let is_off = |name: &str| self.source.off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
         tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.is_held(&tool.name))
@@ -339,7 +339,10 @@ impl UpstreamSource {
 
     /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
     /// is the one to check them.
-    pub fn schema(&self, tool: &portcullis_mcp_client::Tool) -> Arc<Result<Schema, SchemaError>> {
+    pub fn schema(
+        &self,
+        tool: &portcullis_mcp_client::UpstreamTool,
+    ) -> Arc<Result<Schema, SchemaError>> {
         self.schemas.of(&tool.digest, || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
             text.unwrap_or_else(|| "true".into())

@@ -9,14 +9,15 @@ use http_body_util::Empty;
 
 use super::*;
 use crate::{
-    Caps, Client, Connection, ConnectionPermit, Policy, Request, RequestPermit, Secret, Secrets,
+    Caps, Client, Connection, ConnectionPermit, Request, RequestPermit, RequestPolicy, Secret,
+    Secrets,
 };
 
 const KEY: &str = "the-token/0f+me";
 
 struct Granted(Secrets);
 
-impl Policy for Granted {
+impl RequestPolicy for Granted {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         request.permit_if(true)
     }

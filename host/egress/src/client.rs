@@ -20,7 +20,8 @@ use url::Url;
 
 use crate::secret::Known;
 use crate::{
-    Caps, Connection, ConnectionPermit, Fault, Origin, Policy, Request, RequestPermit, answer,
+    Caps, Connection, ConnectionPermit, Fault, Origin, Request, RequestPermit, RequestPolicy,
+    answer,
 };
 
 /// Not compressed.
@@ -31,7 +32,7 @@ pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
 
 /// Requests under one policy. Their connections are shared with no other client.
 pub struct Client {
-    policy: Arc<dyn Policy>,
+    policy: Arc<dyn RequestPolicy>,
     caps: Caps,
     agent: &'static str,
     /// Made with the first request.
@@ -43,7 +44,7 @@ pub struct Client {
 
 impl Client {
     /// A client that has made no request yet. `agent` is its `User-Agent`.
-    pub fn new(policy: impl Policy, caps: Caps, agent: &'static str) -> Self {
+    pub fn new(policy: impl RequestPolicy, caps: Caps, agent: &'static str) -> Self {
         Self {
             policy: Arc::new(policy),
             caps,
@@ -251,7 +252,7 @@ struct Names {
 
 /// Resolves the names of allowed hosts, and asks for each address they lead to.
 struct Judged {
-    policy: Arc<dyn Policy>,
+    policy: Arc<dyn RequestPolicy>,
     names: Arc<Mutex<Names>>,
 }
 

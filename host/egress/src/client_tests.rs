@@ -67,7 +67,7 @@ struct Answers {
     asked: Asked,
 }
 
-impl Policy for Answers {
+impl RequestPolicy for Answers {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let Request { origin, method, path } = &request;
         self.asked.lock().push(format!("{method} {}{path}", origin.url()));

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Empty};
 use url::Url;
 
 use crate::{
-    Caps, Client, Connection, ConnectionPermit, Policy, Request, RequestPermit, is_public,
+    Caps, Client, Connection, ConnectionPermit, Request, RequestPermit, RequestPolicy, is_public,
 };
 
 /// Of one document.
@@ -17,7 +17,7 @@ const CAPS: Caps = Caps { requests: 1, body_bytes: 1024 * 1024, time: Duration::
 /// operator named the host.
 struct Named(Vec<String>);
 
-impl Policy for Named {
+impl RequestPolicy for Named {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let is_allowed = request.origin.url().starts_with("https://");
         request.permit_if(is_allowed)

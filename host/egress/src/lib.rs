@@ -1,6 +1,6 @@
 //! HTTP requests that reach no origin and no address they should not.
 //!
-//! Whoever makes requests gives a [`Policy`], which is asked before anything leaves: for each
+//! Whoever makes requests gives a [`RequestPolicy`], which is asked before anything leaves: for each
 //! request, and for each address that a host's name led to. No redirect is followed, and bodies,
 //! time and number have their ends. A proxy that the environment prescribes is used; it resolves
 //! the names of what it is asked for, so that their addresses are its matter.
@@ -33,7 +33,7 @@ pub use secret::Secret;
 pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
 /// Says what may be reached. It is asked anew each time, and may keep a record of that.
-pub trait Policy: Send + Sync + 'static {
+pub trait RequestPolicy: Send + Sync + 'static {
     /// Judges one request. `None`: it must not be made.
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>>;
 

@@ -10,7 +10,7 @@ use url::form_urlencoded::byte_serialize;
 
 use crate::assertion::{self, KeyError};
 use crate::discovery::Issuer;
-use crate::reach::{Posted, Reach, RequestError, shown};
+use crate::requests::{OauthRequests, Posted, RequestError, shown};
 use crate::settings::{Identity, Plan, Proof};
 
 /// The client name with which this program registers itself.
@@ -142,7 +142,7 @@ impl Client {
     ///
     /// The authorization server does not support the configured secret or key, or refuses the registration.
     pub(crate) async fn find(
-        reach: &Reach,
+        reach: &OauthRequests,
         plan: &Plan,
         issuer: &Issuer,
         redirect: &str,
@@ -256,7 +256,7 @@ fn unreadable(
 /// Registers this program (RFC 7591). It is done for each login: authorization servers may forget clients, and the
 /// port of the redirect URI changes.
 async fn register(
-    reach: &Reach,
+    reach: &OauthRequests,
     issuer: &Issuer,
     redirect: &str,
     scopes: &[String],

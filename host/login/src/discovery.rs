@@ -5,7 +5,7 @@ use serde_json::Value;
 use thiserror::Error;
 use url::Url;
 
-use crate::reach::{Reach, RequestError, shown};
+use crate::requests::{OauthRequests, RequestError, shown};
 use crate::settings::{SCOPES, is_scope};
 
 /// Largest number of issuers of one server that are tried.
@@ -99,7 +99,7 @@ pub(crate) struct Issuer {
 ///
 /// The metadata cannot be read, contradicts itself or the configuration, or is incomplete.
 pub(crate) async fn discover(
-    reach: &Reach,
+    reach: &OauthRequests,
     url: &Url,
     hint: Option<&Url>,
     wanted: Option<&Url>,
@@ -137,7 +137,7 @@ pub(crate) async fn discover(
 
 /// The resource metadata of the server (RFC 9728), and its address.
 async fn resource_metadata(
-    reach: &Reach,
+    reach: &OauthRequests,
     url: &Url,
     hint: Option<&Url>,
 ) -> Result<Option<(Url, Value)>, RequestError> {
@@ -192,7 +192,7 @@ fn same(one: &str, other: &str) -> bool {
 
 /// The metadata of an authorization server. `None`: there is none.
 async fn issuer_metadata(
-    reach: &Reach,
+    reach: &OauthRequests,
     url: &Url,
     name: &str,
 ) -> Result<Option<Issuer>, DiscoveryError> {
@@ -220,7 +220,7 @@ async fn issuer_metadata(
     Ok(None)
 }
 
-fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, DiscoveryError> {
+fn issuer(reach: &OauthRequests, name: &str, document: &Value) -> Result<Issuer, DiscoveryError> {
     let endpoint = |key: &str| {
         let text = document.get(key).and_then(Value::as_str);
         text.map(|text| reach.endpoint(&format!("the `{key}` of {name}"), text)).transpose()
@@ -245,7 +245,7 @@ fn issuer(reach: &Reach, name: &str, document: &Value) -> Result<Issuer, Discove
 /// An MCP server without resource metadata is its own authorization server: its endpoints are those of its metadata,
 /// or those that MCP 2025-03-26 prescribes.
 async fn before_metadata(
-    reach: &Reach,
+    reach: &OauthRequests,
     url: &Url,
     wanted: Option<&Url>,
 ) -> Result<Found, DiscoveryError> {

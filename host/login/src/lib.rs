@@ -17,7 +17,7 @@ mod client;
 mod discovery;
 mod error;
 mod random;
-mod reach;
+mod requests;
 mod response;
 mod settings;
 mod store;
@@ -42,8 +42,8 @@ pub use discovery::DiscoveryError;
 use discovery::{Found, discover};
 pub use error::{Denied, LoginError, PersonNeeded};
 pub use random::RandomError;
-use reach::Reach;
-pub use reach::RequestError;
+use requests::OauthRequests;
+pub use requests::RequestError;
 pub use response::ResponseError;
 pub use settings::{Grant, Settings, SettingsError};
 use settings::{Identity, Plan};
@@ -62,7 +62,7 @@ pub struct Login {
     plan: Plan,
     /// Whether the configuration has no `oauth`. Then the server may want a key of another kind.
     is_guess: bool,
-    reach: Reach,
+    reach: OauthRequests,
     /// `None`: tokens are not stored in a file.
     store: Option<Store>,
     now: Mutex<Now>,
@@ -106,7 +106,7 @@ impl Login {
     ) -> Result<Self, SettingsError> {
         let is_guess = settings == Settings::default();
         let plan = Plan::try_from(settings)?;
-        let reach = Reach::new(url, plan.issuer.as_ref());
+        let reach = OauthRequests::new(url, plan.issuer.as_ref());
         if !reach.is_confidential(url) {
             return Err(SettingsError::NotConfidential);
         }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use url::Url;
 
-use crate::reach::is_loopback;
+use crate::requests::is_loopback;
 
 /// How tokens for a server are got. Everything may be left out: then a person logs in, and this
 /// program registers itself with whoever issues the tokens.

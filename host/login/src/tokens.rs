@@ -11,7 +11,7 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use crate::client::{Client, ClientError, Hidden};
-use crate::reach::{Posted, Reach, RequestError, shown};
+use crate::requests::{OauthRequests, Posted, RequestError, shown};
 use crate::settings::{Plan, SCOPES, is_scope};
 
 /// Longest token, in bytes.
@@ -82,7 +82,7 @@ pub enum InvalidToken {
 
 /// A token endpoint, and the client that uses it.
 pub(crate) struct TokenEndpoint<'a> {
-    pub(crate) reach: &'a Reach,
+    pub(crate) reach: &'a OauthRequests,
     pub(crate) plan: &'a Plan,
     pub(crate) client: &'a Client,
     /// The issuer's name.

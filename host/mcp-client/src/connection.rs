@@ -155,20 +155,20 @@ pub(crate) fn take_progress_token(params: &mut Object) -> Option<Value> {
 
 /// Why a request of ourselves brought nothing.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum ConnectFailure {
     Refused(RpcError),
     Trouble(Trouble),
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
+impl From<ConnectFailure> for Trouble {
+    fn from(failure: ConnectFailure) -> Self {
         match failure {
-            Failure::Refused(error) => Self::protocol(format!(
+            ConnectFailure::Refused(error) => Self::protocol(format!(
                 "it refuses: {} (code {})",
                 crate::text::line(&error.message, 200),
                 error.code
             )),
-            Failure::Trouble(trouble) => trouble,
+            ConnectFailure::Trouble(trouble) => trouble,
         }
     }
 }
@@ -208,7 +208,7 @@ impl Connection {
         method: &str,
         mut params: Object,
         most: Duration,
-    ) -> Result<(Value, usize), Failure> {
+    ) -> Result<(Value, usize), ConnectFailure> {
         let sending = Sending {
             method,
             params: &mut params,
@@ -223,12 +223,12 @@ impl Connection {
         };
         match timeout(most, asking).await {
             Ok(Ok(Done::Answer(Ok(result), size))) => Ok((result, size)),
-            Ok(Ok(Done::Answer(Err(error), _))) => Err(Failure::Refused(error)),
-            Ok(Ok(Done::Trouble(trouble)) | Err(trouble)) => Err(Failure::Trouble(trouble)),
+            Ok(Ok(Done::Answer(Err(error), _))) => Err(ConnectFailure::Refused(error)),
+            Ok(Ok(Done::Trouble(trouble)) | Err(trouble)) => Err(ConnectFailure::Trouble(trouble)),
             Ok(Ok(Done::SessionGone)) => {
-                Err(Failure::Trouble(Trouble::lost("it has forgotten the session")))
+                Err(ConnectFailure::Trouble(Trouble::lost("it has forgotten the session")))
             }
-            Err(_) => Err(Failure::Trouble(Trouble::TimedOut(most))),
+            Err(_) => Err(ConnectFailure::Trouble(Trouble::TimedOut(most))),
         }
     }
 }

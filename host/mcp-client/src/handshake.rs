@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::calls::{Done, Whose};
-use crate::connection::{Client, Failure, LEGACY, MODERN, Peer, Sending};
+use crate::connection::{Client, ConnectFailure, LEGACY, MODERN, Peer, Sending};
 use crate::fault::Trouble;
 use crate::message::{self, Object, RpcError, object};
 use crate::text;
@@ -147,7 +147,9 @@ fn judge(done: Done) -> Result<Verdict, Trouble> {
             if error.code == RpcError::UNSUPPORTED_VERSION && names_modern(supported) {
                 return Ok(Verdict::Again);
             }
-            return Ok(Verdict::NotModern(Trouble::from(Failure::Refused(error)).to_string()));
+            return Ok(Verdict::NotModern(
+                Trouble::from(ConnectFailure::Refused(error)).to_string(),
+            ));
         }
         // These it would also be with the legacy protocol.
         Done::Trouble(
@@ -186,7 +188,7 @@ fn welcomed(done: Done) -> Result<Peer, Trouble> {
         Done::Answer(Ok(_), _) => {
             return Err(Trouble::protocol("its answer to `initialize` is no object"));
         }
-        Done::Answer(Err(error), _) => return Err(Failure::Refused(error).into()),
+        Done::Answer(Err(error), _) => return Err(ConnectFailure::Refused(error).into()),
         Done::Trouble(trouble) => return Err(trouble),
         Done::SessionGone => return Err(Trouble::protocol("it ends a session that there is not")),
     };

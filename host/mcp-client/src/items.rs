@@ -26,7 +26,7 @@ const DEPTH: usize = 100;
 
 /// A tool of an upstream.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct UpstreamTool {
     /// `[A-Za-z0-9_.-]{1,64}`, and no other tool of this upstream has it.
     pub name: String,
     /// What its upstream calls it: the `name` of `tools/call`.
@@ -42,18 +42,22 @@ pub struct Tool {
 
 /// A prompt of an upstream.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prompt {
-    /// As [`Tool::name`].
+pub struct UpstreamPrompt {
+    /// As [`UpstreamTool::name`].
     pub name: String,
     /// What its upstream calls it: the `name` of `prompts/get`.
     pub wire_name: String,
-    /// As [`Tool::definition`].
+    /// As [`UpstreamTool::definition`].
     pub definition: Object,
 }
 
 /// Tools as they can be listed, and what is wrong with those that cannot. `headers`: whether their
 /// arguments may have to go into headers.
-pub(crate) fn tools(raw: Vec<Value>, headers: bool, warnings: &mut Vec<String>) -> Vec<Tool> {
+pub(crate) fn tools(
+    raw: Vec<Value>,
+    headers: bool,
+    warnings: &mut Vec<String>,
+) -> Vec<UpstreamTool> {
     named(raw, "tool", warnings, |mut definition, wire_name, name| {
         let digest = digest(&definition);
         if !definition.contains_key("inputSchema") {
@@ -76,12 +80,12 @@ pub(crate) fn tools(raw: Vec<Value>, headers: bool, warnings: &mut Vec<String>) 
         }
         clean_texts(&mut definition);
         definition.insert("name".to_owned(), name.clone().into());
-        Ok(Tool { name, wire_name, definition, digest, header_params })
+        Ok(UpstreamTool { name, wire_name, definition, digest, header_params })
     })
 }
 
 /// Prompts as they can be listed, and what is wrong with those that cannot.
-pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Prompt> {
+pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<UpstreamPrompt> {
     named(raw, "prompt", warnings, |mut definition, wire_name, name| {
         if let Some(Value::Array(arguments)) = definition.get_mut("arguments") {
             for argument in arguments {
@@ -96,7 +100,7 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Prompt
         }
         clean_texts(&mut definition);
         definition.insert("name".to_owned(), name.clone().into());
-        Ok(Prompt { name, wire_name, definition })
+        Ok(UpstreamPrompt { name, wire_name, definition })
     })
 }
 
@@ -231,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    fn one(definition: Value) -> Result<Tool, Vec<String>> {
+    fn one(definition: Value) -> Result<UpstreamTool, Vec<String>> {
         let mut warnings = Vec::new();
         tools(vec![definition], true, &mut warnings).pop().ok_or(warnings)
     }

@@ -44,7 +44,7 @@ pub use connection::{Client, Peer};
 pub use definition::{Definition, DefinitionError, Protocol, Secret, Transport};
 pub use fault::{Fault, Trouble};
 pub use inflight::{Event, InFlight, Outcome, Request};
-pub use items::{Prompt, Tool};
+pub use items::{UpstreamPrompt, UpstreamTool};
 pub use launch::{SUBCOMMAND, main as become_upstream};
 pub use listing::{Changes, Listing};
 pub use message::{Object, RpcError};

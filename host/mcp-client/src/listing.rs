@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::connection::{Client, Connection, Failure, Peer};
+use crate::connection::{Client, ConnectFailure, Connection, Peer};
 use crate::fault::Trouble;
-use crate::items::{self, Prompt, Tool};
+use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
 use crate::text;
 
@@ -29,9 +29,9 @@ pub struct Listing {
     /// Who it is.
     pub peer: Peer,
     /// Its tools, in its order.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<UpstreamTool>,
     /// Its prompts.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<UpstreamPrompt>,
     /// Its resources: as they came, with sanitised texts.
     pub resources: Vec<Object>,
     /// Its templates of resources, likewise.
@@ -53,7 +53,7 @@ pub struct Changes {
 
 impl Listing {
     /// The tool of this name.
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
+    pub fn tool(&self, name: &str) -> Option<&UpstreamTool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
@@ -146,7 +146,7 @@ impl Pages<'_> {
             let (mut page, size) = match asked {
                 Ok((Value::Object(page), size)) => (page, size),
                 Ok(_) => return Err(Trouble::protocol(format!("{method} answers no object"))),
-                Err(Failure::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
+                Err(ConnectFailure::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
                     self.warnings.push(format!("{method} is not known there"));
                     return Ok(things);
                 }

@@ -107,7 +107,7 @@ fn expected() -> Vec<String> {
         r#"["echo", "ask", "change", "hang"]"#.to_owned(),
         echo.to_string(),
         "4ab2e274b8e85815690628a2d5c10e1c553020da44b6c0afb68094ef64490eb4".to_owned(),
-        r#"[Prompt { name: "greet", wire_name: "greet", definition: {"name": String("greet"), "odd": Number(1)} }]"#.to_owned(),
+        r#"[UpstreamPrompt { name: "greet", wire_name: "greet", definition: {"name": String("greet"), "odd": Number(1)} }]"#.to_owned(),
         concat!(
             r#"[{"uri": String("test://one"), "name": String("one"), "size": Number(3)}] "#,
             r#"[{"uriTemplate": String("test://{x}"), "name": String("x")}] []"#

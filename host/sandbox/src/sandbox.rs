@@ -103,12 +103,12 @@ impl Sandbox {
         written.map(drop).map_err(|error| format!("{error:?}"))
     }
 
-    fn engine(&self) -> Result<&Engine, Failure> {
+    fn engine(&self) -> Result<&Engine, GuestFailure> {
         if let Some(engine) = self.engine.get() {
             return Ok(engine);
         }
         let engine = Engine::new(self.memory_bytes)
-            .map_err(|error| Failure::Host(format!("starting wasmtime: {error:#}")))?;
+            .map_err(|error| GuestFailure::Host(format!("starting wasmtime: {error:#}")))?;
         Ok(self.engine.get_or_init(|| engine))
     }
 }
@@ -171,7 +171,7 @@ pub struct Plugin {
 
 /// Why a guest gave no answer.
 #[derive(Debug)]
-pub enum Failure {
+pub enum GuestFailure {
     /// A limit of time, by its name in `portcullis.toml`, was reached.
     TimedOut(&'static str),
     /// Another limit was reached.
@@ -186,7 +186,7 @@ pub enum Failure {
     Host(String),
 }
 
-impl Failure {
+impl GuestFailure {
     /// Whether it is the component's own fault, so that trying again would come to the same.
     fn is_lasting(&self) -> bool {
         match self {
@@ -288,7 +288,7 @@ impl Plugin {
         }
     }
 
-    async fn find_out(&self) -> Result<ComponentInfo, Failure> {
+    async fn find_out(&self) -> Result<ComponentInfo, GuestFailure> {
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
         let imports = component_info::imports(engine, &component);
@@ -296,20 +296,20 @@ impl Plugin {
             ComponentInfo { imports, features: Feature::of(&component), manifest: None };
         if !known.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
-                Code::Foreign(file) => file
-                    .bytes()
-                    .map_err(|error| Failure::Host(portcullis_sanitize::error_chain(&error)))?,
+                Code::Foreign(file) => file.bytes().map_err(|error| {
+                    GuestFailure::Host(portcullis_sanitize::error_chain(&error))
+                })?,
                 Code::Bundled(_) => Vec::new(),
             };
             known.manifest = Some(foreign::describe(engine, &component, &self.name, &bytes));
         } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
-        known.check_size().map_err(Failure::Unusable)?;
+        known.check_size().map_err(GuestFailure::Unusable)?;
         Ok(known)
     }
 
-    async fn component(&self) -> Result<Component, Failure> {
+    async fn component(&self) -> Result<Component, GuestFailure> {
         let engine = self.sandbox.engine()?;
         let component = match &self.code {
             Code::Bundled(code) => CodeCache::bundled(engine, code),
@@ -321,17 +321,17 @@ impl Plugin {
         };
         component.map_err(|error| {
             let text = portcullis_sanitize::error_chain(&error);
-            if error.is_refusal() { Failure::Unusable(text) } else { Failure::Host(text) }
+            if error.is_refusal() { GuestFailure::Unusable(text) } else { GuestFailure::Host(text) }
         })
     }
 
-    async fn offer(&self) -> Result<&Offer, Failure> {
+    async fn offer(&self) -> Result<&Offer, GuestFailure> {
         let make = || async {
             let component = self.component().await?;
             let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
             state::link(&mut linker, &self.terms.policy)
                 .and_then(|()| Offer::new(linker.instantiate_pre(&component)?))
-                .map_err(|error| Failure::Unusable(format!("{error:#}")))
+                .map_err(|error| GuestFailure::Unusable(format!("{error:#}")))
         };
         match self.offer.get() {
             Some(offer) => Ok(offer),
@@ -340,7 +340,7 @@ impl Plugin {
     }
 
     /// Asks the component what it is, with nothing granted.
-    async fn describe(&self) -> Result<Manifest, Failure> {
+    async fn describe(&self) -> Result<Manifest, GuestFailure> {
         let maker = self.maker().await?;
         let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
         let (offer, making) = (maker.offer.clone(), maker.make(output.clone()));
@@ -356,8 +356,8 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]. Nothing of a failed call outlives it.
-    pub async fn run(&self, gate: Gate, job: Job) -> Result<Answer, Failure> {
+    /// See [`GuestFailure`]. Nothing of a failed call outlives it.
+    pub async fn run(&self, gate: Gate, job: Job) -> Result<Answer, GuestFailure> {
         let Job { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");
@@ -365,7 +365,7 @@ impl Plugin {
             (mine, of_all)
         };
         let Ok((_mine, of_all)) = tokio::time::timeout(wall, wait).await else {
-            return Err(Failure::TimedOut("wall-ms"));
+            return Err(GuestFailure::TimedOut("wall-ms"));
         };
         let limits = self.terms.limits.clone();
         let maker = self.maker().await?;
@@ -398,7 +398,7 @@ impl Plugin {
         let (answer, remains) = self.bounded(work, wall, &output).await?;
         self.show(&output);
         self.tidy_up(remains, again);
-        answer.map_err(Failure::Protocol)
+        answer.map_err(GuestFailure::Protocol)
     }
 
     /// What nobody has to wait for, as the answer goes first: this instance is cleaned up, and the
@@ -424,7 +424,7 @@ impl Plugin {
         });
     }
 
-    async fn maker(&self) -> Result<InstanceMaker, Failure> {
+    async fn maker(&self) -> Result<InstanceMaker, GuestFailure> {
         let trail = self.trail("prepare".into(), String::new(), None);
         Ok(InstanceMaker {
             offer: self.offer().await?.clone(),
@@ -442,27 +442,27 @@ impl Plugin {
         work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,
         wall: Duration,
         output: &Output,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, GuestFailure> {
         match tokio::time::timeout(wall, self.sandbox.guests.run(work)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error, output)),
             Err(_) => {
                 self.show(output);
-                Err(Failure::TimedOut("wall-ms"))
+                Err(GuestFailure::TimedOut("wall-ms"))
             }
         }
     }
 
-    fn explain(&self, error: &wasmtime::Error, output: &Output) -> Failure {
+    fn explain(&self, error: &wasmtime::Error, output: &Output) -> GuestFailure {
         let said = self.show(output);
         if let Some(hit) = error.downcast_ref::<LimitHit>() {
             return match hit.0 {
-                "cpu-ms" => Failure::TimedOut(hit.0),
-                _ => Failure::Limit(*hit),
+                "cpu-ms" => GuestFailure::TimedOut(hit.0),
+                _ => GuestFailure::Limit(*hit),
             };
         }
         if error.is::<wasmtime::component::ResourceTableError>() {
-            return Failure::Limit(LimitHit("handles"));
+            return GuestFailure::Limit(LimitHit("handles"));
         }
         // A panic says more than the trap it ends in.
         let words = match said.find("panicked at") {
@@ -473,7 +473,7 @@ impl Plugin {
             },
         };
         tracing::debug!("`{}` failed: {error:?}", self.name);
-        Failure::Crashed(portcullis_sanitize::line(&words, 500))
+        GuestFailure::Crashed(portcullis_sanitize::line(&words, 500))
     }
 
     /// Hands what the guest printed to the log, and back.

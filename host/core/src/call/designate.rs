@@ -6,14 +6,14 @@ use portcullis_files::{Access, FileUse, Origin, Preopen};
 use portcullis_roots::{Designated, Intent, Kind, Located, Reach, Refusal, Root, Roots};
 use serde_json::Value;
 
-use super::Failure;
+use super::CallFailure;
 use crate::bindings::{PathAccess, PathArgument, PathKind};
 use crate::capabilities::files::Scope;
 use crate::gate::{Denied, Gate, Permit};
-use crate::plugins::{Loaded, Tool};
+use crate::plugins::{Loaded, PluginTool};
 
 /// Whether anything is to be opened for a call.
-pub(super) fn opens_files(loaded: &Loaded, tool: Option<&Tool>) -> bool {
+pub(super) fn opens_files(loaded: &Loaded, tool: Option<&PluginTool>) -> bool {
     loaded.plugin.terms.policy.grants.files.is_some()
         || tool.is_some_and(|tool| !tool.definition.paths.is_empty())
 }
@@ -22,11 +22,11 @@ pub(super) fn opens_files(loaded: &Loaded, tool: Option<&Tool>) -> bool {
 /// those of a network: it is called on a thread that may wait.
 pub(super) fn designate(
     loaded: &Loaded,
-    tool: &Tool,
+    tool: &PluginTool,
     arguments: &Value,
     roots: &Roots,
     gate: &Gate,
-) -> Result<Vec<Preopen>, Failure> {
+) -> Result<Vec<Preopen>, CallFailure> {
     let mut designated = Vec::new();
     for (path, text) in widest(&tool.definition.paths, arguments) {
         let argument = path.pointer.trim_start_matches('/');
@@ -116,15 +116,15 @@ fn access_of(access: PathAccess) -> Access {
 }
 
 /// A refusal, as the caller is told of it.
-fn explain(argument: &str, text: &str, refusal: &Refusal) -> Failure {
+fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
     let remedy = remedy(refusal);
     let message =
         format!("`{argument}`: {refusal}{remedy}: {}", portcullis_sanitize::line(text, 300));
     if !refusal.is_denial() {
-        return Failure::InvalidArguments(message);
+        return CallFailure::InvalidArguments(message);
     }
     tracing::warn!("{message}");
-    Failure::Denied(message)
+    CallFailure::Denied(message)
 }
 
 /// What would help, where it is not the path that is at fault.
@@ -187,9 +187,10 @@ fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
 }
 
 /// The directories that the grant itself opens.
-pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Failure> {
+pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, CallFailure> {
     let Some(grant) = &loaded.plugin.terms.policy.grants.files else { return Ok(Vec::new()) };
-    let host = |error: std::io::Error| Failure::Host(format!("opening a granted folder: {error}"));
+    let host =
+        |error: std::io::Error| CallFailure::Host(format!("opening a granted folder: {error}"));
     let mut preopens = Vec::new();
     if grant.scope == Scope::Roots {
         for root in roots.iter() {
@@ -204,7 +205,7 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Fa
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 let directory = directory.display();
-                return Err(Failure::Host(format!(
+                return Err(CallFailure::Host(format!(
                     "opening the granted folder {directory}: {error}"
                 )));
             }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Answer, Failure};
+use super::{Answer, CallFailure};
 use crate::bindings::ToolResult;
 use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
 use crate::capabilities::client::PermittedQuestions;
 use crate::gate::Gate;
-use crate::plugins::{Loaded, Tool};
+use crate::plugins::{Loaded, PluginTool};
 use crate::sandbox;
 
 /// State that a plugin may leave for its next round, in bytes: the client carries it.
@@ -18,10 +18,10 @@ const MAX_VALUES: usize = 100;
 
 pub(super) fn check(
     loaded: &Loaded,
-    tool: Option<&Tool>,
+    tool: Option<&PluginTool>,
     gate: &Gate,
     answer: sandbox::Answer,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CallFailure> {
     let mut answer = answer.try_map_questions(|need| permitted_questions(need, gate))?;
     if let Answer::Background(state) = &answer {
         check_state(state.as_deref())?;
@@ -33,7 +33,7 @@ pub(super) fn check(
     let (size, most) = (size_of(&answer), loaded.plugin.terms.limits.answer_bytes.get());
     if size > most {
         let name = tool.map_or(&*loaded.plugin.name, |tool| &tool.definition.name);
-        return Err(Failure::TooLarge(format!(
+        return Err(CallFailure::TooLarge(format!(
             "the answer of `{name}` has {size} bytes; `answer-bytes` allows {most}"
         )));
     }
@@ -45,16 +45,16 @@ pub(super) fn check(
             }
         }
         (Answer::Resource(result), _) if result.contents.is_empty() => {
-            return Err(Failure::BrokenPromise("it found a resource without contents".into()));
+            return Err(CallFailure::BrokenPromise("it found a resource without contents".into()));
         }
         _ => {}
     }
     Ok(answer)
 }
 
-fn check_result(tool: &Tool, result: &ToolResult) -> Result<(), Failure> {
+fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailure> {
     let name = &tool.definition.name;
-    let broken = |why: String| Failure::BrokenPromise(format!("the answer of `{name}`: {why}"));
+    let broken = |why: String| CallFailure::BrokenPromise(format!("the answer of `{name}`: {why}"));
     let schema = tool.output().map_err(|error| broken(format!("its schema is wrong: {error}")))?;
     match (&result.structured, schema) {
         (Some(text), schema) => {
@@ -73,17 +73,17 @@ fn check_result(tool: &Tool, result: &ToolResult) -> Result<(), Failure> {
 }
 
 /// Questions are asked of the client only where the grant allows each of them.
-fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Failure> {
+fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, CallFailure> {
     check_state(need.state.as_deref())?;
     PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
         Some(denied) => denied.into(),
-        None => Failure::BrokenPromise("it asks what this host cannot ask of a client".into()),
+        None => CallFailure::BrokenPromise("it asks what this host cannot ask of a client".into()),
     })
 }
 
-fn check_state(state: Option<&[u8]>) -> Result<(), Failure> {
+fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
     if state.is_some_and(|state| state.len() > MAX_STATE) {
-        return Err(Failure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
+        return Err(CallFailure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
     }
     Ok(())
 }

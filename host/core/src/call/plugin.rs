@@ -14,11 +14,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::client::Notification;
 use super::{
-    Answer, Call, Failure, ToolCall, Work, check_arguments, designate, output, request_id,
+    Answer, Call, CallFailure, ToolCall, Work, check_arguments, designate, output, request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::Gate;
-use crate::plugins::{Loaded, Tool};
+use crate::plugins::{Loaded, PluginTool};
 use crate::sandbox::{self, Job, Notice};
 
 /// How long a guest may tidy up once its client has gone.
@@ -30,7 +30,7 @@ pub(super) async fn serve(
     trail: &Trail,
     call: Call<'_>,
     input: Option<Arc<ToolInput>>,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CallFailure> {
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let Call { work, roots, mut context, task, client, .. } = call;
     if let Work::Prompt { name, arguments } = &work {
@@ -39,14 +39,15 @@ pub(super) async fn serve(
     let mut called = None;
     let work = work.try_map_tool(|ToolCall { name, arguments }| {
         let place = loaded.tools.iter().position(|tool| tool.definition.name == name);
-        let place = place.ok_or_else(|| Failure::Unknown(format!("unknown tool: {name}")))?;
+        let place = place.ok_or_else(|| CallFailure::Unknown(format!("unknown tool: {name}")))?;
         check_input(&loaded.tools[place], &arguments)?;
         let input = input.unwrap_or_else(|| ToolInput::new(&name, arguments.clone()));
         let needs = &loaded.tools[place].definition.needs;
         let permit = |action: &String| gate.pass(ActionAsk::of(action, &input));
         let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
         called = Some((place, arguments));
-        PermittedTool::new(input, needs, permits).map_err(|error| Failure::Host(error.to_string()))
+        PermittedTool::new(input, needs, permits)
+            .map_err(|error| CallFailure::Host(error.to_string()))
     })?;
     let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
     let preopens = open_files(loaded, called, roots, &gate).await?;
@@ -74,7 +75,7 @@ pub(super) async fn serve(
                 cancelled.store(true, Ordering::Relaxed);
                 match tokio::time::timeout(GRACE, running).await {
                     Ok(outcome) => break outcome,
-                    Err(_) => return Err(Failure::Cancelled),
+                    Err(_) => return Err(CallFailure::Cancelled),
                 }
             }
         }
@@ -94,7 +95,7 @@ async fn open_files(
     called: Option<(usize, Arc<Value>)>,
     roots: Roots,
     gate: &Gate,
-) -> Result<Vec<Preopen>, Failure> {
+) -> Result<Vec<Preopen>, CallFailure> {
     let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
     if !designate::opens_files(loaded, tool) {
         return Ok(Vec::new());
@@ -116,9 +117,9 @@ async fn next(notices: &mut Option<UnboundedReceiver<Notice>>) -> Option<Notice>
     }
 }
 
-fn check_input(tool: &Tool, arguments: &Value) -> Result<(), Failure> {
+fn check_input(tool: &PluginTool, arguments: &Value) -> Result<(), CallFailure> {
     let schema = tool.input().map_err(|error| {
-        Failure::BrokenPromise(format!("the plugin's own input schema is wrong: {error}"))
+        CallFailure::BrokenPromise(format!("the plugin's own input schema is wrong: {error}"))
     })?;
     check_arguments(schema, &tool.definition.name, arguments)
 }
@@ -128,9 +129,9 @@ fn check_prompt(
     loaded: &Loaded,
     name: &str,
     arguments: &[(String, String)],
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let prompt = loaded.manifest.prompts.iter().find(|prompt| prompt.name == name);
-    let prompt = prompt.ok_or_else(|| Failure::Unknown(format!("unknown prompt: {name}")))?;
+    let prompt = prompt.ok_or_else(|| CallFailure::Unknown(format!("unknown prompt: {name}")))?;
     let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
     let missing = prompt.arguments.iter().find(|one| one.required && !given(&one.name));
     let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
@@ -139,12 +140,14 @@ fn check_prompt(
         (None, Some((other, _))) => format!("it has no `{}`", portcullis_sanitize::line(other, 80)),
         (None, None) => return Ok(()),
     };
-    Err(Failure::InvalidArguments(format!("invalid arguments for the prompt `{name}`: {fault}")))
+    Err(CallFailure::InvalidArguments(format!(
+        "invalid arguments for the prompt `{name}`: {fault}"
+    )))
 }
 
 /// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
 /// was to be done, and that it was refused.
-pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: Value, principal: Option<String>) {
+pub fn attempted(loaded: &Loaded, tool: &PluginTool, arguments: Value, principal: Option<String>) {
     let name = &tool.definition.name;
     let input = ToolInput::new(name, Arc::new(arguments));
     let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
@@ -166,32 +169,34 @@ pub fn attempted(loaded: &Loaded, tool: &Tool, arguments: Value, principal: Opti
     }
 }
 
-fn explain(loaded: &Loaded, failure: sandbox::Failure, wall: Duration) -> Failure {
+fn explain(loaded: &Loaded, failure: sandbox::GuestFailure, wall: Duration) -> CallFailure {
     let name = &loaded.plugin.name;
     let limits = &loaded.plugin.terms.limits;
     match failure {
-        sandbox::Failure::TimedOut(limit) => {
+        sandbox::GuestFailure::TimedOut(limit) => {
             let ms = match limit {
                 "cpu-ms" => u128::from(limits.cpu_ms.get()),
                 _ => wall.as_millis(),
             };
-            Failure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
+            CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
         }
-        sandbox::Failure::Limit(hit) => {
-            Failure::PluginFailed(format!("`{name}` was stopped: {hit}"))
+        sandbox::GuestFailure::Limit(hit) => {
+            CallFailure::PluginFailed(format!("`{name}` was stopped: {hit}"))
         }
-        sandbox::Failure::Crashed(why) => Failure::PluginFailed(format!("`{name}` failed: {why}")),
-        sandbox::Failure::Unusable(why) => {
+        sandbox::GuestFailure::Crashed(why) => {
+            CallFailure::PluginFailed(format!("`{name}` failed: {why}"))
+        }
+        sandbox::GuestFailure::Unusable(why) => {
             tracing::error!("`{name}` cannot be run: {why}");
-            Failure::PluginFailed(format!("`{name}` cannot be run"))
+            CallFailure::PluginFailed(format!("`{name}` cannot be run"))
         }
-        sandbox::Failure::Protocol(mut error) => {
+        sandbox::GuestFailure::Protocol(mut error) => {
             error.message = portcullis_sanitize::line(&error.message, 1000);
-            Failure::Protocol(error)
+            CallFailure::Protocol(error)
         }
-        sandbox::Failure::Host(why) => {
+        sandbox::GuestFailure::Host(why) => {
             tracing::error!("calling `{name}`: {why}");
-            Failure::Host("the host failed; its log says how".into())
+            CallFailure::Host("the host failed; its log says how".into())
         }
     }
 }

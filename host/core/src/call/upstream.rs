@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::{Client, Notification};
-use super::{Answered, Call, Failure, ProtocolError, ToolCall, Work, check_arguments};
+use super::{Answered, Call, CallFailure, ProtocolError, ToolCall, Work, check_arguments};
 use crate::bindings::Subject;
 use crate::upstreams::parked::Waiting;
 use crate::upstreams::{Offered, views};
@@ -32,7 +32,7 @@ const KEY: &str = "upstream";
 /// What a client of 2026-07-28 sends back with its answers. The caller must seal it: otherwise the client could change
 /// it.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct State {
+pub struct RoundState {
     rounds: usize,
     next: Next,
 }
@@ -60,12 +60,15 @@ pub(super) fn digest_of<'a>(offered: &'a Offered, work: &Work) -> &'a str {
     }
 }
 
-fn tool_of<'a>(offered: &'a Offered, call: &ToolCall) -> Option<&'a portcullis_mcp_client::Tool> {
+fn tool_of<'a>(
+    offered: &'a Offered,
+    call: &ToolCall,
+) -> Option<&'a portcullis_mcp_client::UpstreamTool> {
     offered.listing.tools.iter().find(|tool| tool.name == call.name)
 }
 
 /// Serves a call of an upstream server.
-pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered, Failure> {
+pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered, CallFailure> {
     let (method, mut params) = request_of(offered, &call.work)?;
     let server = &offered.source;
     let origin = call.client.origin();
@@ -85,17 +88,17 @@ pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered,
             }
             Ok(Answered::Whole(result))
         }
-        Err(Failure::Protocol(error)) => {
-            let Work::Resource(uri) = &call.work else { return Err(Failure::Protocol(error)) };
-            Err(Failure::Protocol(as_not_found(error, &server_uri(offered, uri))))
+        Err(CallFailure::Protocol(error)) => {
+            let Work::Resource(uri) = &call.work else { return Err(CallFailure::Protocol(error)) };
+            Err(CallFailure::Protocol(as_not_found(error, &server_uri(offered, uri))))
         }
         other => other,
     }
 }
 
 /// The request's method, and its parameters as the server knows them.
-fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), Failure> {
-    let unknown = |what: &str, name: &str| Failure::Unknown(format!("unknown {what}: {name}"));
+fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), CallFailure> {
+    let unknown = |what: &str, name: &str| CallFailure::Unknown(format!("unknown {what}: {name}"));
     let prompt = |name: &str| {
         let prompt = offered.listing.prompts.iter().find(|prompt| prompt.name == name);
         prompt.map(|prompt| &prompt.wire_name).ok_or_else(|| unknown("prompt", name))
@@ -130,7 +133,9 @@ fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), 
             ("completion/complete", params)
         }
         Work::Resources(_) | Work::Version(_) | Work::Views | Work::Job(_) => {
-            return Err(Failure::Unknown("upstream servers do not support this request".into()));
+            return Err(CallFailure::Unknown(
+                "upstream servers do not support this request".into(),
+            ));
         }
     };
     Ok((method, params.as_object().cloned().unwrap_or_default()))
@@ -156,16 +161,16 @@ fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
 }
 
 /// An error of a server, its message sanitised for display.
-fn protocol_error(error: RpcError) -> Failure {
-    Failure::Protocol(ProtocolError {
+fn protocol_error(error: RpcError) -> CallFailure {
+    CallFailure::Protocol(ProtocolError {
         code: i32::try_from(error.code).unwrap_or(-32603),
         message: portcullis_sanitize::plain(&error.message),
         data: error.data.map(|data| data.to_string()),
     })
 }
 
-fn abandoned(why: &str) -> Failure {
-    Failure::Abandoned(why.to_owned())
+fn abandoned(why: &str) -> CallFailure {
+    CallFailure::Abandoned(why.to_owned())
 }
 
 /// One request with its rounds of questions.
@@ -177,7 +182,7 @@ struct Rounds<'a> {
 
 impl Rounds<'_> {
     /// Makes the request, or goes on with it: `resumed` is what the client sent back, its state and its answers.
-    async fn serve(self, resumed: Option<(State, Object)>) -> Result<Answered, Failure> {
+    async fn serve(self, resumed: Option<(RoundState, Object)>) -> Result<Answered, CallFailure> {
         let upstream = &self.offered.source.upstream;
         let mut rounds = 0;
         let mut flight = match resumed {
@@ -201,7 +206,9 @@ impl Rounds<'_> {
             };
             match event {
                 None => return Err(abandoned("the request has ended")),
-                Some(Event::Done(Err(fault))) => return Err(Failure::Upstream(fault.to_string())),
+                Some(Event::Done(Err(fault))) => {
+                    return Err(CallFailure::Upstream(fault.to_string()));
+                }
                 Some(Event::Done(Ok(Outcome::Error(error)))) => return Err(protocol_error(error)),
                 Some(Event::Done(Ok(Outcome::Complete(result)))) => {
                     let modern = self.client.is_modern();
@@ -214,7 +221,7 @@ impl Rounds<'_> {
                 Some(Event::Done(Ok(Outcome::NeedInput { requests, state }))) => {
                     rounds = next_round(rounds)?;
                     if self.client.is_modern() {
-                        let state = State { rounds, next: Next::Repeat(state) };
+                        let state = RoundState { rounds, next: Next::Repeat(state) };
                         return Ok(Answered::Questions { requests, state });
                     }
                     let answers = self.ask_all(requests).await.map_err(protocol_error)?;
@@ -227,7 +234,7 @@ impl Rounds<'_> {
                     }
                     let answer = self.client.ask(&method, params).await;
                     let sent = flight.answer(key, answer).await;
-                    sent.map_err(|fault| Failure::Upstream(fault.to_string()))?;
+                    sent.map_err(|fault| CallFailure::Upstream(fault.to_string()))?;
                 }
                 Some(Event::Progress(params)) => {
                     self.client.notify(Notification::Progress(params)).await;
@@ -256,16 +263,16 @@ impl Rounds<'_> {
         method: &str,
         params: Object,
         rounds: usize,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<Answered, CallFailure> {
         let parked = self.offered.source.parked.park(Waiting { flight, key });
         let name =
             parked.ok_or_else(|| abandoned("too many requests wait for answers of clients"))?;
         let mut requests = Object::new();
         requests.insert(KEY.to_owned(), json!({ "method": method, "params": params }));
-        Ok(Answered::Questions { requests, state: State { rounds, next: Next::Resume(name) } })
+        Ok(Answered::Questions { requests, state: RoundState { rounds, next: Next::Resume(name) } })
     }
 
-    async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, Failure> {
+    async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, CallFailure> {
         let parked = self.offered.source.parked.take(name);
         let Waiting { mut flight, key } = parked.ok_or_else(|| {
             abandoned("the upstream request that was waiting for this answer has already ended")
@@ -274,12 +281,12 @@ impl Rounds<'_> {
             .remove(KEY)
             .ok_or_else(|| RpcError::new(RpcError::INTERNAL, "the client did not answer"));
         let sent = flight.answer(key, answer).await;
-        sent.map_err(|fault| Failure::Upstream(fault.to_string()))?;
+        sent.map_err(|fault| CallFailure::Upstream(fault.to_string()))?;
         Ok(flight)
     }
 }
 
-fn next_round(rounds: usize) -> Result<usize, Failure> {
+fn next_round(rounds: usize) -> Result<usize, CallFailure> {
     if rounds >= ROUNDS {
         return Err(abandoned("the upstream server asked too often"));
     }

@@ -1,6 +1,6 @@
 //! Hints about a tool's effects for clients: never more harmless than the tool's declarations and grants.
 
-use super::Tool;
+use super::PluginTool;
 use crate::bindings::manifest::PathAccess;
 use crate::capabilities::Grants;
 use crate::capabilities::files::Scope;
@@ -25,7 +25,7 @@ struct Power {
 /// `trusted` names the tools whose own hints the operator vouches for.
 pub(super) fn correct(
     plugin: &str,
-    tools: &mut [Tool],
+    tools: &mut [PluginTool],
     policy: &Policy,
     trusted: &[String],
     remarks: &mut Vec<String>,
@@ -62,7 +62,11 @@ pub(super) fn correct(
 const READS: &str = "only reads";
 
 /// Corrects the hints of one tool. Answers what they said wrongly, and what speaks against it.
-fn apply(tool: &mut Tool, power: &Power, is_trusted: bool) -> Vec<(&'static str, &'static str)> {
+fn apply(
+    tool: &mut PluginTool,
+    power: &Power,
+    is_trusted: bool,
+) -> Vec<(&'static str, &'static str)> {
     let hints = &mut tool.definition.hints;
     let mut wrong = Vec::new();
     match power.declared.or(power.granted) {
@@ -97,7 +101,7 @@ fn apply(tool: &mut Tool, power: &Power, is_trusted: bool) -> Vec<(&'static str,
 }
 
 /// What one tool can do with what its plugin is granted and wants.
-fn of(tool: &Tool, policy: &Policy) -> Power {
+fn of(tool: &PluginTool, policy: &Policy) -> Power {
     let Policy { grants, wants, .. } = policy;
     let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
     let declared = match &tool.definition {
@@ -152,7 +156,7 @@ mod tests {
     use crate::bindings::manifest::{PathArgument, PathKind};
     use crate::bindings::{Tool as Definition, ToolHints};
 
-    fn tool(read_only: Option<bool>, paths: &[PathAccess], needs: &[&str]) -> Tool {
+    fn tool(read_only: Option<bool>, paths: &[PathAccess], needs: &[&str]) -> PluginTool {
         let path = |access: &PathAccess| PathArgument {
             pointer: "/path".into(),
             kind: PathKind::Directory,
@@ -173,11 +177,15 @@ mod tests {
             extra: None,
         };
         let (input, output) = (OnceLock::new(), OnceLock::new());
-        Tool { definition, on: true, text_only: false, input, output }
+        PluginTool { definition, on: true, text_only: false, input, output }
     }
 
     /// Whether the tool is said to only read, whether to reach out, and the remarks.
-    fn told(mut tool: Tool, grants: &str, trusted: &[&str]) -> (Option<bool>, Option<bool>, usize) {
+    fn told(
+        mut tool: PluginTool,
+        grants: &str,
+        trusted: &[&str],
+    ) -> (Option<bool>, Option<bool>, usize) {
         let grants: Grants = toml::from_str(grants).unwrap();
         let policy = Policy { wants: grants.clone(), grants, ..Policy::default() };
         let mut remarks = Vec::new();

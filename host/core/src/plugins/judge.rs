@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Definition, Tool};
+use super::{Definition, PluginTool};
 use crate::bindings::Manifest;
 use crate::capabilities::actions::{ActionAsk, ActionsGrant, ToolInput};
 use crate::capabilities::{Capability, Grants, Unusable};
@@ -101,8 +101,8 @@ struct Outline<'a> {
 }
 
 /// Checks what can be checked without running anything: names, and where paths are declared.
-pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<Tool>, String> {
-    let mut tools: Vec<Tool> = Vec::with_capacity(definitions.len());
+pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, String> {
+    let mut tools: Vec<PluginTool> = Vec::with_capacity(definitions.len());
     for definition in definitions {
         let name = &definition.name;
         if !is_tool_name(name) {
@@ -130,7 +130,7 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<Tool>, String> {
                 ));
             }
         }
-        tools.push(Tool {
+        tools.push(PluginTool {
             definition,
             on: true,
             text_only: false,
@@ -151,7 +151,10 @@ fn is_tool_name(name: &str) -> bool {
 /// # Errors
 ///
 /// Where the plugin does not even want an action that a tool of it needs.
-pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec<Tool>, String> {
+pub(super) fn keep_granted(
+    tools: &mut Vec<PluginTool>,
+    policy: &Policy,
+) -> Result<Vec<PluginTool>, String> {
     let Policy { grants, wants, .. } = policy;
     for tool in tools.iter() {
         let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
@@ -162,7 +165,7 @@ pub(super) fn keep_granted(tools: &mut Vec<Tool>, policy: &Policy) -> Result<Vec
             ));
         }
     }
-    let is_withheld = |tool: &mut Tool| {
+    let is_withheld = |tool: &mut PluginTool| {
         !tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
     };
     Ok(tools.extract_if(.., is_withheld).collect())

@@ -1,6 +1,6 @@
 //! Failures of calls as clients see them: results with `isError`, or protocol errors.
 
-use portcullis_core::call::Failure;
+use portcullis_core::call::CallFailure;
 use rmcp::model::{CallToolResult, ErrorCode, ErrorData};
 
 use super::convert;
@@ -10,43 +10,44 @@ use super::convert;
 /// # Errors
 ///
 /// The rest: a protocol error.
-pub fn tool_answer(failure: &Failure) -> Result<CallToolResult, ErrorData> {
+pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
     match failure {
-        Failure::InvalidArguments(_)
-        | Failure::Denied(_)
-        | Failure::ArgumentsTooLarge(_)
-        | Failure::TimedOut(_)
-        | Failure::TooLarge(_)
-        | Failure::PluginFailed(_)
-        | Failure::Upstream(_)
-        | Failure::Abandoned(_)
-        | Failure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
-        Failure::Unknown(_) | Failure::Protocol(_) | Failure::Host(_) | Failure::Cancelled => {
-            Err(protocol_error(failure))
-        }
+        CallFailure::InvalidArguments(_)
+        | CallFailure::Denied(_)
+        | CallFailure::ArgumentsTooLarge(_)
+        | CallFailure::TimedOut(_)
+        | CallFailure::TooLarge(_)
+        | CallFailure::PluginFailed(_)
+        | CallFailure::Upstream(_)
+        | CallFailure::Abandoned(_)
+        | CallFailure::BrokenPromise(_) => Ok(convert::error(failure.to_string())),
+        CallFailure::Unknown(_)
+        | CallFailure::Protocol(_)
+        | CallFailure::Host(_)
+        | CallFailure::Cancelled => Err(protocol_error(failure)),
     }
 }
 
 /// A failure where the answer has no room for one.
-pub fn protocol_error(failure: &Failure) -> ErrorData {
+pub fn protocol_error(failure: &CallFailure) -> ErrorData {
     let message = || portcullis_sanitize::line(&failure.to_string(), 1000);
     match failure {
-        Failure::Unknown(_) | Failure::InvalidArguments(_) | Failure::Denied(_) => {
+        CallFailure::Unknown(_) | CallFailure::InvalidArguments(_) | CallFailure::Denied(_) => {
             ErrorData::invalid_params(message(), None)
         }
-        Failure::Protocol(error) => {
+        CallFailure::Protocol(error) => {
             let data = error.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
             ErrorData::new(ErrorCode(error.code), error.message.clone(), data)
         }
-        Failure::ArgumentsTooLarge(_)
-        | Failure::TimedOut(_)
-        | Failure::TooLarge(_)
-        | Failure::PluginFailed(_)
-        | Failure::Upstream(_)
-        | Failure::Abandoned(_)
-        | Failure::BrokenPromise(_)
-        | Failure::Host(_)
-        | Failure::Cancelled => ErrorData::internal_error(message(), None),
+        CallFailure::ArgumentsTooLarge(_)
+        | CallFailure::TimedOut(_)
+        | CallFailure::TooLarge(_)
+        | CallFailure::PluginFailed(_)
+        | CallFailure::Upstream(_)
+        | CallFailure::Abandoned(_)
+        | CallFailure::BrokenPromise(_)
+        | CallFailure::Host(_)
+        | CallFailure::Cancelled => ErrorData::internal_error(message(), None),
     }
 }
 

@@ -22,8 +22,8 @@ use super::consent;
 use super::session::Caller;
 use portcullis_checked_files::digest;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
-use portcullis_core::call::upstream::{ROUNDS, State};
-use portcullis_core::call::{Decision, Failure, question};
+use portcullis_core::call::upstream::{ROUNDS, RoundState};
+use portcullis_core::call::{CallFailure, Decision, question};
 use portcullis_core::capabilities::client::PermittedQuestions;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::upstreams::ANSWER_TIME;
@@ -60,7 +60,7 @@ pub struct Exchange {
     state: Option<String>,
     /// What an upstream server's round left.
     #[serde(default)]
-    upstream: Option<State>,
+    upstream: Option<RoundState>,
     /// The client's answers to what an upstream server asked.
     #[serde(skip)]
     passed: Object,
@@ -225,15 +225,15 @@ impl Exchange {
         questions: PermittedQuestions,
         caller: &Caller,
         loaded: &Loaded,
-    ) -> Result<InputRequests, Failure> {
+    ) -> Result<InputRequests, CallFailure> {
         let need = questions.into_need();
         self.rounds += 1;
         if self.rounds > ROUNDS {
-            return Err(Failure::PluginFailed(format!("it asked over {ROUNDS} times")));
+            return Err(CallFailure::PluginFailed(format!("it asked over {ROUNDS} times")));
         }
         self.keep(need.state);
         if need.asks.is_empty() {
-            return Err(Failure::BrokenPromise("it needs input and asks nothing".into()));
+            return Err(CallFailure::BrokenPromise("it needs input and asks nothing".into()));
         }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
@@ -248,7 +248,7 @@ impl Exchange {
             }
             let (kind, feature, request) = request(&ask, &loaded.plugin.name)?;
             if !caller.supports(feature) {
-                return Err(Failure::PluginFailed(format!(
+                return Err(CallFailure::PluginFailed(format!(
                     "it has to ask the client for `{feature}`, in which this client takes no part"
                 )));
             }
@@ -268,12 +268,12 @@ impl Exchange {
     }
 
     /// What an upstream server's round left, with the client's answers.
-    pub fn resumed(&mut self) -> Option<(State, Object)> {
+    pub fn resumed(&mut self) -> Option<(RoundState, Object)> {
         Some((self.upstream.take()?, std::mem::take(&mut self.passed)))
     }
 
     /// Keeps what an upstream server's next round needs.
-    pub fn park(&mut self, state: State) {
+    pub fn park(&mut self, state: RoundState) {
         self.upstream = Some(state);
     }
 
@@ -293,17 +293,19 @@ impl Exchange {
         &mut self,
         requests: InputRequests,
         cx: &RequestContext<RoleServer>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CallFailure> {
         let mut responses = InputResponses::new();
         for (key, request) in requests {
             let answer = match client::ask(&cx.peer, request, cx.ct.cancelled()).await {
                 Ok(answer) => answer,
                 // An answer of no form counts as not given, in both eras.
                 Err(NoAnswer::Malformed) => Value::Null,
-                Err(NoAnswer::Gone) => return Err(Failure::Cancelled),
-                Err(late @ NoAnswer::TimedOut) => return Err(Failure::TimedOut(late.to_string())),
+                Err(NoAnswer::Gone) => return Err(CallFailure::Cancelled),
+                Err(late @ NoAnswer::TimedOut) => {
+                    return Err(CallFailure::TimedOut(late.to_string()));
+                }
                 Err(why @ NoAnswer::Failed(_)) => {
-                    return Err(Failure::PluginFailed(why.to_string()));
+                    return Err(CallFailure::PluginFailed(why.to_string()));
                 }
             };
             responses.insert(key, answer);
@@ -367,10 +369,11 @@ impl Exchange {
 }
 
 /// A question as MCP puts it, and the feature of the client that it needs.
-fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), Failure> {
-    let parse = |text: &str| -> Result<Value, Failure> {
-        serde_json::from_str(text)
-            .map_err(|error| Failure::BrokenPromise(format!("its question is no JSON: {error}")))
+fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), CallFailure> {
+    let parse = |text: &str| -> Result<Value, CallFailure> {
+        serde_json::from_str(text).map_err(|error| {
+            CallFailure::BrokenPromise(format!("its question is no JSON: {error}"))
+        })
     };
     let (kind, feature, request) = match ask {
         Ask::Form(form) => {
@@ -399,11 +402,11 @@ fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest)
         }
         Ask::Roots => (Kind::Roots, "roots", json!({"method": "roots/list"})),
         Ask::Other(_) => {
-            return Err(Failure::BrokenPromise("it asks what this host cannot ask".into()));
+            return Err(CallFailure::BrokenPromise("it asks what this host cannot ask".into()));
         }
     };
     let request = serde_json::from_value(request).map_err(|error| {
-        Failure::BrokenPromise(format!("its question is not as MCP wants it: {error}"))
+        CallFailure::BrokenPromise(format!("its question is not as MCP wants it: {error}"))
     })?;
     Ok((kind, feature, request))
 }

@@ -20,7 +20,7 @@ use super::serve::{Asked, Refused, Served};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};
 use portcullis_core::call::{Answer, Work};
-use portcullis_core::catalog::{Catalog, PromptOf};
+use portcullis_core::catalog::{Catalog, CatalogPrompt};
 use portcullis_core::definitions;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Feature;
@@ -205,9 +205,9 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
-        let prompt = |(name, prompt): (&str, PromptOf<'_>)| match prompt {
-            PromptOf::Own(_, prompt) => definitions::prompt(name, prompt),
-            PromptOf::Other(_, prompt) => named(name, &prompt.definition),
+        let prompt = |(name, prompt): (&str, CatalogPrompt<'_>)| match prompt {
+            CatalogPrompt::Own(_, prompt) => definitions::prompt(name, prompt),
+            CatalogPrompt::Other(_, prompt) => named(name, &prompt.definition),
         };
         let all: Vec<Value> = catalog.prompts().map(prompt).collect();
         let mut result = ListPromptsResult::default();

@@ -17,7 +17,7 @@ use super::serve::{Asked, Refused, Served};
 use super::session::Caller;
 use super::{Server, convert};
 use portcullis_core::bindings::Subject;
-use portcullis_core::call::{Answer, Failure, ToolCall, Work};
+use portcullis_core::call::{Answer, CallFailure, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Feature;
@@ -52,7 +52,7 @@ impl Server {
         };
         match self.serve(asked, cx).await {
             Ok(Served::Answer(Answer::Tool(result))) => convert::result(result).map_or_else(
-                |why| answer(&Failure::BrokenPromise(why)),
+                |why| answer(&CallFailure::BrokenPromise(why)),
                 |result| Ok(result.into()),
             ),
             Ok(Served::Whole(result)) => {
@@ -142,12 +142,12 @@ impl Server {
                     return Err(internal("a resource's answer is of another kind".into()));
                 }
                 // A plugin that was asked because it may have the resource, and has not.
-                Err(Refused::Failed(Failure::Protocol(error)))
+                Err(Refused::Failed(CallFailure::Protocol(error)))
                     if error.code == NOT_FOUND && source.plugin().is_some() => {}
                 // The state of another source that may have this resource.
                 Err(Refused::State(why)) => refused = Some(Refused::State(why)),
                 Err(Refused::Failed(failure))
-                    if !matches!(failure, Failure::Cancelled)
+                    if !matches!(failure, CallFailure::Cancelled)
                         && !catalog.answers_for(source, &params.uri) =>
                 {
                     tracing::info!("`{}` does not read it: {failure}", source.name());
@@ -265,7 +265,7 @@ pub fn no_arguments() -> &'static JsonObject {
     &NONE
 }
 
-fn answer(failure: &Failure) -> Result<CallToolResponse, ErrorData> {
+fn answer(failure: &CallFailure) -> Result<CallToolResponse, ErrorData> {
     tool_answer(failure).map(Into::into)
 }
 

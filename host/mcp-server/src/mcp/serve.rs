@@ -13,7 +13,7 @@ use super::client::RequestClient;
 use super::input::{Binding, Exchange};
 use super::session::Caller;
 use super::{Server, tasks};
-use portcullis_core::call::{self, Answer, Answered, Call, Failure, Work};
+use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, Work};
 use portcullis_core::source::Source;
 
 /// A request, and which source it is for.
@@ -51,13 +51,13 @@ pub enum Refused {
     /// What it sends as the state of an earlier round is none.
     State(&'static str),
     /// The call failed.
-    Failed(Failure),
+    Failed(CallFailure),
     /// The host did: what to write to its log.
     Host(String),
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
+impl From<CallFailure> for Refused {
+    fn from(failure: CallFailure) -> Self {
         Self::Failed(failure)
     }
 }
@@ -133,7 +133,7 @@ impl Server {
                 }
                 Answer::Background(_) if at_once => {
                     let why = "it puts off what it has to do at once";
-                    return Err(Failure::BrokenPromise(why.into()).into());
+                    return Err(CallFailure::BrokenPromise(why.into()).into());
                 }
                 Answer::Background(state) => {
                     exchange.keep(state);
@@ -158,7 +158,7 @@ impl Server {
         exchange: &mut Exchange,
         roots: &Roots,
         at_once: bool,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<Answered, CallFailure> {
         let mut context = caller.context(exchange);
         if let Some(loaded) = asked.source.plugin() {
             self.shared.host.surround(&mut context, loaded, roots);
@@ -194,7 +194,7 @@ async fn ask_now(
     asked: &Asked<'_>,
     caller: &Caller,
     cx: &RequestContext<RoleServer>,
-) -> Result<(), Failure> {
+) -> Result<(), CallFailure> {
     let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
     if answered.is_err() {
         let (request, open) = (exchange.request.clone(), exchange.unanswered());

@@ -16,7 +16,7 @@ use super::input::Exchange;
 use super::session::Caller;
 use super::{Server, convert};
 use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
-use portcullis_core::call::{self, Answer, Answered, Call, Failure, Work};
+use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, Work};
 use portcullis_core::plugins::Loaded;
 use portcullis_core::sandbox::Notice;
 use portcullis_core::source::Source;
@@ -93,11 +93,11 @@ impl TaskWork {
     /// # Errors
     ///
     /// Where too much is going on already.
-    pub fn begin(self, server: &Server) -> Result<CreateTaskResult, Failure> {
+    pub fn begin(self, server: &Server) -> Result<CreateTaskResult, CallFailure> {
         let tasks = &server.shared.tasks;
         if tasks.manager.running_task_count() >= MAX_TASKS {
             let why = format!("{MAX_TASKS} tasks are going on: try again later");
-            return Err(Failure::TooLarge(why));
+            return Err(CallFailure::TooLarge(why));
         }
         let time = self.loaded.plugin.terms.limits.background();
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -113,7 +113,7 @@ impl TaskWork {
         loop {
             match self.round(&server, &cx).await {
                 Ok(Answer::Tool(result)) => {
-                    let result = convert::result(result).map_err(Failure::BrokenPromise);
+                    let result = convert::result(result).map_err(CallFailure::BrokenPromise);
                     return result.or_else(|failure| end_of_failed(&failure));
                 }
                 Ok(Answer::NeedInput(need)) => {
@@ -132,7 +132,7 @@ impl TaskWork {
                     self.exchange.take(answers.into_iter().collect::<InputResponses>());
                 }
                 Ok(_) => {
-                    return end_of_failed(&Failure::BrokenPromise(
+                    return end_of_failed(&CallFailure::BrokenPromise(
                         "a task ends with an answer".into(),
                     ));
                 }
@@ -141,7 +141,7 @@ impl TaskWork {
         }
     }
 
-    async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, Failure> {
+    async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, CallFailure> {
         let mut context = self.caller.context(&self.exchange);
         context.background = true;
         server.shared.host.surround(&mut context, &self.loaded, &self.roots);
@@ -159,7 +159,7 @@ impl TaskWork {
         match call::call(Source::Plugin(&self.loaded), call).await? {
             Answered::Typed(answer) => Ok(answer),
             Answered::Whole(_) | Answered::Questions { .. } => {
-                Err(Failure::Host("a plugin answers as an upstream server does".into()))
+                Err(CallFailure::Host("a plugin answers as an upstream server does".into()))
             }
         }
     }
@@ -207,8 +207,8 @@ impl Client for TaskClient<'_> {
 }
 
 /// The end of a task whose call failed.
-fn end_of_failed(failure: &Failure) -> Result<CallToolResult, TaskExit> {
-    if let Failure::Cancelled = failure {
+fn end_of_failed(failure: &CallFailure) -> Result<CallToolResult, TaskExit> {
+    if let CallFailure::Cancelled = failure {
         return Err(TaskExit::Cancelled);
     }
     tool_answer(failure).map_err(TaskExit::Error)

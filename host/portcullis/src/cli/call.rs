@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portcullis_core::bindings::ToolResult;
 use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
 use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
-use portcullis_core::call::{self, Answer, Answered, Call, Failure, ToolCall, Work};
+use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::sandbox::{Context, Notice};
 use portcullis_core::upstreams::Upstreams;
@@ -111,7 +111,7 @@ impl Args {
         })
     }
 
-    fn show(&self, answered: Result<Answered, Failure>) -> Result<End, String> {
+    fn show(&self, answered: Result<Answered, CallFailure>) -> Result<End, String> {
         let asks = |keys: Vec<&str>| {
             let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
             Err(format!("the tool asks its client a question ({keys}); call it from an MCP client"))

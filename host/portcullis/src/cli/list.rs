@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::End;
 use super::setup::Setup;
 use super::style::{faint, green, red};
-use portcullis_core::catalog::Tool;
+use portcullis_core::catalog::CatalogTool;
 use portcullis_core::plugins::{Loaded, Refused};
 use portcullis_core::upstreams::Summary;
 
@@ -24,8 +24,10 @@ pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
     let mut text = String::new();
     for (name, tool) in catalog.tools() {
         let description = match tool {
-            Tool::Own(_, tool) => tool.definition.description.as_deref(),
-            Tool::Other(_, tool) => tool.definition.get("description").and_then(Value::as_str),
+            CatalogTool::Own(_, tool) => tool.definition.description.as_deref(),
+            CatalogTool::Other(_, tool) => {
+                tool.definition.get("description").and_then(Value::as_str)
+            }
         };
         let description = description.unwrap_or_default();
         let plugin = faint(&format!("({})", tool.source().name()));

@@ -2,7 +2,7 @@
 //! that is handed over here.
 
 use portcullis_egress::{
-    Connection, ConnectionPermit, Fault, Policy, Request, RequestPermit, Secrets,
+    Connection, ConnectionPermit, Fault, Request, RequestPermit, RequestPolicy, Secrets,
 };
 
 use crate::gate::{Gate, Permit};
@@ -17,7 +17,7 @@ pub fn hand_over_connection(permit: Permit<Connection>) -> Box<dyn ConnectionPer
     Box::new(permit)
 }
 
-impl Policy for Gate {
+impl RequestPolicy for Gate {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         // The refusal is on record; the guest is told by an error code.
         self.pass(request).ok().map(hand_over_request)

@@ -3,7 +3,7 @@
 //!
 //! A pack is a gzipped tar archive. Its first entry, `contents.json`, lists all other entries in order, each
 //! with its size and SHA-256. The name of an entry says what the entry is, never where it goes: see
-//! [`contents::Part`], which is the place to add another kind of data.
+//! `contents::Part`, which is the place to add another kind of data.
 
 mod archive;
 mod collect;

@@ -9,7 +9,8 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderVa
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use portcullis_egress::{
-    Caps, Client, Connection, ConnectionPermit, Fault, Origin, Policy, RequestPermit, is_public,
+    Caps, Client, Connection, ConnectionPermit, Fault, Origin, RequestPermit, RequestPolicy,
+    is_public,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -107,7 +108,7 @@ pub enum RequestError {
 /// Where requests may go. The policy follows from the addresses of the MCP server and of the issuer in the
 /// configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct Reach {
+pub(crate) struct OauthRequests {
     /// Hosts that the configuration names. They may be in any network.
     named: Vec<String>,
     /// Whether the MCP server is on this machine. Then authorization servers may be, too.
@@ -133,7 +134,7 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-impl Reach {
+impl OauthRequests {
     pub(crate) fn new(server: &Url, issuer: Option<&Url>) -> Self {
         let host = |url: &Url| Origin::of(url).ok().map(|origin| origin.host().to_owned());
         let in_private = match server.host() {
@@ -175,7 +176,7 @@ impl Reach {
     }
 }
 
-impl Policy for Reach {
+impl RequestPolicy for OauthRequests {
     fn permit(&self, request: portcullis_egress::Request) -> Option<Box<dyn RequestPermit>> {
         let url = Url::parse(&request.origin.url());
         let is_allowed = url.is_ok_and(|url| self.is_confidential(&url));
@@ -198,7 +199,7 @@ pub(crate) enum Posted {
     Json(Value),
 }
 
-impl Reach {
+impl OauthRequests {
     /// Gets the JSON object at an address. `None`: there is none.
     ///
     /// # Errors
@@ -296,11 +297,14 @@ fn explain(url: &Url, fault: Fault) -> RequestError {
 mod tests {
     use super::*;
 
-    fn reach(server: &str, issuer: Option<&str>) -> Reach {
-        Reach::new(&server.parse().unwrap(), issuer.map(|url| url.parse().unwrap()).as_ref())
+    fn reach(server: &str, issuer: Option<&str>) -> OauthRequests {
+        OauthRequests::new(
+            &server.parse().unwrap(),
+            issuer.map(|url| url.parse().unwrap()).as_ref(),
+        )
     }
 
-    fn connects(reach: &Reach, host: &str, address: &str) -> bool {
+    fn connects(reach: &OauthRequests, host: &str, address: &str) -> bool {
         let address = address.parse().unwrap();
         reach.permit_connection(Connection { host: host.to_owned(), address }).is_some()
     }
