@@ -38,13 +38,14 @@ pub struct Call<'a> {
     pub roots: Roots,
     /// What the guest of a plugin can learn of the call.
     pub context: Context,
-    /// Whether nobody waits for the answer: a plugin may then take `background-ms`.
+    /// Whether the call runs without a client that waits, as a task or a job does: its limit of time is
+    /// `background-ms`.
     pub task: bool,
     /// What users decided since the round before.
     pub decisions: Vec<Decision>,
     /// What an upstream server's round before left, and the client's answers to its questions.
     pub resumed: Option<(upstream::RoundState, Object)>,
-    /// Who waits for the answer.
+    /// The client: notified, asked, and able to cancel.
     pub client: &'a dyn Client,
 }
 
@@ -94,7 +95,7 @@ fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A tool call as a client asks for it.
+/// A tool call in the source's terms.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// The source's own name for the tool.
@@ -114,7 +115,7 @@ pub type Answer = sandbox::Answer<PermittedQuestions>;
 pub enum Answered {
     /// The answer of a plugin, in the types of the contract.
     Typed(Answer),
-    /// The result of an upstream server, as it came: nothing that this host does not know is lost.
+    /// The result of an upstream server, as it came: unknown fields are kept.
     Whole(Value),
     /// Questions of an upstream server for a client of 2026-07-28.
     Questions {
@@ -272,7 +273,8 @@ impl CallFailure {
 }
 
 impl CallFailure {
-    /// Whether the source was kept from running, or ran and failed.
+    /// `Denied`, where the checks of the input or of permissions rejected the call. Every other failure is `Allowed`,
+    /// whether or not the source ran.
     fn verdict(&self) -> Verdict {
         match self {
             Self::Denied(_) | Self::InvalidArguments(_) | Self::ArgumentsTooLarge(_) => {

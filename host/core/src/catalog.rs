@@ -19,7 +19,7 @@ use portcullis_name_collisions::{Names, Remark, Things};
 /// What clients can see: the same for every one, and in an order that does not change.
 #[derive(Default)]
 pub struct Catalog {
-    /// Where plugins come from.
+    /// The plugins: loaded and refused.
     pub plugins: Arc<Plugins>,
     /// What other servers offer.
     pub others: Vec<Offered>,
@@ -150,8 +150,8 @@ impl Catalog {
 
     /// The tool that clients know by this name.
     ///
-    /// A view that another server brings calls that server's tools by their own names: those count
-    /// where no other tool has them.
+    /// If no tool has the name, an upstream server's own name for a tool counts, if exactly one listed tool of upstream
+    /// servers has it: views of these servers use such names.
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
@@ -242,8 +242,8 @@ impl Catalog {
         self.uris.of(uri).is_some()
     }
 
-    /// Whether a plugin may list a resource that its manifest does not name: nobody else owns the URI, or
-    /// the plugin was there before the owner.
+    /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived before
+    /// the owner; or nobody owns the URI, and the plugin arrived no later than the first claim on its realm.
     pub fn may_list(&self, loaded: &Arc<Loaded>, uri: &str) -> bool {
         let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         mine.is_some_and(|mine| match self.uris.of(uri) {

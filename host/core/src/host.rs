@@ -33,7 +33,7 @@ pub struct Host {
     /// Other MCP servers.
     pub upstreams: Arc<Upstreams>,
     shown: Mutex<Option<Arc<Shown>>>,
-    /// Held while that is being made.
+    /// Held while `shown` is made. True once background work (jobs, events of upstream servers) has started.
     showing: tokio::sync::Mutex<bool>,
     /// What plugins said of the views of tools when they were last asked.
     views: Records,
@@ -94,11 +94,11 @@ impl Host {
         self.shown().await.catalog.clone()
     }
 
-    /// The catalog for a thing of this name: what is bundled, where that has it; otherwise everything, and
-    /// where plugins are still being compiled and nothing loaded has it, all of them.
+    /// A catalog for which `has` is true, if there is one. Tries the current catalog, then the bundled plugins, then a
+    /// new catalog. Where plugins are still being compiled, it waits for all of them last.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
-        if let Some(shown) = known.filter(|shown| self.is_new(shown)) {
+        if let Some(shown) = known.filter(|shown| self.is_current(shown)) {
             return shown.catalog.clone();
         }
         let bundled = self.bundled().await;
@@ -131,7 +131,7 @@ impl Host {
             UpstreamEvent::OfferChanged => return self.changed(),
             UpstreamEvent::Notice(notice) => notice,
         };
-        // No client may listen.
+        // Where no client listens, sending fails, which does not matter.
         match method.as_str() {
             "notifications/resources/updated" => {
                 if let Some(Value::String(uri)) = params.remove("uri") {
@@ -165,7 +165,7 @@ impl Host {
         self.bundled.get()
     }
 
-    /// Waits until as many plugins are loaded as that. Loading begins with the first that waits.
+    /// Waits until `enough` is true of the loaded plugins. The first waiter starts the loading.
     async fn loaded(self: &Arc<Self>, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
         if let Some(begin) = self.loading.begin() {
             tokio::spawn(load(Arc::downgrade(self), begin));
@@ -173,18 +173,18 @@ impl Host {
         self.loading.wait_for(enough).await
     }
 
-    fn is_new(&self, shown: &Shown) -> bool {
+    fn is_current(&self, shown: &Shown) -> bool {
         shown.age.load(Ordering::Acquire) == self.shared_state.tools_changed()
     }
 
     /// What clients see. Lists wait a short time for plugins that are being loaded.
     async fn shown(self: &Arc<Self>) -> Arc<Shown> {
-        let is_new = |shown: &&Arc<Shown>| self.is_new(shown);
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
+        let is_current = |shown: &&Arc<Shown>| self.is_current(shown);
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
         let mut kept = self.showing.lock().await;
-        if let Some(shown) = self.shown.lock().as_ref().filter(is_new) {
+        if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
         if !*kept {
@@ -240,12 +240,12 @@ impl Host {
         }
     }
 
-    /// What clients see, with the tools, which plugins can from now on see, too.
+    /// The catalog and the definitions of its tools. Making the definitions also publishes them to plugins.
     pub async fn tools(self: &Arc<Self>) -> (Arc<Catalog>, Arc<Tools>) {
         let shown = self.shown().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
-            // What plugins said while they dressed the tools is already seen to.
+            // Notices of changes that plugins sent while they added views need no second round.
             shown.age.store(self.shared_state.tools_changed(), Ordering::Release);
             Arc::new(tools)
         };
@@ -256,7 +256,7 @@ impl Host {
         (shown.catalog.clone(), tools.clone())
     }
 
-    /// Another server offers something else than before.
+    /// Discards the catalog and notifies clients, if the offer of an upstream server differs from what the catalog has.
     pub fn changed(&self) {
         let mut shown = self.shown.lock();
         let Some(before) = &*shown else { return };
@@ -274,15 +274,14 @@ impl Host {
         }
     }
 
-    /// Waits for the plugins, whose advice is part of the introduction; but not for what takes long,
-    /// which a later session will know.
+    /// Waits a short time for the plugins, whose advice is part of the answer to `initialize`.
     pub async fn plugins_soon(self: &Arc<Self>) {
         if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
             tracing::info!("the plugins are still being loaded");
         }
     }
 
-    /// Whether a feature is offered. As long as the plugins are being loaded: it may be.
+    /// Whether a feature is offered. True until all plugins are loaded, as one of them may offer it.
     pub fn offers(&self, feature: Feature) -> bool {
         let Some(shown) = self.shown.lock().clone() else { return true };
         let catalog = &shown.catalog;

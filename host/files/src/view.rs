@@ -1,5 +1,5 @@
-//! What a guest may do with its files: each path is held against what its descriptor reaches, and
-//! put to the judge.
+//! A guest's use of its files: each path is checked against what its descriptor reaches. Every use except reading
+//! metadata of a reachable path needs a permit of the judge, too.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::preopen::{Reach, What};
 use super::quota::Metered;
 use super::{Access, FileUse, Files, Node, Origin};
 
-/// What is done with an open file is done on the thread that the guest is on: see [`FilesView::apart`].
+/// wasmtime-wasi may block the thread of the guest for operations on open files: see [`FilesView::apart`].
 pub(super) const AT_ONCE: bool = true;
 
 /// How the linker finds the files of a call.
@@ -33,7 +33,7 @@ pub struct FilesView<'a> {
     pub(super) table: &'a mut wasmtime_wasi::ResourceTable,
 }
 
-/// Longest name of a file, in bytes, and longest path: more no system opens.
+/// Most bytes of a file's name, and of a path. Longer ones are refused on every system.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
 

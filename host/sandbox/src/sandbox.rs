@@ -136,8 +136,8 @@ impl fmt::Display for Origin {
 pub enum Code {
     /// Compiled ahead of time, when this binary was built.
     Bundled(&'static Aligned<[u8]>),
-    /// A foreign component, to be compiled by a child.
-    Foreign(Arc<ComponentFile>),
+    /// The file of a component, which a child process compiles.
+    File(Arc<ComponentFile>),
 }
 
 /// What the operator says of one plugin.
@@ -187,7 +187,7 @@ pub enum GuestFailure {
 }
 
 impl GuestFailure {
-    /// Whether it is the component's own fault, so that trying again would come to the same.
+    /// Whether the host remembers this failure, and does not try again with the same limits.
     fn is_lasting(&self) -> bool {
         match self {
             Self::TimedOut(_) | Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
@@ -208,15 +208,15 @@ impl GuestFailure {
     }
 }
 
-/// Some work for a plugin, and what it has for it.
-pub struct Job {
+/// One run of a plugin: its work, directories, context and limit of time.
+pub struct Run {
     /// What is to be done.
     pub work: Work,
     /// The directories it has.
     pub preopens: Vec<Preopen>,
     /// What the guest can learn of the call.
     pub context: Context,
-    /// How long it may take, waiting included.
+    /// The limit of time for the guest. Waiting for a free thread has the same limit, separately.
     pub wall: Duration,
 }
 
@@ -254,8 +254,8 @@ impl Plugin {
         Trail::new(self.sandbox.audit.clone(), subject)
     }
 
-    /// What is known of the component: from an earlier run, or found out now. It is asked with nothing
-    /// granted, and not at all where it imports what this host offers to nobody.
+    /// What is known of the component: from an earlier run, or found out now. It describes itself with nothing granted.
+    /// It is not run where it imports an unknown interface, or a capability that the policy does not give.
     ///
     /// # Errors
     ///
@@ -296,7 +296,7 @@ impl Plugin {
             ComponentInfo { imports, features: Feature::of(&component), manifest: None };
         if !known.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
-                Code::Foreign(file) => file.bytes().map_err(|error| {
+                Code::File(file) => file.bytes().map_err(|error| {
                     GuestFailure::Host(portcullis_sanitize::error_chain(&error))
                 })?,
                 Code::Bundled(_) => Vec::new(),
@@ -313,7 +313,7 @@ impl Plugin {
         let engine = self.sandbox.engine()?;
         let component = match &self.code {
             Code::Bundled(code) => CodeCache::bundled(engine, code),
-            Code::Foreign(file) => {
+            Code::File(file) => {
                 // Another process may have found out in the meantime that it cannot be run.
                 let refused = || self.sandbox.refusal(&self.digest, &self.terms.limits);
                 self.sandbox.codes.foreign(engine, file, &refused).await
@@ -357,8 +357,8 @@ impl Plugin {
     /// # Errors
     ///
     /// See [`GuestFailure`]. Nothing of a failed call outlives it.
-    pub async fn run(&self, gate: Gate, job: Job) -> Result<Answer, GuestFailure> {
-        let Job { work, preopens, context, wall } = job;
+    pub async fn run(&self, gate: Gate, job: Run) -> Result<Answer, GuestFailure> {
+        let Run { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");
             let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");

@@ -19,7 +19,7 @@ use super::{
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::Gate;
 use crate::plugins::{Loaded, PluginTool};
-use crate::sandbox::{self, Job, Notice};
+use crate::sandbox::{self, Notice, Run};
 
 /// How long a guest may tidy up once its client has gone.
 const GRACE: Duration = Duration::from_millis(25);
@@ -60,7 +60,7 @@ pub(super) async fn serve(
         notices = Some(receiver);
     }
     let cancelled = context.cancelled.clone();
-    let running = loaded.plugin.run(gate.clone(), Job { work, preopens, context, wall });
+    let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
     tokio::pin!(running);
     let gone = client.gone();
     tokio::pin!(gone);

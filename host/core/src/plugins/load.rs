@@ -215,7 +215,7 @@ impl Opened {
     fn size(&self) -> u64 {
         match &self.code {
             Code::Bundled(code) => code.0.len() as u64,
-            Code::Foreign(file) => file.size(),
+            Code::File(file) => file.size(),
         }
     }
 }
@@ -275,7 +275,7 @@ impl Candidate {
                 let file = ComponentFile::open(path)
                     .map_err(|error| self.refuse(None, portcullis_sanitize::error_chain(&error)))?;
                 let digest = file.digest().to_owned();
-                (Code::Foreign(file.into()), digest)
+                (Code::File(file.into()), digest)
             }
             (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
         })

@@ -48,11 +48,11 @@ pub enum Served {
 
 /// Why it gets none of these.
 pub enum Refused {
-    /// What it sends as the state of an earlier round is none.
+    /// The client's `requestState` is invalid.
     State(&'static str),
     /// The call failed.
     Failed(CallFailure),
-    /// The host did: what to write to its log.
+    /// The host failed: text for the log.
     Host(String),
 }
 
@@ -90,7 +90,7 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<Served, Refused> {
         if asked.source.plugin().is_some() {
-            // Plugins may look at the tools.
+            // A plugin may read the list of tools during the call, so the list is made first.
             self.shared.host.tools().await;
         }
         let caller = Caller::of(cx);
@@ -108,7 +108,7 @@ impl Server {
             let questions = seal.ask(&binding, &exchange, asks);
             return questions.map(Served::Questions).map_err(Refused::Host);
         };
-        // Whether it said that it takes long, to a client that knows no tasks.
+        // The plugin deferred its work and the client does not know tasks: the work is done in this request.
         let mut at_once = false;
         loop {
             let answer =
@@ -132,7 +132,8 @@ impl Server {
                     ask_now(&mut exchange, asks, &asked, &caller, cx).await?;
                 }
                 Answer::Background(_) if at_once => {
-                    let why = "it puts off what it has to do at once";
+                    let why =
+                        "the plugin defers its work again, and the client does not know tasks";
                     return Err(CallFailure::BrokenPromise(why.into()).into());
                 }
                 Answer::Background(state) => {
