@@ -1,5 +1,5 @@
 //! One call, from start to end, whatever its source: begin the record, check the input, ask the gate for permits, run,
-//! check the output, end the record. What plugins and upstream servers do differently is in [`plugin`] and [`upstream`].
+//! check the output, end the record. What plugins and upstream servers do differently is in `call/plugin.rs` and `call/upstream.rs`.
 
 pub mod client;
 mod designate;

@@ -43,7 +43,7 @@ struct Offered {
 /// The keys of a definition whose values may be secrets that stand elsewhere.
 const WITH_SECRETS: [&str; 2] = ["env", "headers"];
 
-/// The schema of what [`Config::try_from`] reads: the keys of [`Offered`] and those of a definition, in one table.
+/// The schema of what [`Config::try_from`] reads: the keys of `Offered` and those of a definition, in one table.
 impl JsonSchema for Config {
     fn schema_name() -> Cow<'static, str> {
         "Upstream".into()

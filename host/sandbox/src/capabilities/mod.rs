@@ -1,4 +1,4 @@
-//! Everything a plugin can be granted: a folder each, and one line each in the table [`register!`].
+//! Everything a plugin can be granted: a folder each, and one line each in the table `register!`.
 
 pub mod actions;
 pub mod cache;
