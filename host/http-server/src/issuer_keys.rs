@@ -34,7 +34,7 @@ const FETCH: Duration = Duration::from_secs(10);
 /// Size of an issuer's answer, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// IssuerKeys of one issuer.
+/// The keys of one issuer.
 const MAX_KEYS: usize = 64;
 
 /// What an issuer signs with.
