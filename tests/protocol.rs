@@ -369,7 +369,7 @@ fn more_calls_than_can_wait_are_refused_at_once() {
         client.reply(ping);
     }
     let first = *ids.iter().find(|id| client.has_reply(**id)).expect("some are refused");
-    assert_eq!(text_of(&client.reply(first)), "error: 512 calls are going on: try again later");
+    assert_eq!(text_of(&client.reply(first)), "error: 512 calls are running: try again later");
     let (ran, time) = client.into_process().end_timed();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(time.as_secs() < 8, "the end of stdin is the end: {time:?}");

@@ -19,7 +19,6 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("http-server", "router", "admission knows the transports, which know what was admitted"),
     ("http-server", "oauth", "callers are told apart by their tokens"),
     ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
-    ("mcp-server", "mcp::session", "a session is made of its parts, which use it"),
     ("sandbox", "gate", "a grant is found by its capability"),
 ];
 

@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["core"],
     &["sandbox"],
     &["files", "mcp-client"],
-    &["file-transaction", "login", "user-dirs"],
+    &["file-transaction", "login"],
     &["cache", "egress", "engine", "http-server", "metrics", "roots", "stdio-transport"],
     &[
         "audit",
@@ -35,6 +35,7 @@ const LAYERS: &[&[&str]] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("anstream", &["portcullis"]),
     ("anstyle", &["portcullis"]),
+    ("anyhow", &["portcullis"]),
     ("base64", &["foreign-components", "login", "mcp-client", "mcp-server", "scrub"]),
     (
         "bytes",
@@ -45,7 +46,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap", &["portcullis"]),
     ("clap_complete", &["portcullis"]),
     ("data-encoding", &["audit", "checked-files", "http-server", "mcp-client"]),
-    ("etcetera", &["user-dirs"]),
+    ("etcetera", &["core"]),
     ("futures-util", &["core", "egress", "http-server", "mcp-server"]),
     (
         "getrandom",

@@ -1,5 +1,6 @@
-//! One call, from start to end, whatever its source: begin the record, check the input, ask the gate for permits, run,
-//! check the output, end the record. What plugins and upstream servers do differently is in `call/plugin.rs` and `call/upstream.rs`.
+//! The pipeline of one call, whatever its source: begin the record, check the input, ask the gate for permits, run,
+//! check the output, end the record. The steps that differ between plugins and upstream servers are in
+//! `call/plugin.rs` and `call/upstream.rs`.
 
 pub mod client;
 mod designate;
@@ -26,33 +27,32 @@ use crate::schema::Schema;
 use crate::source::Source;
 use client::Client;
 
-pub use plugin::attempted;
+pub use plugin::record_withheld_call;
 
-/// What is asked of a source, by whom and where.
+/// One call of a source: the work, the client and the directories.
 pub struct Call<'a> {
-    /// Host-made correlation id.
+    /// The correlation id that the host made: see [`request_id`].
     pub request: String,
-    /// What is asked for.
+    /// The tool, prompt, resource, completion or job.
     pub work: Work,
-    /// The directories that the call may reach.
+    /// The directories that the call may access.
     pub roots: Roots,
-    /// What the guest of a plugin can learn of the call.
+    /// What a plugin can read about the call.
     pub context: Context,
-    /// Whether the call runs without a client that waits, as a task or a job does: its limit of time is
-    /// `background-ms`.
+    /// Whether no client waits for the call: it is a task or a job. Its time limit is then `background-ms`.
     pub task: bool,
-    /// What users decided since the round before.
+    /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
-    /// What an upstream server's round before left, and the client's answers to its questions.
+    /// The state of an upstream server's previous round, and the client's answers to the questions of that round.
     pub resumed: Option<(upstream::RoundState, Object)>,
-    /// The client: notified, asked, and able to cancel.
+    /// The client that is notified and asked, and that can cancel the call.
     pub client: &'a dyn Client,
 }
 
-/// What came of a question whether the user agrees.
+/// The user's decision on a question for consent.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Decision {
-    /// The question, as its record has it: see [`question`].
+    /// The question, as the audit records it: see [`question`].
     pub question: String,
     /// `accepted`, `declined`, `cancelled`, `unanswered`; or `agreed-beforehand`, `could-not-be-asked`.
     pub outcome: String,
@@ -68,13 +68,13 @@ impl Decision {
     }
 }
 
-/// The text of a question to the client in its record.
+/// The text by which the audit records a question to the client.
 pub fn question(ask: &crate::bindings::types::Ask) -> String {
     ClientAsk::of(ask).map(|ask| ask.subject()).unwrap_or_default()
 }
 
-/// Records decisions that no further call of the source will record.
-pub fn decided(
+/// Records decisions where no further call of the source will record them.
+pub fn record_decisions(
     source: Source<'_>,
     work: &Work,
     request: String,
@@ -82,11 +82,11 @@ pub fn decided(
     decisions: &[Decision],
 ) {
     if let Err(error) = record(&trail_of(source, work, request, principal), decisions) {
-        tracing::error!("the audit does not contain what the user decided: {error}");
+        tracing::error!("the user's decisions could not be written to the audit: {error}");
     }
 }
 
-/// Records what users decided. Where that fails, what they agreed to does not happen.
+/// Records decisions. If that fails, the call does not run.
 fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     for decision in decisions {
         let Decision { question, outcome } = decision;
@@ -95,73 +95,75 @@ fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A tool call in the source's terms.
+/// A tool call, by the source's own name for the tool.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// The source's own name for the tool.
     pub name: String,
-    /// Its arguments: a JSON object. They are shared by the rounds of a call.
+    /// The arguments: a JSON object. All rounds of a call share them.
     pub arguments: Arc<Value>,
 }
 
-/// What can be asked of a source. An upstream server is asked for tools, prompts, resources and completions only.
+/// The kinds of work that a source can do. An upstream server does tools, prompts, resources and completions only.
 pub type Work = sandbox::Work<ToolCall>;
 
-/// What a plugin answers, with questions that it may ask.
-pub type Answer = sandbox::Answer<PermittedQuestions>;
+/// The answer of a plugin. Its questions to the client have passed the gate.
+pub type PluginAnswer = sandbox::Answer<PermittedQuestions>;
 
-/// What a source answers.
+/// The answer of a source.
 #[derive(Debug)]
-pub enum Answered {
-    /// The answer of a plugin, in the types of the contract.
-    Typed(Answer),
-    /// The result of an upstream server, as it came: unknown fields are kept.
-    Whole(Value),
+pub enum SourceAnswer {
+    /// The answer of a plugin, in the types of the plugin contract.
+    Plugin(PluginAnswer),
+    /// The result of an upstream server, with all its fields, also unknown ones.
+    Upstream(Value),
     /// Questions of an upstream server for a client of 2026-07-28.
-    Questions {
-        /// By their keys, as the upstream server asks them.
+    UpstreamQuestions {
+        /// The questions by their keys, as the upstream server asks them.
         requests: Object,
-        /// What has to come back with the answers. The caller must seal it: otherwise the
-        /// client could change it.
+        /// The state that the client sends back with its answers. The caller must seal it: otherwise the client
+        /// could change it.
         state: upstream::RoundState,
     },
 }
 
-impl Answered {
-    /// One word for the audit.
+impl SourceAnswer {
+    /// The outcome in one word, for the audit.
     fn outcome(&self) -> &'static str {
         match self {
-            Self::Typed(answer) => output::outcome(answer),
-            Self::Whole(result) if result["isError"] == true => "tool-error",
-            Self::Whole(_) => "done",
-            Self::Questions { .. } => "need-input",
+            Self::Plugin(answer) => output::outcome(answer),
+            Self::Upstream(result) if result["isError"] == true => "tool-error",
+            Self::Upstream(_) => "done",
+            Self::UpstreamQuestions { .. } => "need-input",
         }
     }
 
     /// Size of the answer in bytes, for the audit.
     fn size(&self) -> u64 {
         match self {
-            Self::Typed(answer) => output::size_of(answer),
-            Self::Whole(result) => serde_json::to_vec(result).map_or(0, |text| text.len() as u64),
-            Self::Questions { .. } => 0,
+            Self::Plugin(answer) => output::size_of(answer),
+            Self::Upstream(result) => {
+                serde_json::to_vec(result).map_or(0, |text| text.len() as u64)
+            }
+            Self::UpstreamQuestions { .. } => 0,
         }
     }
 
-    /// The structured content of a tool that succeeded: it is displayed as JSON.
+    /// The structured content of a tool that succeeded. Its `Display` is JSON.
     pub fn structured(&self) -> Option<&dyn fmt::Display> {
         match self {
-            Self::Typed(Answer::Tool(result)) if !result.is_error => {
+            Self::Plugin(PluginAnswer::Tool(result)) if !result.is_error => {
                 result.structured.as_ref().map(|text| text as &dyn fmt::Display)
             }
-            Self::Whole(result) if result["isError"] != true => {
+            Self::Upstream(result) if result["isError"] != true => {
                 result.get("structuredContent").map(|value| value as &dyn fmt::Display)
             }
-            Self::Typed(_) | Self::Whole(_) | Self::Questions { .. } => None,
+            Self::Plugin(_) | Self::Upstream(_) | Self::UpstreamQuestions { .. } => None,
         }
     }
 }
 
-/// Whether the protocol lets this work end in questions to the client.
+/// Whether MCP allows the answer to this work to be questions to the client.
 pub fn may_ask(work: &Work) -> bool {
     match work {
         Work::Tool(_) | Work::Resource(_) | Work::Prompt { .. } => true,
@@ -173,7 +175,7 @@ pub fn may_ask(work: &Work) -> bool {
     }
 }
 
-/// The input of a tool; and the size of all input in bytes.
+/// The input of a tool call, if it is one, and the size of the input of any work in bytes.
 fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     let pairs = |pairs: &[(String, String)]| {
         pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
@@ -196,7 +198,7 @@ fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     (None, size as u64)
 }
 
-/// For the audit: a tool by its name, everything else by what it is and its name.
+/// The subject of the audit's records: the name of a tool, or the MCP method with a name or URI.
 fn subject_of(work: &Work) -> String {
     match work {
         Work::Tool(call) => call.name.clone(),
@@ -210,7 +212,7 @@ fn subject_of(work: &Work) -> String {
     }
 }
 
-/// The trail of one call: its records.
+/// The audit trail of one call.
 fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<String>) -> Trail {
     let subject = portcullis_sanitize::line(&subject_of(work), 300);
     match source {
@@ -222,10 +224,10 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
     }
 }
 
-/// How it went wrong, and whose fault it was.
+/// Why a call failed, and whose fault it was.
 #[derive(Debug)]
 pub enum CallFailure {
-    /// The caller's: there is no such thing.
+    /// The caller's: there is no such tool, prompt or resource.
     Unknown(String),
     /// The caller's: what is wrong with which argument.
     InvalidArguments(String),
@@ -233,28 +235,30 @@ pub enum CallFailure {
     Denied(String),
     /// The caller's: the arguments are over the source's limit.
     ArgumentsTooLarge(String),
-    /// A limit of time was reached; which.
+    /// A time limit was reached: which one.
     TimedOut(String),
-    /// The source's: its answer is over a limit; or too much is going on.
+    /// The source's: its answer is over a limit.
     TooLarge(String),
+    /// Nobody's: too many calls or tasks are running.
+    Busy(String),
     /// The plugin's: it ended without an answer.
     PluginFailed(String),
     /// The source's own JSON-RPC error, sanitised for display.
     Protocol(ProtocolError),
-    /// The upstream server's: it did not answer, or not with what MCP has.
+    /// The upstream server's: it did not answer, or its answer is not valid MCP.
     Upstream(String),
-    /// The rounds of questions ended without an answer: why.
+    /// The client or the upstream server ended the rounds of questions: why.
     Abandoned(String),
-    /// The plugin's: its answer is not what it promised.
+    /// The plugin's: its answer does not match its manifest or the contract.
     BrokenPromise(String),
     /// The host's.
     Host(String),
-    /// The caller gave up.
+    /// The client cancelled the call.
     Cancelled,
 }
 
 impl CallFailure {
-    /// One word for the audit.
+    /// The failure in one word, for the audit.
     fn code(&self) -> &'static str {
         match self {
             Self::Unknown(_) => "unknown",
@@ -262,6 +266,7 @@ impl CallFailure {
             Self::Denied(_) => "denied",
             Self::TimedOut(_) => "timed-out",
             Self::ArgumentsTooLarge(_) | Self::TooLarge(_) => "too-large",
+            Self::Busy(_) => "busy",
             Self::PluginFailed(_) => "plugin-failed",
             Self::Protocol(_) => "protocol-error",
             Self::Upstream(_) => "upstream-failed",
@@ -273,8 +278,7 @@ impl CallFailure {
 }
 
 impl CallFailure {
-    /// `Denied`, where the checks of the input or of permissions rejected the call. Every other failure is `Allowed`,
-    /// whether or not the source ran.
+    /// The verdict for the audit: `Denied` if a check of the input or of permissions rejected the call, else `Allowed`.
     fn verdict(&self) -> Verdict {
         match self {
             Self::Denied(_) | Self::InvalidArguments(_) | Self::ArgumentsTooLarge(_) => {
@@ -283,6 +287,7 @@ impl CallFailure {
             Self::Unknown(_)
             | Self::TimedOut(_)
             | Self::TooLarge(_)
+            | Self::Busy(_)
             | Self::PluginFailed(_)
             | Self::Protocol(_)
             | Self::Upstream(_)
@@ -304,6 +309,7 @@ impl fmt::Display for CallFailure {
             | Self::ArgumentsTooLarge(why)
             | Self::TimedOut(why)
             | Self::TooLarge(why)
+            | Self::Busy(why)
             | Self::PluginFailed(why)
             | Self::BrokenPromise(why)
             | Self::Upstream(why)
@@ -324,15 +330,15 @@ impl From<Denied> for CallFailure {
 ///
 /// # Errors
 ///
-/// [`CallFailure`]. Each call leaves its records, whichever way it ends.
-pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, CallFailure> {
+/// [`CallFailure`]. Each call is recorded in the audit, however it ends.
+pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, CallFailure> {
     let principal = call.context.principal.clone();
     let trail = trail_of(source, &call.work, call.request.clone(), principal);
     let (input, size) = input_of(&call.work);
     let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
-        tracing::error!("the audit cannot be written, so nothing is called: {error}");
+        tracing::error!("the audit cannot be written, so the call is refused: {error}");
         CallFailure::Host("the host cannot write its audit, so it calls nothing".into())
     })?;
     let served = serve(source, &trail, call, (input, size)).await;
@@ -341,7 +347,7 @@ pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<Answered, CallFa
         Err(failure) => ongoing.end(failure.verdict(), failure.code(), 0),
     };
     if let Err(error) = recorded {
-        tracing::error!("the audit cannot be written, so no answer is given: {error}");
+        tracing::error!("the audit cannot be written, so the answer is withheld: {error}");
         return Err(CallFailure::Host(
             "the host cannot write its audit, so it answers nothing".into(),
         ));
@@ -354,7 +360,7 @@ async fn serve(
     trail: &Trail,
     call: Call<'_>,
     (input, size): (Option<Arc<ToolInput>>, u64),
-) -> Result<Answered, CallFailure> {
+) -> Result<SourceAnswer, CallFailure> {
     let (limit, most) = match source {
         Source::Plugin(loaded) => {
             ("`argument-bytes`", loaded.plugin.terms.limits.argument_bytes.get())
@@ -368,7 +374,7 @@ async fn serve(
     }
     match source {
         Source::Plugin(loaded) => {
-            plugin::serve(loaded, trail, call, input).await.map(Answered::Typed)
+            plugin::serve(loaded, trail, call, input).await.map(SourceAnswer::Plugin)
         }
         Source::Upstream(offered) => upstream::serve(offered, call).await,
     }
@@ -381,7 +387,7 @@ fn check_arguments(schema: &Schema, tool: &str, arguments: &Value) -> Result<(),
     })
 }
 
-/// A request's correlation id: unlike any other of this machine, and short.
+/// A new correlation id: short, and unique on this machine.
 pub fn request_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static PROCESS: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {

@@ -1,4 +1,4 @@
-//! Every tool, prompt and resource, and where it comes from; each name and each URI has one owner.
+//! The catalog: all tools, prompts and resources with their sources. Each name and each URI has one owner.
 
 mod owners;
 
@@ -7,122 +7,122 @@ use std::sync::Arc;
 use crate::bindings::types::ResourceInfo;
 use crate::bindings::{PathArgument, Prompt, ResourceTemplate};
 use crate::lock::Lock;
-use crate::plugins::{Loaded, PluginTool, Plugins};
+use crate::plugins::{LoadedPlugin, PluginTool, Plugins};
 use crate::sandbox::Feature;
 use crate::source::Source;
-use crate::upstreams::{Offered, views};
+use crate::upstreams::{UpstreamOffer, views};
 use owners::{Ranks, Realms, Templates};
 use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, Things};
 
-/// What clients can see: the same for every one, and in an order that does not change.
+/// The tools, prompts and resources that clients see: the same for all clients, in a fixed order.
 #[derive(Default)]
 pub struct Catalog {
     /// The plugins: loaded and refused.
     pub plugins: Arc<Plugins>,
-    /// What other servers offer.
-    pub others: Vec<Offered>,
-    /// What the operator should know of a source: names and URIs that had to be changed or hidden.
+    /// The upstream servers with their lists.
+    pub upstreams: Vec<UpstreamOffer>,
+    /// Remarks for the operator: names and URIs of sources that had to be changed or hidden.
     pub remarks: Vec<Remark>,
     tools: Names,
     prompts: Names,
     uris: Owners,
     realms: Realms,
-    /// When each source arrived, the earliest first: 0 where it is bundled.
+    /// The order in which the sources first appeared, 0 for bundled ones, by the source's index.
     arrived: Vec<usize>,
-    /// Templates that own their space, by the source's place.
+    /// Templates that own their URI space, with the index of the source.
     templates: Templates,
 }
 
-/// A tool, and whose.
+/// A tool with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogTool<'a> {
     /// Of a plugin.
-    Own(&'a Arc<Loaded>, &'a PluginTool),
-    /// Of another server.
-    Other(&'a Offered, &'a UpstreamTool),
+    Plugin(&'a Arc<LoadedPlugin>, &'a PluginTool),
+    /// Of an upstream server.
+    Upstream(&'a UpstreamOffer, &'a UpstreamTool),
 }
 
 impl<'a> CatalogTool<'a> {
-    /// Whose it is.
+    /// The source.
     pub fn source(self) -> Source<'a> {
         match self {
-            Self::Own(loaded, _) => Source::Plugin(loaded),
-            Self::Other(offered, _) => Source::Upstream(offered),
+            Self::Plugin(loaded, _) => Source::Plugin(loaded),
+            Self::Upstream(offered, _) => Source::Upstream(offered),
         }
     }
 
     /// The source's own name for it.
     pub fn own_name(self) -> &'a str {
         match self {
-            Self::Own(_, tool) => &tool.definition.name,
-            Self::Other(_, tool) => &tool.name,
+            Self::Plugin(_, tool) => &tool.definition.name,
+            Self::Upstream(_, tool) => &tool.name,
         }
     }
 
     /// The arguments that are paths. Those of upstream servers are not known.
     pub fn paths(self) -> &'a [PathArgument] {
         match self {
-            Self::Own(_, tool) => &tool.definition.paths,
-            Self::Other(..) => &[],
+            Self::Plugin(_, tool) => &tool.definition.paths,
+            Self::Upstream(..) => &[],
         }
     }
 }
 
-/// A prompt, and whose.
+/// A prompt with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogPrompt<'a> {
     /// Of a plugin.
-    Own(&'a Arc<Loaded>, &'a Prompt),
-    /// Of another server.
-    Other(&'a Offered, &'a UpstreamPrompt),
+    Plugin(&'a Arc<LoadedPlugin>, &'a Prompt),
+    /// Of an upstream server.
+    Upstream(&'a UpstreamOffer, &'a UpstreamPrompt),
 }
 
 impl<'a> CatalogPrompt<'a> {
-    /// Whose it is.
+    /// The source.
     pub fn source(self) -> Source<'a> {
         match self {
-            Self::Own(loaded, _) => Source::Plugin(loaded),
-            Self::Other(offered, _) => Source::Upstream(offered),
+            Self::Plugin(loaded, _) => Source::Plugin(loaded),
+            Self::Upstream(offered, _) => Source::Upstream(offered),
         }
     }
 
     /// The source's own name for it.
     pub fn own_name(self) -> &'a str {
         match self {
-            Self::Own(_, prompt) => &prompt.name,
-            Self::Other(_, prompt) => &prompt.name,
+            Self::Plugin(_, prompt) => &prompt.name,
+            Self::Upstream(_, prompt) => &prompt.name,
         }
     }
 }
 
 impl Catalog {
-    /// Lists what these plugins and other servers offer. Who owns what is as the lock has it; new claims
-    /// are written there.
-    pub async fn new(plugins: Arc<Plugins>, others: Vec<Offered>, lock: &Lock) -> Self {
+    /// The catalog of these plugins and upstream servers. The lock file decides who owns a name or URI. New claims are
+    /// added to the lock file.
+    pub async fn new(plugins: Arc<Plugins>, upstreams: Vec<UpstreamOffer>, lock: &Lock) -> Self {
         let mut remarks = Vec::new();
-        let own = plugins.loaded.iter().map(|loaded| {
-            let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.on);
+        let of_plugins = plugins.loaded.iter().map(|loaded| {
+            let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.is_on);
             let tools = shown.map(|(place, tool)| (place, tool.definition.name.clone())).collect();
-            of_plugin(loaded, tools)
+            names_of_plugin(loaded, tools)
         });
-        let foreign = others.iter().map(|other| {
-            let tools = other.tools().map(|(place, tool)| (place, tool.name.clone())).collect();
-            of_other(other, tools)
+        let of_upstreams = upstreams.iter().map(|offer| {
+            let tools = offer.tools().map(|(place, tool)| (place, tool.name.clone())).collect();
+            names_of_upstream(offer, tools)
         });
-        let tools: Vec<_> = own.chain(foreign).collect();
-        let own = plugins.loaded.iter().map(|loaded| {
+        let tools: Vec<_> = of_plugins.chain(of_upstreams).collect();
+        let of_plugins = plugins.loaded.iter().map(|loaded| {
             let prompts = loaded.manifest.prompts.iter().enumerate();
-            of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
+            names_of_plugin(loaded, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
-        let foreign = others.iter().map(|other| {
-            let prompts = other.listing.prompts.iter().enumerate();
-            of_other(other, prompts.map(|(at, one)| (at, one.name.clone())).collect())
+        let of_upstreams = upstreams.iter().map(|offer| {
+            let prompts = offer.listing.prompts.iter().enumerate();
+            names_of_upstream(offer, prompts.map(|(at, one)| (at, one.name.clone())).collect())
         });
-        let prompts: Vec<_> = own.chain(foreign).collect();
+        let prompts: Vec<_> = of_plugins.chain(of_upstreams).collect();
         let names = [("tool", tools.as_slice()), ("prompt", prompts.as_slice())];
-        let ranks = Ranks::of(&plugins, &others, names, lock).await;
+        let ranks = Ranks::of(&plugins, &upstreams, names, lock).await;
         let tools =
             Names::of("tool", &tools, |at, name| ranks.of_name(at, "tool", name), &mut remarks);
         let prompts = Names::of(
@@ -131,21 +131,21 @@ impl Catalog {
             |at, name| ranks.of_name(at, "prompt", name),
             &mut remarks,
         );
-        let (uris, templates, realms) = owners::owned(&plugins, &others, &ranks, &mut remarks);
-        for other in &others {
-            let name = &other.source.name;
-            let held = other.held.iter().map(|held| Remark {
+        let (uris, templates, realms) = owners::owned(&plugins, &upstreams, &ranks, &mut remarks);
+        for offer in &upstreams {
+            let name = &offer.source.name;
+            let held = offer.held.iter().map(|held| Remark {
                 source: name.clone(),
                 text: format!("the tool `{}` of `{name}` is held back until approved", held.tool),
             });
-            let left_out = other.listing.warnings.iter().map(|warning| Remark {
+            let left_out = offer.listing.warnings.iter().map(|warning| Remark {
                 source: name.clone(),
                 text: format!("`{name}`: {warning}"),
             });
             remarks.extend(held.chain(left_out));
         }
         let arrived = ranks.arrived();
-        Self { plugins, others, remarks, tools, prompts, uris, realms, arrived, templates }
+        Self { plugins, upstreams, remarks, tools, prompts, uris, realms, arrived, templates }
     }
 
     /// The tool that clients know by this name.
@@ -155,7 +155,7 @@ impl Catalog {
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
-            let own = |tool: &CatalogTool<'_>| matches!(tool, CatalogTool::Other(_, one) if one.name == name);
+            let own = |tool: &CatalogTool<'_>| matches!(tool, CatalogTool::Upstream(_, one) if one.name == name);
             let mut own = self.tools().map(|(_, tool)| tool).filter(own);
             own.next().filter(|_| own.next().is_none())
         })
@@ -163,10 +163,10 @@ impl Catalog {
 
     fn tool_at(&self, source: usize, place: usize) -> CatalogTool<'_> {
         match self.plugins.loaded.get(source) {
-            Some(loaded) => CatalogTool::Own(loaded, &loaded.tools[place]),
+            Some(loaded) => CatalogTool::Plugin(loaded, &loaded.tools[place]),
             None => {
-                let other = &self.others[source - self.plugins.loaded.len()];
-                CatalogTool::Other(other, &other.listing.tools[place])
+                let offer = &self.upstreams[source - self.plugins.loaded.len()];
+                CatalogTool::Upstream(offer, &offer.listing.tools[place])
             }
         }
     }
@@ -183,10 +183,10 @@ impl Catalog {
 
     fn prompt_at(&self, source: usize, place: usize) -> CatalogPrompt<'_> {
         match self.plugins.loaded.get(source) {
-            Some(loaded) => CatalogPrompt::Own(loaded, &loaded.manifest.prompts[place]),
+            Some(loaded) => CatalogPrompt::Plugin(loaded, &loaded.manifest.prompts[place]),
             None => {
-                let other = &self.others[source - self.plugins.loaded.len()];
-                CatalogPrompt::Other(other, &other.listing.prompts[place])
+                let offer = &self.upstreams[source - self.plugins.loaded.len()];
+                CatalogPrompt::Upstream(offer, &offer.listing.prompts[place])
             }
         }
     }
@@ -196,27 +196,27 @@ impl Catalog {
         self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 
-    /// The other server that owns this URI.
-    pub fn other_with(&self, uri: &str) -> Option<&Offered> {
-        self.other_at(self.uris.of(uri)?)
+    /// The upstream server that owns this URI.
+    pub fn upstream_owner(&self, uri: &str) -> Option<&UpstreamOffer> {
+        self.upstream_at(self.uris.of(uri)?)
     }
 
-    fn other_at(&self, source: usize) -> Option<&Offered> {
-        self.others.get(source.checked_sub(self.plugins.loaded.len())?)
+    fn upstream_at(&self, source: usize) -> Option<&UpstreamOffer> {
+        self.upstreams.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// What other servers list under a key of theirs, `uri` or `uriTemplate`, as clients see it: without
-    /// what is not theirs.
-    pub fn of_others<'a>(
+    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers as clients see them, without
+    /// those whose URI another source owns.
+    pub fn listed_by_upstreams<'a>(
         &'a self,
         key: &'a str,
-        which: impl Fn(&Offered) -> &Vec<Object> + 'a,
+        which: impl Fn(&UpstreamOffer) -> &Vec<Object> + 'a,
     ) -> impl Iterator<Item = Object> + 'a {
         let first = self.plugins.loaded.len();
-        self.others.iter().zip(first..).flat_map(move |(other, source)| {
-            let all = which(other).iter().cloned();
+        self.upstreams.iter().zip(first..).flat_map(move |(offer, source)| {
+            let all = which(offer).iter().cloned();
             let outward = move |mut object: Object| {
-                views::rewrite_resource(&other.source.name, &mut object);
+                views::rewrite_resource(&offer.source.name, &mut object);
                 object
             };
             all.map(outward).filter(move |object| {
@@ -229,7 +229,7 @@ impl Catalog {
         })
     }
 
-    /// Every resource that a manifest names, and that is its plugin's.
+    /// The resources in the plugins' manifests, without those whose URI another source owns.
     pub fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
             let own = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
@@ -237,14 +237,14 @@ impl Catalog {
         })
     }
 
-    /// Whether a plugin or another server owns this URI.
+    /// Whether any source owns this URI.
     pub fn owns(&self, uri: &str) -> bool {
         self.uris.of(uri).is_some()
     }
 
     /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived before
-    /// the owner; or nobody owns the URI, and the plugin arrived no later than the first claim on its realm.
-    pub fn may_list(&self, loaded: &Arc<Loaded>, uri: &str) -> bool {
+    /// the owner; or nobody owns the URI, and the plugin arrived no later than the first claim on the URI's realm.
+    pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         mine.is_some_and(|mine| match self.uris.of(uri) {
             Some(owner) => mine == owner || self.arrived[mine] < self.arrived[owner],
@@ -252,14 +252,14 @@ impl Catalog {
         })
     }
 
-    /// Whether a source may have a URI that nobody owns: nobody claimed anything of that realm before it
+    /// Whether a source may use a URI that nobody owns: no source claimed a part of the URI's realm before this source
     /// arrived.
     fn may_have(&self, source: usize, uri: &str) -> bool {
         let first = uris::realm(uri).and_then(|realm| self.realms.get(&realm));
         first.is_none_or(|first| self.arrived[source] <= *first)
     }
 
-    /// The source that has this template.
+    /// The source that owns this template.
     pub fn template(&self, template: &str) -> Option<Source<'_>> {
         let has = |(_, one): &&(usize, String)| one == template;
         let (source, _) = self.templates.iter().find(has)?;
@@ -268,10 +268,10 @@ impl Catalog {
 
     fn source_at(&self, source: usize) -> Option<Source<'_>> {
         let plugin = self.plugins.loaded.get(source).map(Source::Plugin);
-        plugin.or_else(|| self.other_at(source).map(Source::Upstream))
+        plugin.or_else(|| self.upstream_at(source).map(Source::Upstream))
     }
 
-    /// Every resource template of a plugin that owns its space.
+    /// The resource templates in the plugins' manifests, without those whose URI space another source owns.
     pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
             let own = move |one: &&ResourceTemplate| {
@@ -281,10 +281,10 @@ impl Catalog {
         })
     }
 
-    /// The sources that may have a resource of this URI, in the order in which they are to be asked: that in
-    /// which they arrived. Where nobody owns it, those plugins that list more than their manifests do, and may
-    /// have it; where a source does, the plugins that were there before the owner and may list it, and then the
-    /// owner. What is bundled owns all that it lists.
+    /// The sources that may have the resource of this URI, in the order in which they are asked: the order in which
+    /// they arrived. If nobody owns the URI, these are the plugins that list resources at run time and may use the
+    /// URI. If a source owns it, these are the plugins that list resources at run time and arrived before the owner,
+    /// and then the owner. Bundled plugins own all URIs that they list.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {
@@ -297,13 +297,13 @@ impl Catalog {
         };
         let mut all: Vec<usize> = (0..self.plugins.loaded.len()).filter(is_asked).collect();
         all.sort_by_key(|at| self.arrived[*at]);
-        let upstream = owner.and_then(|owner| self.other_at(owner)).map(Source::Upstream);
+        let upstream = owner.and_then(|owner| self.upstream_at(owner)).map(Source::Upstream);
         let plugins = all.into_iter().map(|at| Source::Plugin(&self.plugins.loaded[at]));
         plugins.chain(upstream).collect()
     }
 
-    /// Whether an error of a source about a resource is the answer: the source owns the URI, or nobody does and
-    /// the source, a plugin without templates, may have resources that it does not list.
+    /// Whether a source's error about a resource is the final answer: the source owns the URI; or nobody owns it, and
+    /// the source is a plugin without templates, which may have resources that it does not list.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
         let Source::Plugin(loaded) = source else { return true };
         match self.uris.of(uri) {
@@ -315,15 +315,15 @@ impl Catalog {
     }
 
     /// The plugins that offer a feature.
-    pub fn with(&self, feature: Feature) -> impl Iterator<Item = &Arc<Loaded>> {
+    pub fn with(&self, feature: Feature) -> impl Iterator<Item = &Arc<LoadedPlugin>> {
         self.plugins.loaded.iter().filter(move |loaded| loaded.features.contains(&feature))
     }
 }
 
-fn of_plugin(loaded: &Loaded, own: Vec<(usize, String)>) -> Things {
+fn names_of_plugin(loaded: &LoadedPlugin, own: Vec<(usize, String)>) -> Things {
     Things { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
 }
 
-fn of_other(other: &Offered, own: Vec<(usize, String)>) -> Things {
-    Things { source: other.source.name.clone(), prefix: other.source.prefix.clone(), own }
+fn names_of_upstream(offer: &UpstreamOffer, own: Vec<(usize, String)>) -> Things {
+    Things { source: offer.source.name.clone(), prefix: offer.source.prefix.clone(), own }
 }

@@ -3,8 +3,11 @@
 //! Unknown keys are refused. Each error names the file, the key, and what to write instead.
 
 mod check;
+mod defaults;
 mod error;
 mod explain;
+mod file;
+mod folders;
 mod form;
 mod http;
 mod lists;
@@ -20,14 +23,16 @@ use serde::Deserialize;
 
 use crate::capabilities::Grants;
 pub use check::is_name;
+pub use defaults::expand;
 pub use error::{ConfigError, Fault};
+pub use file::ConfigFile;
+pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
-pub use portcullis_user_dirs::Folders;
 pub use schema::{expected, schema};
 pub use secrets::shown;
 
-/// The configuration that applies where the operator wrote none. It grants the bundled plugins what they want.
+/// The default configuration, before [`expand`]. It grants the bundled plugins what they want.
 pub use crate::families::DEFAULTS as DEFAULT;
 
 /// The configuration of Portcullis: `portcullis.toml`.
@@ -164,10 +169,9 @@ impl Config {
                 ConfigError::key(format!("commands.{}", command.name), wrong(error))
             })?;
         }
-        let filled =
-            portcullis_user_dirs::filled(DEFAULT).map_err(|error| Fault::Defaults(error.into()))?;
+        let defaults = expand(DEFAULT).map_err(Fault::Defaults)?;
         let defaults: Self =
-            toml::from_str(&filled).map_err(|error| explain::types(&filled, &error))?;
+            toml::from_str(&defaults).map_err(|error| explain::types(&defaults, &error))?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);
@@ -234,17 +238,16 @@ fn secret_files(value: &toml::Value, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The configuration, and its file, if there is one.
+/// Reads the configuration. Returns the path of its file, if the file exists.
 ///
 /// # Errors
 ///
-/// See [`portcullis_user_dirs::find`] and [`Config::parse`].
+/// See [`ConfigFile::read`] and [`Config::parse`].
 pub fn load(
-    given: Option<&Path>,
+    named: Option<&Path>,
     folders: &Folders,
 ) -> Result<(Config, Option<PathBuf>), ConfigError> {
-    let found = portcullis_user_dirs::find(given, folders);
-    let (path, text) = found.map_err(|error| Fault::Unreadable(error.into()))?;
+    let ConfigFile { path, text } = ConfigFile::read(named, folders).map_err(Fault::Unreadable)?;
     let Some(text) = text else { return Ok((Config::parse("")?, None)) };
     match Config::parse(&text) {
         Ok(config) => Ok((config, Some(path))),
@@ -259,11 +262,11 @@ mod tests {
     #[test]
     fn the_default_is_a_configuration() {
         Config::parse("").unwrap();
-        Config::parse(&portcullis_user_dirs::filled(DEFAULT).unwrap()).unwrap();
+        Config::parse(&expand(DEFAULT).unwrap()).unwrap();
     }
 
     #[test]
-    fn what_would_not_be_enforced_is_refused() {
+    fn an_invalid_configuration_is_refused_with_its_key() {
         for (text, expected) in [
             ("rots = []", "rots"),
             ("roots = [\"relative\"]", "not an absolute path"),
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_secrets_are_found_wherever_they_are_named() {
+    fn files_with_secrets_are_found_in_all_tables() {
         let folder = tempfile::tempdir().unwrap();
         let secret = folder.path().join("secret");
         std::fs::write(&secret, "a long secret").unwrap();
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_have_no_plugin_that_is_for_the_command_line_only() {
+    fn plugins_for_the_command_line_only_are_off_for_clients() {
         let text = "[plugins.a]\ncommand-line-only = true\n[plugins.b]\ncommand-line-only = false";
         let served = Config::parse(text).unwrap().for_clients();
         let enabled = |name: &str| served.plugins[name].enabled;

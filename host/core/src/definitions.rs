@@ -1,4 +1,4 @@
-//! Definitions of tools, prompts, resources and templates, as MCP lists them: JSON.
+//! The JSON definitions of tools, prompts, resources and templates in MCP's lists.
 
 use serde_json::{Map, Value, json};
 
@@ -8,15 +8,15 @@ use crate::bindings::{Prompt, ResourceTemplate, Tool as Definition, ToolHints};
 use crate::catalog::CatalogTool;
 use crate::upstreams::views;
 
-/// Longest description that is passed on, in characters: it is read by a model, each time.
+/// Maximum length of a description in characters. Models read all descriptions in each conversation.
 const MAX_DESCRIPTION: usize = 16 * 1024;
 
-/// A tool of whatever source, as `tools/list` shows it.
+/// A tool of any source, as in `tools/list`.
 pub fn listed_tool(name: &str, tool: CatalogTool<'_>) -> Value {
     match tool {
-        CatalogTool::Own(_, own) => self::tool(name, &own.definition),
-        CatalogTool::Other(offered, other) => {
-            let mut definition = other.definition.clone();
+        CatalogTool::Plugin(_, tool) => self::tool(name, &tool.definition),
+        CatalogTool::Upstream(offered, tool) => {
+            let mut definition = tool.definition.clone();
             definition.insert("name".into(), name.into());
             views::rewrite_tool(&offered.source.name, &mut definition);
             definition.into()
@@ -24,18 +24,18 @@ pub fn listed_tool(name: &str, tool: CatalogTool<'_>) -> Value {
     }
 }
 
-/// A plugin's tool. Its texts are untrusted: they are sanitised for display.
+/// A plugin's tool. Its texts are untrusted and are sanitised for display.
 pub fn tool(name: &str, tool: &Definition) -> Value {
     let object =
         |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap_or_default() };
     let title = tool.title.as_deref().map(|title| portcullis_sanitize::line(title, 200));
     let mut annotations = hints(&tool.hints);
-    // Where clients of 2025-03-26 look for it.
+    // Clients of 2025-03-26 read the title here.
     annotations.extend(title.clone().map(|title| ("title".to_owned(), title.into())));
     let mut definition = present(json!({
         "name": name,
         "title": title,
-        "description": tool.description.as_deref().map(described),
+        "description": tool.description.as_deref().map(sanitised_description),
         "icons": tool.icons.iter().map(icon).collect::<Vec<_>>(),
         "_meta": meta(tool.extra.as_deref()),
     }));
@@ -46,7 +46,7 @@ pub fn tool(name: &str, tool: &Definition) -> Value {
     definition.into()
 }
 
-fn described(text: &str) -> String {
+fn sanitised_description(text: &str) -> String {
     let plain = portcullis_sanitize::plain(text);
     match plain.char_indices().nth(MAX_DESCRIPTION) {
         None => plain,
@@ -63,7 +63,7 @@ fn hints(hints: &ToolHints) -> Map<String, Value> {
     }))
 }
 
-/// The `_meta` of what a plugin says beyond the contract.
+/// The `_meta` among the additional members that a plugin declares.
 pub fn meta(extra: Option<&str>) -> Option<Map<String, Value>> {
     let extra: Map<String, Value> = serde_json::from_str(extra?).ok()?;
     extra.get("_meta")?.as_object().cloned()
@@ -77,20 +77,20 @@ pub fn present(object: Value) -> Map<String, Value> {
     object
 }
 
-/// A prompt, as `prompts/list` shows it.
+/// A prompt, as in `prompts/list`.
 pub fn prompt(name: &str, prompt: &Prompt) -> Value {
     let argument = |argument: &PromptArgument| {
         present(json!({
             "name": argument.name,
             "title": argument.title,
-            "description": argument.description.as_deref().map(described),
+            "description": argument.description.as_deref().map(sanitised_description),
             "required": argument.required,
         }))
     };
     let mut object = present(json!({
         "name": name,
         "title": prompt.title.as_deref().map(|title| portcullis_sanitize::line(title, 200)),
-        "description": prompt.description.as_deref().map(described),
+        "description": prompt.description.as_deref().map(sanitised_description),
         "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
         "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),
     }));
@@ -98,38 +98,38 @@ pub fn prompt(name: &str, prompt: &Prompt) -> Value {
     object.into()
 }
 
-/// A family of resources, as `resources/templates/list` shows it.
+/// A resource template, as in `resources/templates/list`.
 pub fn template(template: &ResourceTemplate) -> Value {
     let mut object = present(json!({
         "uriTemplate": template.uri_template,
         "name": template.name,
         "title": template.title,
-        "description": template.description.as_deref().map(described),
+        "description": template.description.as_deref().map(sanitised_description),
         "mimeType": template.mime_type,
         "icons": template.icons.iter().map(icon).collect::<Vec<_>>(),
-        "annotations": template.annotations.as_ref().map(annotated),
+        "annotations": template.annotations.as_ref().map(annotations),
     }));
     merge(&mut object, template.extra.as_deref());
     object.into()
 }
 
-/// A resource, as `resources/list` shows it.
+/// A resource, as in `resources/list`.
 pub fn resource(link: &ResourceInfo) -> Value {
     let mut object = present(json!({
         "uri": link.uri,
         "name": link.name,
         "title": link.title,
-        "description": link.description.as_deref().map(described),
+        "description": link.description.as_deref().map(sanitised_description),
         "mimeType": link.mime_type,
         "size": link.size,
         "icons": link.icons.iter().map(icon).collect::<Vec<_>>(),
-        "annotations": link.annotations.as_ref().map(annotated),
+        "annotations": link.annotations.as_ref().map(annotations),
     }));
     merge(&mut object, link.extra.as_deref());
     object.into()
 }
 
-/// Adds what a plugin says beyond the contract; what the contract says stays.
+/// Adds the additional members that a plugin declares. Existing members stay.
 pub fn merge(object: &mut Map<String, Value>, extra: Option<&str>) {
     let extra: Map<String, Value> =
         extra.and_then(|extra| serde_json::from_str(extra).ok()).unwrap_or_default();
@@ -138,18 +138,18 @@ pub fn merge(object: &mut Map<String, Value>, extra: Option<&str>) {
     }
 }
 
-/// A role, as MCP writes it.
-pub fn role(role: &Role) -> &'static str {
+/// MCP's name for a role.
+pub fn role_name(role: &Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Assistant => "assistant",
     }
 }
 
-/// Annotations, as MCP writes them.
-pub fn annotated(annotations: &Annotations) -> Value {
+/// Annotations in MCP's JSON.
+pub fn annotations(annotations: &Annotations) -> Value {
     present(json!({
-        "audience": annotations.audience.iter().map(role).collect::<Vec<_>>(),
+        "audience": annotations.audience.iter().map(role_name).collect::<Vec<_>>(),
         "priority": annotations.priority,
         "lastModified": annotations.last_modified,
     }))

@@ -1,4 +1,4 @@
-//! What all sessions share: plugins, other servers, and what clients see of them until something changes.
+//! State that all sessions share: the plugins, the upstream servers, and the catalog that clients see.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -13,48 +13,48 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
-use crate::plugins::{Loaded, Loader, Plugins};
+use crate::plugins::{LoadedPlugin, Loader, Plugins};
 use crate::sandbox::{Feature, News, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
-use loading::{Begin, Loading, SOON};
+use loading::{Begin, LIST_WAIT, Loading};
 
 mod jobs;
 mod loading;
 mod views;
 
-/// Log records that may wait for a slow client before it misses some.
-const LOGS: usize = 256;
+/// Maximum number of log records that wait for a slow client. Further ones are lost.
+const MAX_WAITING_LOGS: usize = 256;
 
-/// What all sessions share.
+/// State that all sessions share.
 pub struct Host {
     loading: Loading,
-    /// What is bundled, by the names that it always has: calls of it wait for nothing else.
+    /// The catalog of the bundled plugins alone. Their names never change, so calls of them need not wait for others.
     bundled: OnceCell<Arc<Catalog>>,
-    /// Other MCP servers.
+    /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
     shown: Mutex<Option<Arc<Shown>>>,
-    /// Held while `shown` is made. True once background work (jobs, events of upstream servers) has started.
-    showing: tokio::sync::Mutex<bool>,
-    /// What plugins said of the views of tools when they were last asked.
+    /// HeldTool while `shown` is made. True once background work (jobs, events of upstream servers) has started.
+    has_background_work: tokio::sync::Mutex<bool>,
+    /// The views that plugins last declared for the listed tools.
     views: Records,
     /// The operator's roots.
     pub roots: Roots,
-    /// What plugins and sessions share.
+    /// State that plugins and sessions share.
     pub shared_state: Arc<SharedState>,
     /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
     pub logs: broadcast::Sender<Object>,
-    /// Fires when the process is about to end: calls in flight are then given up.
+    /// Cancelled when the process shuts down: calls in flight are then cancelled.
     pub shutdown: CancellationToken,
 }
 
-/// What clients see, until something changes.
+/// The catalog that clients see. A change replaces it.
 pub struct Shown {
-    /// Everything with its source.
+    /// The tools, prompts and resources with their sources.
     pub catalog: Arc<Catalog>,
-    /// Its tools, made when they are first listed or called: an introduction does without.
+    /// The definitions of the tools, made when tools are first listed or called.
     tools: OnceCell<Arc<Tools>>,
-    /// See [`SharedState::tools_changed`].
-    age: AtomicU64,
+    /// The value of [`SharedState::tools_changed`] for which the definitions hold.
+    tools_version: AtomicU64,
 }
 
 /// Definitions of tools as clients see them.
@@ -68,7 +68,7 @@ impl Shown {
 }
 
 impl Host {
-    /// A host that loads its plugins, and starts other servers, when they are first needed.
+    /// A host that loads its plugins and connects to upstream servers when they are first needed.
     pub fn new<F: Future<Output = Loader> + Send + 'static>(
         roots: Roots,
         upstreams: Upstreams,
@@ -80,16 +80,16 @@ impl Host {
             bundled: OnceCell::new(),
             upstreams: Arc::new(upstreams),
             shown: Mutex::new(None),
-            showing: tokio::sync::Mutex::new(false),
+            has_background_work: tokio::sync::Mutex::new(false),
             views,
             roots,
             shared_state: Arc::default(),
-            logs: broadcast::channel(LOGS).0,
+            logs: broadcast::channel(MAX_WAITING_LOGS).0,
             shutdown: CancellationToken::new(),
         })
     }
 
-    /// What clients can see.
+    /// The catalog that clients see. Waits a short time for plugins that are being loaded.
     pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
         self.shown().await.catalog.clone()
     }
@@ -113,11 +113,11 @@ impl Host {
         self.catalog().await
     }
 
-    /// What is bundled. It is loaded at once.
+    /// The catalog of the bundled plugins, which are loaded without delay.
     async fn bundled(self: &Arc<Self>) -> Arc<Catalog> {
         let make = || async {
             let plugins = self.loaded(|_| true).await;
-            let is_bundled = |one: &&Arc<Loaded>| one.plugin.origin == Origin::Bundled;
+            let is_bundled = |one: &&Arc<LoadedPlugin>| one.plugin.origin == Origin::Bundled;
             let loaded = plugins.loaded.iter().filter(is_bundled).cloned().collect();
             let bundled = Plugins { loaded, ..Plugins::default() };
             Arc::new(Catalog::new(Arc::new(bundled), Vec::new(), &self.upstreams.lock).await)
@@ -125,13 +125,13 @@ impl Host {
         self.bundled.get_or_init(make).await.clone()
     }
 
-    /// Passes on what an upstream server reports unasked to those whom it concerns.
+    /// Passes an upstream server's event on to the clients whom it concerns.
     fn report(&self, event: UpstreamEvent) {
         let Notice { method, mut params } = match event {
-            UpstreamEvent::OfferChanged => return self.changed(),
+            UpstreamEvent::OfferChanged => return self.discard_if_changed(),
             UpstreamEvent::Notice(notice) => notice,
         };
-        // Where no client listens, sending fails, which does not matter.
+        // Sending fails if no client listens. That does not matter.
         match method.as_str() {
             "notifications/resources/updated" => {
                 if let Some(Value::String(uri)) = params.remove("uri") {
@@ -145,22 +145,22 @@ impl Host {
         }
     }
 
-    /// How often each plugin's cache had what was looked for, and how often not.
+    /// Hits and misses of each plugin's cache.
     pub fn cache_uses(&self) -> Vec<(String, (u64, u64))> {
         let Some(shown) = self.shown.lock().clone() else { return Vec::new() };
         let loaded = shown.catalog.plugins.loaded.iter();
-        let used = |loaded: &Arc<Loaded>| {
+        let used = |loaded: &Arc<LoadedPlugin>| {
             Some((loaded.plugin.name.to_string(), loaded.plugin.cache_use()?))
         };
         loaded.filter_map(used).collect()
     }
 
-    /// What clients see at the moment, without waiting for it. `None`: nobody has asked yet.
+    /// What clients see now, without waiting. `None`: no client has asked yet.
     pub fn shown_now(&self) -> Option<Arc<Shown>> {
         self.shown.lock().clone()
     }
 
-    /// What is bundled, if it has been needed before.
+    /// The catalog of the bundled plugins, if it has been made already.
     pub fn bundled_now(&self) -> Option<&Arc<Catalog>> {
         self.bundled.get()
     }
@@ -174,7 +174,7 @@ impl Host {
     }
 
     fn is_current(&self, shown: &Shown) -> bool {
-        shown.age.load(Ordering::Acquire) == self.shared_state.tools_changed()
+        shown.tools_version.load(Ordering::Acquire) == self.shared_state.tools_changed()
     }
 
     /// What clients see. Lists wait a short time for plugins that are being loaded.
@@ -183,43 +183,43 @@ impl Host {
         if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
-        let mut kept = self.showing.lock().await;
+        let mut has_background_work = self.has_background_work.lock().await;
         if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
-        if !*kept {
-            *kept = true;
+        if !*has_background_work {
+            *has_background_work = true;
             jobs::run(self);
             let host = Arc::downgrade(self);
-            self.upstreams.follow(&self.shutdown, move |event| {
+            self.upstreams.report_events(&self.shutdown, move |event| {
                 if let Some(host) = host.upgrade() {
                     host.report(event);
                 }
             });
         }
-        let (plugins, others) = tokio::join!(self.plugins_for_lists(), self.upstreams.offered());
+        let (plugins, upstreams) = tokio::join!(self.plugins_for_lists(), self.upstreams.offers());
         let mut plugins = self.loading.so_far().unwrap_or(plugins);
         let shown = loop {
             let lock = &self.upstreams.lock;
-            let catalog = Catalog::new(plugins.clone(), others.clone(), lock).await;
-            // Held until it is shown: clients are notified of plugins that are loaded later.
+            let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
+            // HeldTool until it is shown: clients are notified of plugins that are loaded later.
             let mut place = self.shown.lock();
             let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
                 plugins = now;
                 continue;
             }
-            let age = self.shared_state.tools_changed().into();
-            let shown = Shown { catalog: Arc::new(catalog), tools: OnceCell::new(), age };
+            let tools_version = self.shared_state.tools_changed().into();
+            let shown = Shown { catalog: Arc::new(catalog), tools: OnceCell::new(), tools_version };
             break place.insert(Arc::new(shown)).clone();
         };
-        // Another server may have changed while the catalog was made.
-        self.changed();
+        // An upstream server may have changed while the catalog was made.
+        self.discard_if_changed();
         shown
     }
 
-    /// The plugins for a list: all, or those that are there soon. Where there is none at all yet, the list
-    /// waits for the first.
+    /// The plugins for a list: those that are loaded within a short time. If none is, the list waits for the first
+    /// one.
     async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
         self.loaded(|_| true).await;
         let until = self.loading.deadline();
@@ -229,7 +229,7 @@ impl Host {
         }
     }
 
-    /// More plugins are loaded than before.
+    /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
     fn more_plugins(&self, plugins: Plugins) {
         self.loading.add(plugins);
         let was_shown = self.shown.lock().take().is_some();
@@ -245,8 +245,8 @@ impl Host {
         let shown = self.shown().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
-            // Notices of changes that plugins sent while they added views need no second round.
-            shown.age.store(self.shared_state.tools_changed(), Ordering::Release);
+            // Plugins may report changes while they declare views. These need no second round.
+            shown.tools_version.store(self.shared_state.tools_changed(), Ordering::Release);
             Arc::new(tools)
         };
         let tools = match shown.tools.get() {
@@ -256,13 +256,13 @@ impl Host {
         (shown.catalog.clone(), tools.clone())
     }
 
-    /// Discards the catalog and notifies clients, if the offer of an upstream server differs from what the catalog has.
-    pub fn changed(&self) {
+    /// Discards the catalog and notifies clients, if an upstream server's list differs from the one in the catalog.
+    pub fn discard_if_changed(&self) {
         let mut shown = self.shown.lock();
         let Some(before) = &*shown else { return };
         let is_shown = |source: &Arc<UpstreamSource>| {
             source.upstream.known().is_none_or(|now| {
-                before.catalog.others.iter().any(|other| Arc::ptr_eq(&other.listing, &now))
+                before.catalog.upstreams.iter().any(|one| Arc::ptr_eq(&one.listing, &now))
             })
         };
         if self.upstreams.all.iter().all(is_shown) {
@@ -274,57 +274,62 @@ impl Host {
         }
     }
 
-    /// Waits a short time for the plugins, whose advice is part of the answer to `initialize`.
-    pub async fn plugins_soon(self: &Arc<Self>) {
-        if tokio::time::timeout(SOON, self.catalog()).await.is_err() {
+    /// Waits a short time for the plugins: their instructions are part of the answer to `initialize`.
+    pub async fn wait_briefly_for_plugins(self: &Arc<Self>) {
+        if tokio::time::timeout(LIST_WAIT, self.catalog()).await.is_err() {
             tracing::info!("the plugins are still being loaded");
         }
     }
 
-    /// Whether a feature is offered. True until all plugins are loaded, as one of them may offer it.
+    /// Whether a feature is offered. True until all plugins are loaded, because one of them may offer it.
     pub fn offers(&self, feature: Feature) -> bool {
         let Some(shown) = self.shown.lock().clone() else { return true };
         let catalog = &shown.catalog;
         if !catalog.plugins.complete {
             return true;
         }
-        let other =
-            |capability| catalog.others.iter().any(|other| other.listing.peer.offers(capability));
+        let upstream_has = |capability| {
+            catalog.upstreams.iter().any(|upstream| upstream.listing.peer.offers(capability))
+        };
         match feature {
             Feature::Manifest | Feature::Tools | Feature::Views | Feature::Jobs => true,
-            Feature::Prompts => catalog.prompts().next().is_some() || other("prompts"),
-            Feature::Resources => catalog.with(feature).next().is_some() || other("resources"),
-            Feature::Completions => catalog.with(feature).next().is_some() || other("completions"),
+            Feature::Prompts => catalog.prompts().next().is_some() || upstream_has("prompts"),
+            Feature::Resources => {
+                catalog.with(feature).next().is_some() || upstream_has("resources")
+            }
+            Feature::Completions => {
+                catalog.with(feature).next().is_some() || upstream_has("completions")
+            }
         }
     }
 }
 
-/// Loads plugins, and passes on which are there: what is bundled at once, and then all that is known from
-/// before; each that has to be compiled when it is ready.
+/// Loads the plugins and publishes them step by step: first the bundled ones, then those whose compiled code is
+/// cached, then each of the others once it is compiled.
 async fn load(host: Weak<Host>, begin: Begin) {
     let mut loader = begin().await;
-    let tell = |loader: &Loader| match host.upgrade() {
+    let publish = |loader: &Loader| match host.upgrade() {
         Some(host) if !host.shutdown.is_cancelled() => {
             host.more_plugins(loader.so_far());
             true
         }
         _ => false,
     };
-    if !tell(&loader) {
+    if !publish(&loader) {
         return;
     }
-    let mut is_told = true;
+    let mut is_published = true;
     loop {
         let is_compiling = loader.is_compiling();
-        if is_compiling && !is_told && !tell(&loader) {
+        if is_compiling && !is_published && !publish(&loader) {
             return;
         }
         if !loader.next().await {
             break;
         }
-        is_told = false;
+        is_published = false;
     }
     let all = loader.so_far();
     all.warn();
-    let _gone = tell(&loader);
+    let _gone = publish(&loader);
 }

@@ -1,5 +1,5 @@
-//! The lock file (`portcullis.lock`): digests of approved plugins and of approved tools of other servers,
-//! and the order in which names and URIs were first claimed.
+//! The lock file (`portcullis.lock`): digests of approved plugins and of approved tools of upstream servers, and the
+//! order in which names and URIs were first claimed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -10,33 +10,33 @@ use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use portcullis_engine::on_a_thread;
 use serde::{Deserialize, Serialize};
 
-/// Content of the lock file.
+/// The content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Approved {
     /// The digest of each plugin's component.
     #[serde(default)]
     plugins: BTreeMap<String, String>,
-    /// The digest of each approved tool, by its server's key and by its name there.
+    /// The digest of each approved tool's definition, by the server's key and the server's name for the tool.
     #[serde(default)]
     upstreams: BTreeMap<String, BTreeMap<String, String>>,
-    /// When each server was last used: days since 1970. It may be [`PRECISION`] days old.
+    /// When each server was last used, in days since 1970. The value may be up to [`PRECISION_DAYS`] days too old.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     used: BTreeMap<String, u64>,
-    /// Who claimed what, the first claim first. What is bundled is not among them: it comes before all.
+    /// All claims, the first one first. Bundled plugins are not listed: they come before all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<Claim>,
 }
 
-/// Days after which the approvals and claims of a server that is not used are removed.
+/// Number of days after which the approvals and claims of an unused server are removed.
 const UNUSED_DAYS: u64 = 365;
 
-/// How many days old a date of last use may be before it is written again.
-const PRECISION: u64 = 30;
+/// Maximum age of a date of last use, in days, before the date is written again.
+const PRECISION_DAYS: u64 = 30;
 
 impl Approved {
-    /// Notes that a server is used, and removes those that were not used for [`UNUSED_DAYS`]. A server
-    /// without a date is from before there were dates: its time starts now.
+    /// Records that a server is used, and removes servers that were not used for [`UNUSED_DAYS`]. A server without a
+    /// date is from an earlier version: its time starts now.
     fn note_use(&mut self, server: &str, today: u64) {
         self.used.insert(server.to_owned(), today);
         for known in self.upstreams.keys() {
@@ -51,84 +51,94 @@ impl Approved {
         }
     }
 
-    /// Whether the date of a server's last use is to be written again.
+    /// Whether the date of a server's last use has to be written again.
     fn is_due(&self, server: &str, today: u64) -> bool {
-        self.used.get(server).is_none_or(|used| today.saturating_sub(*used) >= PRECISION)
+        self.used.get(server).is_none_or(|used| today.saturating_sub(*used) >= PRECISION_DAYS)
     }
 }
 
-/// A tool that is held back: it is not what was approved of its server.
+/// A tool of an upstream server that is held back, because it is not approved as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
-    /// The server's name for it.
+pub struct HeldTool {
+    /// The server's name for the tool.
     pub tool: String,
-    /// Whether no tool of this name was approved; otherwise, its definition has changed.
+    /// Whether no tool of this name was approved. If false, the tool's definition has changed.
     pub is_new: bool,
 }
 
 /// Why the lock file could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// It is there and cannot be read, or is not what this program wrote.
+    /// The file exists and cannot be read, or is not a lock file.
     #[error("cannot read {}: {cause}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
-    /// It cannot be locked or written.
+    /// The file cannot be locked or written.
     #[error("cannot write {}: {cause}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
 }
 
-/// Most claims of one source that are kept. A source with more comes after others for the rest.
-const CLAIMS: usize = 2000;
+/// Maximum number of claims of one source that are kept. Further claims rank after those of all other sources.
+const MAX_CLAIMS: usize = 2000;
 
-/// That a source has a name or a space of URIs.
+/// A source's claim on a name or a space of URIs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Of what: `source` for the source itself, `tool`, `prompt` or `uri`.
+    /// `tool`, `prompt` or `uri`; or `source` for the first appearance of the source itself.
     pub kind: String,
-    /// The name, or the text that the URIs begin with.
+    /// The name, or the prefix of the URIs.
     pub what: String,
-    /// Who: `plugins.NAME` or `upstreams.NAME`.
+    /// The source: `plugins.NAME` or `upstreams.NAME`.
     pub by: String,
 }
 
-/// The lock file. It is read for each question, as another process may have written it meanwhile.
-///
-/// Its functions wait while another process writes the file: on a thread that speaks with clients, they
-/// are called through [`Lock::on_a_thread`].
+/// The lock file, for async code: its functions run on threads that may block.
 #[derive(Debug, Clone)]
-pub struct Lock {
+pub struct Lock(LockFile);
+
+impl Lock {
+    /// The lock file at this path. The first approval creates it.
+    pub fn at(path: PathBuf) -> Self {
+        Self(LockFile::at(path))
+    }
+
+    /// Runs `work` on a thread that may block.
+    pub async fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&LockFile) -> T + Send + 'static,
+    ) -> T {
+        let file = self.0.clone();
+        on_a_thread(move || work(&file)).await
+    }
+}
+
+/// The lock file. It is read for each request, because another process may have written it meanwhile.
+///
+/// The functions block while another process writes the file. Async code uses [`Lock`].
+#[derive(Debug, Clone)]
+pub struct LockFile {
     path: PathBuf,
 }
 
-impl Lock {
-    /// The lock at this path. It is made with the first approval.
+impl LockFile {
+    /// The lock file at this path. The first approval creates it.
     pub fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Does `work` on a thread that may wait.
-    pub async fn on_a_thread<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> T {
-        let lock = self.clone();
-        on_a_thread(move || work(&lock)).await
-    }
-
-    /// Which of these tools of a server are not approved as they are.
+    /// The tools of a server, among these, that are not approved as they are.
     ///
     /// The first tools that a server lists are approved together: the operator chose the server. From
     /// then on the set is fixed, and a tool with another definition or another name is held back. A
@@ -139,7 +149,7 @@ impl Lock {
         &self,
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-    ) -> Vec<Held> {
+    ) -> Vec<HeldTool> {
         self.unapproved_on(server, tools, today())
     }
 
@@ -148,7 +158,7 @@ impl Lock {
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
         today: u64,
-    ) -> Vec<Held> {
+    ) -> Vec<HeldTool> {
         let known = match self.read() {
             Ok(approved) => approved,
             Err(error) => {
@@ -165,12 +175,12 @@ impl Lock {
         }
         let noted = self.update(|approved| {
             approved.note_use(server, today);
-            // Where another process was faster, its set counts.
+            // If another process was faster, its set counts.
             let set = approved.upstreams.entry(server.to_owned());
             compare(set.or_insert_with(|| owned(tools.clone())), tools.clone())
         });
         noted.unwrap_or_else(|error| {
-            tracing::warn!("{error}: what is approved is not kept");
+            tracing::warn!("{error}: the approval is not kept");
             set.map_or_else(Vec::new, |set| compare(set, tools))
         })
     }
@@ -191,11 +201,11 @@ impl Lock {
         })
     }
 
-    /// The digest of the component that was approved as this plugin. `None`: none was approved.
+    /// The digest of the component that was approved as this plugin. `None`: no component was approved.
     ///
     /// # Errors
     ///
-    /// [`LockError::Read`]: then nothing counts as approved.
+    /// [`LockError::Read`]. Nothing then counts as approved.
     pub fn plugin(&self, name: &str) -> Result<Option<String>, LockError> {
         Ok(self.read()?.plugins.get(name).cloned())
     }
@@ -211,14 +221,13 @@ impl Lock {
         })
     }
 
-    /// The place of each of these claims in the order in which all claims were first made. New claims are
-    /// put at the end, in the order given, and kept; where the file cannot be read or written, they come
-    /// last for this once.
+    /// The position of each claim in the order in which all claims were first made. New claims are appended in the
+    /// given order. If the file cannot be read or written, new claims come last in the result and are not kept.
     pub fn order(&self, claims: &[Claim]) -> HashMap<Claim, usize> {
         let known = match self.read() {
             Ok(approved) => approved.claims,
             Err(error) => {
-                tracing::error!("{error}: who claimed what is not known");
+                tracing::error!("{error}: the order of claims on names and URIs is unknown");
                 return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
             }
         };
@@ -227,12 +236,12 @@ impl Lock {
             return all.into_iter().zip(0..).collect();
         }
         let kept = self.update(|approved| {
-            // Where another process was faster, its claims come first.
+            // If another process was faster, its claims come first.
             approved.claims = with_new(std::mem::take(&mut approved.claims), claims);
             approved.claims.clone()
         });
         let all = kept.unwrap_or_else(|error| {
-            tracing::warn!("{error}: who claimed what is not kept");
+            tracing::warn!("{error}: new claims on names and URIs are not kept");
             all
         });
         all.into_iter().zip(0..).collect()
@@ -248,7 +257,7 @@ impl Lock {
         read.map_err(|cause| LockError::Read { path: self.path.clone(), cause })
     }
 
-    /// Changes the file's content while no other process does.
+    /// Changes the file's content under the lock that all processes use.
     fn update<T>(&self, change: impl FnOnce(&mut Approved) -> T) -> Result<T, LockError> {
         let failed = |cause| LockError::Write { path: self.path.clone(), cause };
         let _exclusive = self.exclusive().map_err(failed)?;
@@ -259,7 +268,7 @@ impl Lock {
         Ok(changed)
     }
 
-    /// Waits for other processes that write the file, and keeps them away until the result is dropped.
+    /// Waits until no other process writes the file, and excludes others until the result is dropped.
     fn exclusive(&self) -> io::Result<std::fs::File> {
         create_private_folder(self.path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut beside = self.path.clone().into_os_string();
@@ -278,7 +287,7 @@ fn owned<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String
     tools.map(|(name, digest)| (name.to_owned(), digest.to_owned())).collect()
 }
 
-/// These claims, and behind them those that are new, as far as there is room for them.
+/// The known claims, followed by the new ones up to [`MAX_CLAIMS`] per source.
 fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
     let there: BTreeSet<_> = known.iter().cloned().collect();
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -287,7 +296,7 @@ fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
     }
     for claim in claims.iter().filter(|claim| !there.contains(claim)) {
         let number = numbers.entry(claim.by.clone()).or_default();
-        if *number < CLAIMS {
+        if *number < MAX_CLAIMS {
             *number += 1;
             known.push(claim.clone());
         }
@@ -295,15 +304,15 @@ fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
     known
 }
 
-/// Those of these tools that are not in the approved set as they are.
+/// The tools that are not in the approved set with the same digest.
 fn compare<'a>(
     approved: &BTreeMap<String, String>,
     tools: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Vec<Held> {
+) -> Vec<HeldTool> {
     let held = tools.filter_map(|(name, digest)| {
         let known = approved.get(name);
         let is_approved = known.is_some_and(|approved| approved == digest);
-        (!is_approved).then(|| Held { tool: name.to_owned(), is_new: known.is_none() })
+        (!is_approved).then(|| HeldTool { tool: name.to_owned(), is_new: known.is_none() })
     });
     held.collect()
 }
@@ -313,16 +322,16 @@ fn compare<'a>(
 mod tests {
     use super::*;
 
-    fn changed(tool: &str) -> Held {
-        Held { tool: tool.into(), is_new: false }
+    fn changed(tool: &str) -> HeldTool {
+        HeldTool { tool: tool.into(), is_new: false }
     }
 
-    fn new(tool: &str) -> Held {
-        Held { tool: tool.into(), is_new: true }
+    fn new(tool: &str) -> HeldTool {
+        HeldTool { tool: tool.into(), is_new: true }
     }
 
-    fn unapproved(path: &std::path::Path, server: &str, tools: &[(&str, &str)]) -> Vec<Held> {
-        Lock::at(path.to_owned()).unapproved(server, tools.iter().copied())
+    fn unapproved(path: &std::path::Path, server: &str, tools: &[(&str, &str)]) -> Vec<HeldTool> {
+        LockFile::at(path.to_owned()).unapproved(server, tools.iter().copied())
     }
 
     #[test]
@@ -336,13 +345,13 @@ mod tests {
             assert_eq!(unapproved(&path, "one", &later), [changed("b"), new("c")]);
         }
         assert!(unapproved(&path, "two", &later).is_empty(), "another server");
-        Lock::at(path.clone()).approve("one", later.into_iter()).unwrap();
+        LockFile::at(path.clone()).approve("one", later.into_iter()).unwrap();
         assert!(unapproved(&path, "one", &later).is_empty());
         assert_eq!(unapproved(&path, "one", &first), [changed("b")], "back again");
     }
 
     #[test]
-    fn another_name_is_no_way_round_an_approval() {
+    fn a_renamed_tool_needs_an_approval() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.lock");
         assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
@@ -351,7 +360,7 @@ mod tests {
         // A tool that goes and comes back as it was needs no new approval.
         assert!(unapproved(&path, "one", &[("read", "1")]).is_empty());
         assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
-        Lock::at(path.clone()).approve("one", renamed.into_iter()).unwrap();
+        LockFile::at(path.clone()).approve("one", renamed.into_iter()).unwrap();
         assert_eq!(unapproved(&path, "one", &[("write", "2")]), [new("write")], "it was removed");
     }
 
@@ -369,7 +378,7 @@ mod tests {
     #[test]
     fn servers_that_are_not_used_for_a_year_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = Lock::at(folder.path().join("portcullis.lock"));
+        let lock = LockFile::at(folder.path().join("portcullis.lock"));
         let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
         // From before there were dates.
         let old = "[upstreams.old]\na = \"1\"\n";
@@ -379,10 +388,13 @@ mod tests {
         for server in ["gone", "kept"] {
             assert!(on(server, 1000).is_empty());
         }
-        assert!(on("kept", 1000 + PRECISION).is_empty());
+        assert!(on("kept", 1000 + PRECISION_DAYS).is_empty());
         let dates = lock.read().unwrap().used;
-        assert_eq!((dates["gone"], dates["kept"], dates["old"]), (1000, 1000 + PRECISION, 1000));
-        assert!(on("kept", 1000 + PRECISION + 1).is_empty());
+        assert_eq!(
+            (dates["gone"], dates["kept"], dates["old"]),
+            (1000, 1000 + PRECISION_DAYS, 1000)
+        );
+        assert!(on("kept", 1000 + PRECISION_DAYS + 1).is_empty());
         assert_eq!(lock.read().unwrap().used, dates, "no write for one day");
         assert!(on("kept", 1000 + UNUSED_DAYS).is_empty());
         assert_eq!(lock.read().unwrap().upstreams.len(), 3);
@@ -402,22 +414,22 @@ mod tests {
     }
 
     #[test]
-    fn what_one_process_approves_another_does_not_forget() {
+    fn an_approval_of_another_process_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.lock");
         for (server, tool) in [("one", "a"), ("two", "b"), ("three", "c")] {
             assert!(unapproved(&path, server, &[(tool, "1")]).is_empty());
         }
-        Lock::at(path.clone()).approve("one", [("a", "4")].into_iter()).unwrap();
+        LockFile::at(path.clone()).approve("one", [("a", "4")].into_iter()).unwrap();
         assert_eq!(unapproved(&path, "two", &[("b", "other")]), [changed("b")]);
         assert_eq!(unapproved(&path, "three", &[("c", "other")]), [changed("c")]);
         assert!(unapproved(&path, "one", &[("a", "4")]).is_empty());
     }
 
     #[test]
-    fn claims_keep_their_order_whoever_asks_next() {
+    fn claims_keep_their_order() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = Lock::at(folder.path().join("portcullis.lock"));
+        let lock = LockFile::at(folder.path().join("portcullis.lock"));
         let claim =
             |what: &str, by: &str| Claim { kind: "tool".into(), what: what.into(), by: by.into() };
         let (late, early) = (claim("x", "plugins.a"), claim("x", "plugins.b"));
@@ -429,19 +441,22 @@ mod tests {
         assert!(order[&late] < order[&claim("y", "plugins.a")], "{order:?}");
         assert_eq!(lock.plugin("a").unwrap().as_deref(), Some("1"));
 
-        let many: Vec<_> = (0..CLAIMS + 10).map(|n| claim(&n.to_string(), "plugins.m")).collect();
+        let many: Vec<_> =
+            (0..MAX_CLAIMS + 10).map(|n| claim(&n.to_string(), "plugins.m")).collect();
         let order = lock.order(&many);
-        assert!(order.contains_key(&many[CLAIMS - 1]) && !order.contains_key(&many[CLAIMS]));
+        assert!(
+            order.contains_key(&many[MAX_CLAIMS - 1]) && !order.contains_key(&many[MAX_CLAIMS])
+        );
     }
 
     #[test]
-    fn many_at_once_lose_nothing_and_leave_nothing_behind() {
+    fn concurrent_writers_lose_nothing_and_leave_no_file_behind() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("portcullis.lock");
         let names: Vec<String> = (0..16).map(|number| format!("server-{number}")).collect();
         std::thread::scope(|scope| {
             for name in &names {
-                let lock = Lock::at(path.clone());
+                let lock = LockFile::at(path.clone());
                 scope.spawn(move || lock.unapproved(name, [("a", "1")].into_iter()));
             }
         });

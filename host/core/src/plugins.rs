@@ -1,4 +1,4 @@
-//! Every plugin: bundled or found in a folder, loaded or refused.
+//! The plugins: bundled or found in a folder, loaded or refused.
 
 mod hints;
 mod judge;
@@ -19,7 +19,7 @@ pub use load::{Loader, approve, folders_of};
 mod bundled {
     use portcullis_engine::code::Aligned;
 
-    /// A plugin that came with the binary.
+    /// A plugin that is part of the binary.
     pub struct Bundled {
         pub name: &'static str,
         pub digest: &'static str,
@@ -30,27 +30,27 @@ mod bundled {
 }
 
 /// A plugin whose tools can be called.
-pub struct Loaded {
-    /// What runs it.
+pub struct LoadedPlugin {
+    /// The component with its terms, ready to run.
     pub plugin: Plugin,
-    /// What it imports.
+    /// The interfaces that the component imports.
     pub imports: Vec<Import>,
-    /// What it says of itself, but for its tools.
+    /// The manifest, without the tools.
     pub manifest: Manifest,
-    /// What it says it wants, as far as this host understands it.
+    /// Remarks for the operator, such as wants that this host does not know.
     pub remarks: Vec<String>,
-    /// Its tools.
+    /// The tools.
     pub tools: Vec<PluginTool>,
-    /// Tools that clients cannot call, because an action of theirs is not granted.
+    /// Tools that clients cannot call, because they need an action that is not granted.
     pub withheld: Vec<PluginTool>,
-    /// Which of the contract's interfaces it exports.
+    /// The contract's interfaces that the component exports.
     pub features: Vec<Feature>,
-    /// What the operator puts before the names of its tools and prompts.
+    /// The operator's prefix for the names of its tools and prompts.
     pub prefix: Option<String>,
 }
 
-impl Loaded {
-    /// A tool that is withheld, by the name that clients would know it by.
+impl LoadedPlugin {
+    /// The withheld tool that clients would know by this name.
     pub fn withheld(&self, name: &str) -> Option<&PluginTool> {
         let rest = match &self.prefix {
             Some(prefix) => name.strip_prefix(prefix.as_str())?.strip_prefix('_')?,
@@ -59,7 +59,7 @@ impl Loaded {
         self.withheld.iter().find(|tool| tool.definition.name == rest)
     }
 
-    /// Whether calls have the session's roots, whatever their arguments.
+    /// Whether every call may access the session's roots, whatever its arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
         grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots)
@@ -68,18 +68,18 @@ impl Loaded {
 
 /// One tool of a plugin.
 pub struct PluginTool {
-    /// As the plugin describes it.
+    /// The plugin's definition of the tool.
     pub definition: Definition,
-    /// Whether clients see it: the operator may switch it off.
-    pub on: bool,
-    /// Whether its answers are texts alone: the operator's clients take no structured ones.
+    /// Whether clients see the tool. The operator may switch it off.
+    pub is_on: bool,
+    /// Whether structured content is removed from its answers, as the operator configured.
     pub text_only: bool,
     input: OnceLock<Result<Schema, SchemaError>>,
     output: OnceLock<Option<Result<Schema, SchemaError>>>,
 }
 
 impl PluginTool {
-    /// The schema of its arguments, read with the first call.
+    /// The schema of its arguments, parsed at the first call.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl PluginTool {
         self.input.get_or_init(parse).as_ref()
     }
 
-    /// The schema of its structured answer, if it promises one.
+    /// The schema of its structured content, if the tool declares one.
     ///
     /// # Errors
     ///
@@ -103,41 +103,41 @@ impl PluginTool {
     }
 }
 
-/// A plugin that is there and cannot be called.
+/// A component that is not loaded as a plugin.
 #[derive(Debug, Clone)]
 pub struct Refused {
     /// The operator's name for it.
     pub name: String,
-    /// Where it came from.
+    /// The file, or the binary.
     pub origin: Origin,
-    /// SHA-256 of the component, where it could be read.
+    /// The SHA-256 digest of the component, if the file could be read.
     pub digest: Option<String>,
-    /// Why, and what would help.
+    /// The reason and a remedy, for display.
     pub reason: String,
 }
 
 /// All plugins of this host.
 #[derive(Default, Clone)]
 pub struct Plugins {
-    /// Those whose tools can be called.
-    pub loaded: Vec<Arc<Loaded>>,
-    /// Those that are refused.
+    /// The plugins whose tools can be called.
+    pub loaded: Vec<Arc<LoadedPlugin>>,
+    /// The components that are refused.
     pub refused: Vec<Refused>,
-    /// What else the operator should know.
+    /// Further remarks for the operator.
     pub remarks: Vec<String>,
-    /// Whether these are all; others may still be compiled.
+    /// Whether loading is finished. If not, further components are being compiled.
     pub complete: bool,
 }
 
 impl Plugins {
-    /// Loads what comes with the binary, and what lies in the plugin folders.
+    /// Loads the bundled plugins and those in the plugin folders.
     pub async fn load(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
         let mut loader = Loader::begin(sandbox, config, folders).await;
         while loader.next().await {}
         loader.so_far()
     }
 
-    /// Says on the log which plugins are refused, where nothing else will show it.
+    /// Logs the refused plugins, for commands that do not show them otherwise.
     pub fn warn(&self) {
         for refused in &self.refused {
             tracing::warn!("plugin `{}` is refused: {}", refused.name, refused.reason);
@@ -145,26 +145,26 @@ impl Plugins {
     }
 }
 
-/// Whether a plugin of this name comes with the binary.
+/// Whether a bundled plugin has this name.
 pub fn is_bundled(name: &str) -> bool {
     bundled::PLUGINS.iter().any(|plugin| plugin.name == name)
 }
 
-/// What is granted of a capability and what the plugin wants of it, as text for a person.
+/// The grant of a capability beside the plugin's want, as text for display.
 pub struct Compared {
     /// The capability.
     pub capability: Capability,
     /// The grant. `None`: there is none.
     pub granted: Option<String>,
-    /// What the plugin wants. `None`: it does not want the capability.
+    /// The plugin's want. `None`: the plugin does not want the capability.
     pub wanted: Option<String>,
-    /// Whether the grant is what the plugin wants, apart from what only an operator can say.
+    /// Whether the grant equals the want, apart from values that only the operator can give.
     pub is_as_wanted: bool,
 }
 
-/// Compares grants and wants of a plugin. Capabilities that are neither granted nor wanted are left out; the others
-/// come in the order in which they are shown.
-pub fn compare(loaded: &Loaded) -> Vec<Compared> {
+/// Compares the grants and wants of a plugin, in the order of [`Capability::ALL`]. Capabilities that are neither
+/// granted nor wanted are left out.
+pub fn compare(loaded: &LoadedPlugin) -> Vec<Compared> {
     let Policy { grants, wants, .. } = &*loaded.plugin.terms.policy;
     let (granted, wanted) = (grants.lines(), wants.lines());
     let find = |lines: &[(Capability, String)], capability| {

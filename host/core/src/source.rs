@@ -1,18 +1,17 @@
-//! Sources: where tools, prompts and resources come from.
+//! A source of tools, prompts and resources: a plugin or an upstream server.
 
 use std::sync::Arc;
 
-use crate::plugins::Loaded;
-use crate::upstreams::Offered;
+use crate::plugins::LoadedPlugin;
+use crate::upstreams::UpstreamOffer;
 
-/// A plugin or an upstream server. What a client asks of a source goes through [`crate::call::call`],
-/// whichever of the two the source is.
+/// A plugin or an upstream server. Requests of clients for either go through [`crate::call::call`].
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     /// A plugin.
-    Plugin(&'a Arc<Loaded>),
-    /// An upstream server, with what it offers now.
-    Upstream(&'a Offered),
+    Plugin(&'a Arc<LoadedPlugin>),
+    /// An upstream server, with the tools, prompts and resources that it lists now.
+    Upstream(&'a UpstreamOffer),
 }
 
 impl<'a> Source<'a> {
@@ -24,7 +23,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What a sealed state belongs to: a plugin is known by its digest, an upstream server by its name.
+    /// The identity to which sealed state is bound: the digest of a plugin, the name of an upstream server.
     pub fn identity(self) -> &'a str {
         match self {
             Self::Plugin(loaded) => &loaded.plugin.digest,
@@ -32,8 +31,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The plugin, if it is one: for what only plugins have, such as jobs, views and questions for consent.
-    pub fn plugin(self) -> Option<&'a Arc<Loaded>> {
+    /// The plugin, if the source is one: only plugins have jobs, views and questions for consent.
+    pub fn plugin(self) -> Option<&'a Arc<LoadedPlugin>> {
         match self {
             Self::Plugin(loaded) => Some(loaded),
             Self::Upstream(_) => None,

@@ -8,12 +8,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use portcullis_audit::{Audit, Subject, Trail};
-use portcullis_mcp_client::{Client, Definition, Listing, Notice, State, Upstream};
+use portcullis_mcp_client::{
+    Client, Definition, DefinitionError, Listing, Notice, State, Upstream,
+};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::lock::{Held, Lock, LockError};
+use crate::lock::{HeldTool, Lock, LockError};
 use crate::schema::{Schema, SchemaError};
 use parked::Parked;
 
@@ -23,20 +25,29 @@ pub mod views;
 
 pub use config::Config;
 
-/// How long an answer of a client may take: a person may be asked.
+/// How long a client may take to answer a question. It may have to ask its user.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// How long the first list waits for servers that have to be started.
-const SOON: Duration = Duration::from_secs(10);
+const LIST_WAIT: Duration = Duration::from_secs(10);
 
-/// Before a server that could not be listed is tried again.
-const AGAIN: Duration = Duration::from_secs(30);
+/// Waiting time before a server that could not be listed is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+/// A configured upstream server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("`upstreams.{name}`")]
+pub struct InvalidUpstream {
+    name: String,
+    #[source]
+    cause: DefinitionError,
+}
 
 /// All upstream servers.
 pub struct Upstreams {
-    /// By the order of their names.
+    /// In the order of their names.
     pub all: Vec<Arc<UpstreamSource>>,
-    /// The definitions of their tools that were approved.
+    /// The lock file, with the approved definitions of their tools.
     pub lock: Lock,
     audit: Audit,
 }
@@ -45,16 +56,17 @@ pub struct Upstreams {
 pub struct UpstreamSource {
     /// The operator's name for it.
     pub name: Arc<str>,
-    /// What is put before its names.
+    /// The prefix of the names of its tools and prompts.
     pub prefix: Option<String>,
     /// The server.
     pub upstream: Upstream,
-    /// What it is, for its operator.
-    reach: String,
-    off: Vec<String>,
+    /// The program or address, for display to the operator.
+    endpoint: String,
+    /// Tools that clients do not see.
+    tools_off: Vec<String>,
     /// The key of its approvals in the lock file.
     key: Arc<str>,
-    /// Whether it was typed, instead of named in a configuration.
+    /// Whether it was given on the command line, not in the configuration.
     is_typed: bool,
     schemas: Schemas,
     audit: Audit,
@@ -62,7 +74,7 @@ pub struct UpstreamSource {
     pub(crate) parked: Arc<Parked>,
 }
 
-/// Compiled schemas of the arguments of one server's tools, by the digests of the tools.
+/// Compiled schemas of the arguments of one server's tools, by the digests of the tools' definitions.
 #[derive(Default)]
 struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, SchemaError>>>>);
 
@@ -73,7 +85,7 @@ impl Schemas {
         schemas.entry(digest.to_owned()).or_insert_with(compile).clone()
     }
 
-    /// Removes those of tools that the server lists no longer.
+    /// Removes the schemas of tools that the server no longer lists.
     fn retain<'a>(&self, digests: impl Iterator<Item = &'a str>) {
         let mut schemas = self.0.lock();
         if !schemas.is_empty() {
@@ -83,29 +95,29 @@ impl Schemas {
     }
 }
 
-/// What an upstream server reports unasked.
+/// An event that an upstream server reports.
 pub enum UpstreamEvent {
-    /// What it offers has changed.
+    /// Its lists have changed.
     OfferChanged,
-    /// A notification that belongs to no request, or not for certain.
+    /// A notification that belongs to no known request.
     Notice(Notice),
 }
 
-/// What an upstream server offers now, and what of it is held back.
+/// The tools, prompts and resources that an upstream server lists now, and the tools that are held back.
 #[derive(Clone)]
-pub struct Offered {
+pub struct UpstreamOffer {
     /// The server.
     pub source: Arc<UpstreamSource>,
-    /// What it lists.
+    /// The server's lists.
     pub listing: Arc<Listing>,
-    /// Tools that are not approved as they are: they have changed, or are new.
-    pub held: Vec<Held>,
+    /// Tools that are held back, because they are new or have changed since the approval.
+    pub held: Vec<HeldTool>,
 }
 
-impl Offered {
-    /// Places of the tools that clients see.
+impl UpstreamOffer {
+    /// The tools that clients see, with their indexes in the listing.
     pub fn tools(&self) -> impl Iterator<Item = (usize, &portcullis_mcp_client::UpstreamTool)> {
-        let is_off = |name: &str| self.source.off.iter().any(|off| off == name);
+        let is_off = |name: &str| self.source.tools_off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
         tools.filter(move |(_, tool)| !is_off(&tool.name) && !self.is_held(&tool.name))
     }
@@ -114,7 +126,7 @@ impl Offered {
         self.held.iter().any(|held| held.tool == name)
     }
 
-    /// Whether a name, as clients would know it, is that of a tool that is held back.
+    /// Whether clients would know a tool that is held back by this name.
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
@@ -123,34 +135,32 @@ impl Offered {
 }
 
 impl Upstreams {
-    /// Those of a configuration, and where is kept what was approved of them, and who is logged in at
-    /// them. Nothing is started yet.
+    /// The configured upstream servers. `lock` is the lock file and `logins` the folder of OAuth logins. Nothing is
+    /// started yet.
     ///
     /// # Errors
     ///
-    /// Where a definition does not hold together: which, and what to do.
+    /// [`InvalidUpstream`]: a definition is contradictory.
     #[expect(clippy::disallowed_methods, reason = "children are started by way of this program")]
     pub fn new<'a>(
         all: impl Iterator<Item = (&'a String, &'a Config)>,
         lock: PathBuf,
         logins: PathBuf,
         audit: Audit,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InvalidUpstream> {
         let mut client = Client::new("portcullis", env!("CARGO_PKG_VERSION"));
         client.launcher = std::env::current_exe().ok();
         client.logins = Some(logins);
         let parked = Arc::new(Parked::default());
         let source = |(name, one): (&String, &Config)| {
-            let upstream =
-                Upstream::new(name, one.definition.clone(), client.clone()).map_err(|error| {
-                    format!("`upstreams.{name}`: {}", portcullis_sanitize::error_chain(&error))
-                })?;
+            let upstream = Upstream::new(name, one.definition.clone(), client.clone())
+                .map_err(|cause| InvalidUpstream { name: name.clone(), cause })?;
             Ok(Arc::new(UpstreamSource {
                 name: name.as_str().into(),
                 prefix: one.prefix.clone(),
                 upstream,
-                reach: reach(&one.definition),
-                off: one.tools_off.clone(),
+                endpoint: endpoint(&one.definition),
+                tools_off: one.tools_off.clone(),
                 // `@` is in no name.
                 key: match &one.typed {
                     Some(digest) => format!("{name}@{digest:.16}").into(),
@@ -163,17 +173,17 @@ impl Upstreams {
             }))
         };
         let used = all.filter(|(_, one)| one.enabled != Some(false));
-        let all = used.map(source).collect::<Result<_, String>>()?;
+        let all = used.map(source).collect::<Result<_, _>>()?;
         Ok(Self { all, lock: Lock::at(lock), audit })
     }
 
-    /// What those offer that have said it; the first time, there is some time to say it.
-    pub async fn offered(&self) -> Vec<Offered> {
+    /// The offers of the servers that have listed them. On first use, the servers have a short time to do so.
+    pub async fn offers(&self) -> Vec<UpstreamOffer> {
         let listings = self.all.iter().map(|source| async move {
             match source.upstream.known() {
                 Some(listing) => Some((source, listing)),
                 None => {
-                    let listing = tokio::time::timeout(SOON, source.upstream.listing()).await;
+                    let listing = tokio::time::timeout(LIST_WAIT, source.upstream.listing()).await;
                     Some((source, listing.ok()?.ok()?))
                 }
             }
@@ -182,11 +192,11 @@ impl Upstreams {
         join_all(listings.map(|(source, listing)| self.judge(source, listing))).await
     }
 
-    /// Holds back what is not approved.
-    async fn judge(&self, source: &Arc<UpstreamSource>, listing: Arc<Listing>) -> Offered {
+    /// Holds back the tools that are not approved.
+    async fn judge(&self, source: &Arc<UpstreamSource>, listing: Arc<Listing>) -> UpstreamOffer {
         source.schemas.retain(listing.tools.iter().map(|tool| tool.digest.as_str()));
         let held = self.unapproved(source, &listing).await;
-        for Held { tool, is_new } in &held {
+        for HeldTool { tool, is_new } in &held {
             let why = if *is_new { "is new" } else { "has changed" };
             tracing::warn!(
                 "the tool `{tool}` of `{}` {why} since its tools were approved, and is held back: to \
@@ -195,11 +205,15 @@ impl Upstreams {
                 source.approval_command()
             );
         }
-        Offered { source: source.clone(), listing, held }
+        UpstreamOffer { source: source.clone(), listing, held }
     }
 
     /// Which tools of a listing are not approved as they are.
-    pub async fn unapproved(&self, source: &UpstreamSource, listing: &Arc<Listing>) -> Vec<Held> {
+    pub async fn unapproved(
+        &self,
+        source: &UpstreamSource,
+        listing: &Arc<Listing>,
+    ) -> Vec<HeldTool> {
         let (key, listing) = (source.key.clone(), listing.clone());
         self.lock.on_a_thread(move |lock| lock.unapproved(&key, digests(&listing))).await
     }
@@ -218,22 +232,23 @@ impl Upstreams {
         self.lock.on_a_thread(move |lock| lock.approve(&key, digests(&listing))).await
     }
 
-    /// Connects to those that have not been listed yet, and passes on what each of them reports unasked, until
-    /// `over` is cancelled.
-    pub fn follow(
+    /// Connects to the servers that have not been listed yet, and reports the events of all servers, until
+    /// `shutdown` is cancelled.
+    pub fn report_events(
         self: &Arc<Self>,
-        over: &CancellationToken,
+        shutdown: &CancellationToken,
         report: impl Fn(UpstreamEvent) + Send + Sync + 'static,
     ) {
         let report = Arc::new(report);
         for source in &self.all {
-            let (upstream, over, report) = (source.upstream.clone(), over.clone(), report.clone());
+            let (upstream, shutdown, report) =
+                (source.upstream.clone(), shutdown.clone(), report.clone());
             tokio::spawn(async move {
                 let offers = async {
                     let mut changes = upstream.changes();
                     while upstream.known().is_none() {
                         if upstream.listing().await.is_err() {
-                            tokio::time::sleep(AGAIN).await;
+                            tokio::time::sleep(RETRY_AFTER).await;
                         }
                     }
                     while changes.changed().await.is_ok() {
@@ -250,19 +265,19 @@ impl Upstreams {
                         }
                     }
                 };
-                over.run_until_cancelled(async { tokio::join!(offers, notices) }).await;
+                shutdown.run_until_cancelled(async { tokio::join!(offers, notices) }).await;
             });
         }
     }
 
-    /// Has all of them send log records of this level and above.
+    /// Asks all servers for log records of this level and above.
     pub fn want_logs(&self, level: &str) {
         for source in &self.all {
             source.upstream.want_logs(level);
         }
     }
 
-    /// Tells all of them that the roots have changed that they may ask for.
+    /// Notifies all servers that the roots have changed.
     pub async fn roots_changed(&self) {
         let told = join_all(self.all.iter().map(|source| source.upstream.roots_changed())).await;
         for fault in told.into_iter().filter_map(Result::err) {
@@ -270,9 +285,9 @@ impl Upstreams {
         }
     }
 
-    /// How each of them is now: those that were not used yet are started for it.
+    /// The state of each server. Servers that were not used yet are started.
     pub async fn summaries(&self) -> Vec<Summary> {
-        let offered = self.offered().await;
+        let offered = self.offers().await;
         let summary = |source: &Arc<UpstreamSource>| {
             let offered = offered.iter().find(|other| Arc::ptr_eq(&other.source, source));
             source.summary(offered)
@@ -280,22 +295,22 @@ impl Upstreams {
         self.all.iter().map(summary).collect()
     }
 
-    /// Ends all connections, and children with them.
+    /// Closes all connections and ends child processes.
     pub async fn close(&self) {
         join_all(self.all.iter().map(|source| source.upstream.close())).await;
     }
 
-    /// Where requests to them are recorded, as calls of plugins are.
+    /// The audit that records the requests to the servers.
     pub fn audit(&self) -> &Audit {
         &self.audit
     }
 }
 
 impl UpstreamSource {
-    fn summary(&self, offered: Option<&Offered>) -> Summary {
+    fn summary(&self, offered: Option<&UpstreamOffer>) -> Summary {
         let mut summary = Summary {
             name: self.name.to_string(),
-            reach: self.reach.clone(),
+            reach: self.endpoint.clone(),
             state: "unreachable",
             reason: None,
             server: None,
@@ -324,7 +339,7 @@ impl UpstreamSource {
         summary
     }
 
-    /// The trail of one request to the server: its records. `digest` is that of the tool's definition.
+    /// The audit trail of one request to the server. `digest` is that of the tool's definition.
     pub(crate) fn trail(
         &self,
         request: String,
@@ -337,8 +352,7 @@ impl UpstreamSource {
         Trail::new(self.audit.clone(), subject)
     }
 
-    /// The schema of a tool's arguments; `None`, where it says none that can be read: then the server
-    /// is the one to check them.
+    /// The schema of a tool's arguments. An error: the schema is invalid, and only the server can check the arguments.
     pub fn schema(
         &self,
         tool: &portcullis_mcp_client::UpstreamTool,
@@ -349,7 +363,7 @@ impl UpstreamSource {
         })
     }
 
-    /// The command that shows and approves what is held back of it, for a message.
+    /// The command that shows and approves the server's held tools, for a message.
     pub fn approval_command(&self) -> String {
         let more = if self.is_typed { ", followed by the server as `wrap` has it" } else { "" };
         format!("`portcullis plugin approve {}`{more}", self.name)
@@ -361,32 +375,32 @@ fn digests(listing: &Listing) -> impl Iterator<Item = (&str, &str)> + Clone {
     listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()))
 }
 
-/// What an operator wants to know of one of them.
+/// A server's state, for the operator.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     /// The operator's name for it.
     pub name: String,
-    /// What it is: a program, or an address.
+    /// The program or the address.
     pub reach: String,
     /// `connected` or `unreachable`.
     pub state: &'static str,
     /// Why it is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it calls itself, and its version.
+    /// The server's own name and version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Which revision of MCP it speaks.
+    /// The revision of MCP that was negotiated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The tools that clients see, by its own names for them.
+    /// The tools that clients see, by the server's own names.
     pub tools: Vec<String>,
-    /// Those that are held back until they are approved.
+    /// The tools that are held back until they are approved.
     pub held: Vec<String>,
 }
 
-/// Without what may be secret: arguments, what follows an address, and who asks there.
-fn reach(definition: &Definition) -> String {
+/// The program or address of a server, without parts that may be secret: arguments, credentials, query and fragment.
+fn endpoint(definition: &Definition) -> String {
     if let Some(program) = &definition.command {
         return format!("the program {}, with its user's rights", program.display());
     }
@@ -417,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_is_told_without_secrets() {
+    fn an_endpoint_is_displayed_without_secrets() {
         for (definition, expected) in [
             (
                 r#"command = "/bin/a"\nargs = ["--key=1"]"#,
@@ -427,7 +441,7 @@ mod tests {
             (r#"url = "http://h""#, "the server at http://h/"),
         ] {
             let definition: Definition = toml::from_str(&definition.replace("\\n", "\n")).unwrap();
-            assert_eq!(reach(&definition), expected);
+            assert_eq!(endpoint(&definition), expected);
         }
     }
 }

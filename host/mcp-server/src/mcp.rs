@@ -1,14 +1,17 @@
-//! rmcp in, [`Call`](portcullis_core::call::Call) out; the only place that decides between a protocol error
-//! and `isError`.
+//! The MCP server: turns requests in rmcp's types into [`Call`](portcullis_core::call::Call)s, and answers into rmcp's
+//! results and errors.
 
+mod caller;
 mod client;
 mod consent;
 mod convert;
 mod failures;
 mod input;
 mod lists;
-mod news;
+mod log_levels;
+mod notifications;
 mod requests;
+mod seal;
 mod serve;
 mod session;
 mod shared;
@@ -34,9 +37,10 @@ use rmcp::{RoleServer, ServerHandler};
 pub use convert::block;
 pub use shared::Shared;
 
+use caller::Caller;
 use portcullis_core::definitions::listed_tool;
 use portcullis_core::sandbox::Feature;
-use session::{Caller, Session};
+use session::Session;
 use shared::MAX_CALLS;
 
 /// One session, or, on transports without sessions, one request.
@@ -52,21 +56,21 @@ impl Server {
         Self { shared, session: Arc::default() }
     }
 
-    /// Refuses what is not offered, which rmcp would answer with empty lists.
-    async fn offered(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
+    /// Refuses the methods of a feature that no source offers. rmcp would answer with empty lists.
+    async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
         self.shared.host.catalog().await;
         if self.shared.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
     }
 
-    /// Serves a request, unless too many are being served.
-    async fn bounded<T>(
+    /// Runs `work`, unless [`MAX_CALLS`] calls are running.
+    async fn within_limit<T>(
         &self,
         work: impl Future<Output = Result<T, ErrorData>>,
         too_many: impl FnOnce(String) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         match self.shared.count_call() {
             Some(_counted) => work.await,
-            None => too_many(format!("{MAX_CALLS} calls are going on: try again later")),
+            None => too_many(format!("{MAX_CALLS} calls are running: try again later")),
         }
     }
 }
@@ -75,9 +79,9 @@ fn busy<T>(why: String) -> Result<T, ErrorData> {
     Err(ErrorData::internal_error(why, None))
 }
 
-/// Requests that rmcp knows, and what has to be offered for them: where one arrives as a custom
-/// request, its parameters were malformed.
-const KNOWN: &[(&str, Feature)] = &[
+/// Methods that rmcp knows, each with the feature that it needs. If such a request arrives as a custom request, its
+/// parameters are malformed.
+const KNOWN_METHODS: &[(&str, Feature)] = &[
     ("server/discover", Feature::Manifest),
     ("subscriptions/listen", Feature::Manifest),
     ("tasks/get", Feature::Manifest),
@@ -93,8 +97,8 @@ const KNOWN: &[(&str, Feature)] = &[
     ("completion/complete", Feature::Completions),
 ];
 
-/// As [`KNOWN`], but only up to 2025-11-25.
-const KNOWN_LEGACY: &[(&str, Feature)] = &[
+/// As [`KNOWN_METHODS`], for revisions up to 2025-11-25.
+const KNOWN_LEGACY_METHODS: &[(&str, Feature)] = &[
     ("initialize", Feature::Manifest),
     ("logging/setLevel", Feature::Manifest),
     ("ping", Feature::Manifest),
@@ -106,8 +110,8 @@ fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-/// What is long is in boxes: rmcp spawns one future for whatever the request, as large as the largest of
-/// these, and moves it several times.
+/// Large futures are boxed: rmcp spawns one future type for all requests, as large as the largest of them, and moves it
+/// several times.
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {
@@ -132,14 +136,18 @@ impl ServerHandler for Server {
         let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
         let shown = self.shared.host.shown_now();
-        let advice = shown.map(|shown| {
-            let own = shown.catalog.plugins.loaded.iter();
-            let own = own.filter_map(|loaded| loaded.manifest.instructions.as_deref());
-            let others = shown.catalog.others.iter();
-            let others = others.filter_map(|other| other.listing.peer.instructions.as_deref());
-            own.chain(others).map(portcullis_sanitize::plain).collect::<Vec<_>>().join("\n\n")
+        let instructions = shown.map(|shown| {
+            let plugins = shown.catalog.plugins.loaded.iter();
+            let plugins = plugins.filter_map(|one| one.manifest.instructions.as_deref());
+            let upstreams = shown.catalog.upstreams.iter();
+            let upstreams = upstreams.filter_map(|one| one.listing.peer.instructions.as_deref());
+            plugins
+                .chain(upstreams)
+                .map(portcullis_sanitize::plain)
+                .collect::<Vec<_>>()
+                .join("\n\n")
         });
-        info.instructions = advice.filter(|advice| !advice.is_empty());
+        info.instructions = instructions.filter(|text| !text.is_empty());
         info
     }
 
@@ -148,10 +156,10 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        Box::pin(self.shared.host.plugins_soon()).await;
+        Box::pin(self.shared.host.wait_briefly_for_plugins()).await;
         let result = self.negotiate_initialize(&request)?;
-        if self.session.begun.swap(true, Ordering::Relaxed) {
-            let why = "this session has begun: open another one to initialize anew";
+        if self.session.is_initialized.swap(true, Ordering::Relaxed) {
+            let why = "this session is already initialized: open another one";
             return Err(ErrorData::invalid_request(why, None));
         }
         cx.peer.set_peer_info(request);
@@ -159,7 +167,7 @@ impl ServerHandler for Server {
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.shared.host.plugins_soon().await;
+        self.shared.host.wait_briefly_for_plugins().await;
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
@@ -169,7 +177,7 @@ impl ServerHandler for Server {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        lists::is_first_page(params.as_ref())?;
+        lists::require_first_page(params.as_ref())?;
         Ok(Box::pin(self.tools(&cx)).await)
     }
 
@@ -190,7 +198,7 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let work = Box::pin(self.tool(params, &cx));
-        self.bounded(work, |why| Ok(convert::error(why).into())).await
+        self.within_limit(work, |why| Ok(convert::error(why).into())).await
     }
 
     async fn list_prompts(
@@ -198,8 +206,8 @@ impl ServerHandler for Server {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.offered(Feature::Prompts, "prompts/list").await?;
-        lists::is_first_page(params.as_ref())?;
+        self.require(Feature::Prompts, "prompts/list").await?;
+        lists::require_first_page(params.as_ref())?;
         self.prompts(&cx).await
     }
 
@@ -208,7 +216,7 @@ impl ServerHandler for Server {
         params: GetPromptRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.bounded(Box::pin(self.prompt(params, &cx)), busy).await
+        self.within_limit(Box::pin(self.prompt(params, &cx)), busy).await
     }
 
     async fn list_resources(
@@ -216,9 +224,9 @@ impl ServerHandler for Server {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.offered(Feature::Resources, "resources/list").await?;
+        self.require(Feature::Resources, "resources/list").await?;
         let cursor = params.and_then(|params| params.cursor);
-        self.bounded(Box::pin(self.resources(cursor, &cx)), busy).await
+        self.within_limit(Box::pin(self.resources(cursor, &cx)), busy).await
     }
 
     async fn list_resource_templates(
@@ -226,8 +234,8 @@ impl ServerHandler for Server {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.offered(Feature::Resources, "resources/templates/list").await?;
-        lists::is_first_page(params.as_ref())?;
+        self.require(Feature::Resources, "resources/templates/list").await?;
+        lists::require_first_page(params.as_ref())?;
         self.templates(&cx).await
     }
 
@@ -236,8 +244,8 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.offered(Feature::Resources, "resources/read").await?;
-        self.bounded(Box::pin(self.resource(params, &cx)), busy).await
+        self.require(Feature::Resources, "resources/read").await?;
+        self.within_limit(Box::pin(self.resource(params, &cx)), busy).await
     }
 
     async fn complete(
@@ -245,8 +253,8 @@ impl ServerHandler for Server {
         params: CompleteRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.offered(Feature::Completions, "completion/complete").await?;
-        self.bounded(Box::pin(self.completion(params, &cx)), busy).await
+        self.require(Feature::Completions, "completion/complete").await?;
+        self.within_limit(Box::pin(self.completion(params, &cx)), busy).await
     }
 
     fn accepted_subscription_filter(
@@ -257,7 +265,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        Box::pin(self.tell(subscription)).await;
+        Box::pin(self.notify_subscriber(subscription)).await;
         Ok(())
     }
 
@@ -266,7 +274,7 @@ impl ServerHandler for Server {
         params: SubscribeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.offered(Feature::Resources, "resources/subscribe").await?;
+        self.require(Feature::Resources, "resources/subscribe").await?;
         Box::pin(self.subscribe_to(params.uri, &cx)).await
     }
 
@@ -307,9 +315,9 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
-        // Over stdio there is no other session.
-        let is_alone = cx.extensions.get::<http::request::Parts>().is_none();
-        self.follow(cx.peer, is_alone);
+        // Over stdio there is only one session.
+        let is_only_session = cx.extensions.get::<http::request::Parts>().is_none();
+        self.notify_session(cx.peer, is_only_session);
     }
 
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
@@ -318,10 +326,10 @@ impl ServerHandler for Server {
         params: rmcp::model::SetLevelRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !session::is_legacy(&cx) {
+        if !caller::is_legacy(&cx) {
             return Err(not_offered("logging/setLevel"));
         }
-        self.session.set_level(params.level);
+        self.session.set_log_level(params.level);
         self.shared.want_logs(&self.session);
         Ok(())
     }
@@ -341,9 +349,10 @@ impl ServerHandler for Server {
             list.iter()
                 .any(|(known, feature)| *known == method && self.shared.host.offers(*feature))
         };
-        let known = listed(KNOWN) || (listed(KNOWN_LEGACY) && session::is_legacy(&cx));
+        let known =
+            listed(KNOWN_METHODS) || (listed(KNOWN_LEGACY_METHODS) && caller::is_legacy(&cx));
         if known {
-            let message = format!("the parameters of {method} are not of its form");
+            let message = format!("the parameters of {method} are malformed");
             return Err(ErrorData::invalid_params(message, None));
         }
         let method: Cow<'static, str> = portcullis_sanitize::line(method, 80).into();

@@ -1,4 +1,4 @@
-//! How clients reach the host. The caller owns listener and shutdown.
+//! The transports of MCP: HTTP and stdio.
 
 pub mod http;
 mod settings;
@@ -8,5 +8,5 @@ pub use settings::SettingsError;
 
 use std::time::Duration;
 
-/// When a server is asked to end: how long calls in flight may go on before they are cancelled.
+/// How long calls in flight may run on when the server is stopped, before they are cancelled.
 const DRAIN: Duration = Duration::from_secs(3);

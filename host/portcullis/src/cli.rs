@@ -1,4 +1,4 @@
-//! The command line: its arguments, and which command they start.
+//! The command line: its arguments, and the commands that they start.
 
 mod approve;
 mod audit;
@@ -125,21 +125,21 @@ enum Plugin {
     },
 }
 
-/// How a command ended. Its exit code: done 0, the tool said it failed 1, refused or misused 2. A server that had to
-/// leave something behind which did not end has 3.
+/// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and
+/// [`signals::LEFT`] for a server whose shutdown timed out.
 pub enum End {
-    /// What was asked for was done.
+    /// The command succeeded.
     Done,
-    /// The tool ran and said that it failed, or `check` found faults.
+    /// The tool's result has `isError`, or `check` found faults.
     Failed,
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    // Started by the host itself; not meant for users.
+    // The host starts itself with these subcommands. They are not meant for users.
     if std::env::args_os().nth(1).is_some_and(|first| first == compiler::SUBCOMMAND) {
         let done = compiler::main().map(|()| End::Done);
-        return finish(done.map_err(|error| portcullis_sanitize::error_chain(&error)));
+        return finish(done.map_err(Into::into));
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_mcp_client::SUBCOMMAND) {
         eprintln!("portcullis: {}", portcullis_mcp_client::become_upstream());
@@ -150,7 +150,7 @@ pub fn main() -> ExitCode {
         eprintln!("portcullis: {}", portcullis_sanitize::error_chain(&error));
         return ExitCode::from(127);
     }
-    log::decide();
+    log::decide_format();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && log::is_json() => {
@@ -158,14 +158,14 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(error) => {
-            // Help goes to stdout and is no fault; where neither can be written, nobody reads it.
+            // Help goes to stdout and is not an error. If it cannot be written, nobody reads it.
             let _unread = error.print();
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
     let ended = match cli.command {
         Command::Completions { shell } => completions(shell),
-        // It helps to mend a configuration with which nothing else runs.
+        // These commands have to work with a configuration that is invalid.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
         command @ (Command::Serve(_)
         | Command::Wrap(_)
@@ -180,25 +180,26 @@ pub fn main() -> ExitCode {
     finish(ended)
 }
 
-fn finish(ended: Result<End, String>) -> ExitCode {
+fn finish(ended: anyhow::Result<End>) -> ExitCode {
     match ended {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Failed) => ExitCode::from(1),
         Err(error) => {
-            // The error may quote text from outside.
+            // The error may quote untrusted text.
+            let error = portcullis_sanitize::error_chain(error.as_ref());
             log::fail(&portcullis_sanitize::visible(&error));
             ExitCode::from(2)
         }
     }
 }
 
-fn completions(shell: clap_complete::Shell) -> Result<End, String> {
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<End> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
-/// The whole command line, for the generated reference.
+/// The command line's definition, for the generated reference.
 pub fn reference() -> clap::Command {
     Cli::command()
 }

@@ -1,8 +1,8 @@
-//! The binary: what is typed goes to `cli`.
+//! The binary `portcullis`: see `cli`.
 
 use std::process::ExitCode;
 
-/// A call makes many small allocations and ends them all: the system's allocator takes longer for that.
+/// Calls make many short-lived allocations, for which mimalloc is faster than the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

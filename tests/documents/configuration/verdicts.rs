@@ -3,7 +3,7 @@
 use std::fs;
 
 use jsonschema::Validator;
-use portcullis_core::config::{Config, DEFAULT};
+use portcullis_core::config::{Config, DEFAULT, expand};
 use serde_json::{Value, json};
 
 use super::super::{blocks, documents, with_secrets_at_hand};
@@ -22,8 +22,8 @@ fn fault(validator: &Validator, configuration: &Value) -> Option<String> {
 
 /// Every configuration of the repository, each with its place.
 fn configurations() -> Vec<(String, String)> {
-    let filled = portcullis_user_dirs::filled(DEFAULT).expect("it can be filled in");
-    let mut all = vec![("the default".to_owned(), filled)];
+    let default = expand(DEFAULT).expect("its variables are valid");
+    let mut all = vec![("the default".to_owned(), default)];
     for (file, text) in documents() {
         for (line, code) in blocks(&text, "toml") {
             all.push((format!("{}:{line}", file.display()), with_secrets_at_hand(&code)));

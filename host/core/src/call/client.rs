@@ -1,5 +1,5 @@
-//! The client of a call, as the pipeline sees it: what it takes part in, how it is asked and how it is
-//! notified. Transports and the command line implement it.
+//! The client of a call, as the pipeline sees it: which questions it answers, how it is asked and how it is notified.
+//! The MCP server and the command line implement it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,45 +9,45 @@ use serde_json::Value;
 
 use crate::sandbox::Notice;
 
-/// A future of a [`Client`], which has no type of its own.
+/// A boxed future, as the methods of [`Client`] return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a client is told while its call runs.
+/// A notification to the client while its call runs.
 #[derive(Debug)]
 pub enum Notification {
     /// A plugin's progress or log record.
     Plugin(Notice),
-    /// The parameters of an upstream server's `notifications/progress`, as they came.
+    /// The parameters of an upstream server's `notifications/progress`, unchanged.
     Progress(Object),
-    /// The parameters of an upstream server's `notifications/message`, as they came.
+    /// The parameters of an upstream server's `notifications/message`, unchanged.
     Log(Object),
 }
 
-/// What an upstream server learns of the client's request.
+/// The parts of the client's request that are forwarded to an upstream server beside the parameters.
 #[derive(Debug, Default)]
-pub struct Origin {
-    /// The session, under a name that no other session has: what an upstream server asks in return must not
-    /// reach another.
+pub struct Forwarded {
+    /// A name that only this session has. Questions of the upstream server are answered by this session alone.
     pub session: Arc<str>,
     /// The request's `_meta`, with the client's progress token and without the protocol's own keys.
     pub meta: Option<Object>,
-    /// The client's capabilities, as MCP has them.
+    /// The client's capabilities, in MCP's JSON.
     pub capabilities: Option<Object>,
-    /// The least severe log records that the client wants, as MCP names the level. `None`: no log records.
+    /// The minimum level of the log records that the client wants, by MCP's name for it. `None`: no log records.
     pub log_level: Option<&'static str>,
 }
 
-/// Who makes a call, and waits for its answer.
+/// The client that makes a call and waits for the answer.
 pub trait Client: Send + Sync {
-    /// Whether questions go into the answer, as from 2026-07-28 on. Other clients are asked at once.
+    /// Whether the client speaks MCP 2026-07-28 or later: questions to the client are then part of the answer. Older
+    /// clients are asked by a request during the call.
     fn is_modern(&self) -> bool {
         true
     }
 
-    /// Whether the client wants to be told of progress or of log records.
+    /// Whether the client wants progress notifications or log records.
     fn is_notified(&self) -> bool;
 
-    /// Tells the client something. What does not reach the client is lost.
+    /// Notifies the client. A notification that does not reach the client is lost.
     fn notify(&self, notification: Notification) -> BoxFuture<'_, ()>;
 
     /// Whether the client itself answers questions of this method, such as `elicitation/create`.
@@ -57,18 +57,18 @@ pub trait Client: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The error that the asking server gets.
+    /// The JSON-RPC error for the server that asks.
     fn ask<'a>(&'a self, method: &'a str, params: Object)
     -> BoxFuture<'a, Result<Value, RpcError>>;
 
     /// Ends when the client no longer waits for the answer.
     fn gone(&self) -> BoxFuture<'_, ()>;
 
-    /// What an upstream server learns of the request.
-    fn origin(&self) -> Origin;
+    /// The parts of the request that are forwarded to upstream servers.
+    fn forwarded(&self) -> Forwarded;
 }
 
-/// The host itself as the client of its own calls: nobody is asked, and nobody is told.
+/// The host itself as the client of its own calls. It answers no question and takes no notification.
 #[derive(Debug, Default)]
 pub struct NoClient;
 
@@ -86,20 +86,20 @@ impl Client for NoClient {
     }
 
     fn ask<'a>(&'a self, method: &'a str, _: Object) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(std::future::ready(Err(not_taken_part_in(method))))
+        Box::pin(std::future::ready(Err(unsupported_method(method))))
     }
 
     fn gone(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 
-    fn origin(&self) -> Origin {
-        Origin::default()
+    fn forwarded(&self) -> Forwarded {
+        Forwarded::default()
     }
 }
 
-/// The answer for a server that asks what this client does not answer.
-pub fn not_taken_part_in(method: &str) -> RpcError {
+/// The error for a server whose question this client does not answer.
+pub fn unsupported_method(method: &str) -> RpcError {
     let method = portcullis_sanitize::line(method, 80);
-    RpcError::new(RpcError::INTERNAL, format!("this client takes no part in {method}"))
+    RpcError::new(RpcError::INTERNAL, format!("the client does not support {method}"))
 }

@@ -1,4 +1,4 @@
-//! The directories of a call: what its arguments name, and what the grant names beside them.
+//! Opens the files and directories of a call: those that its arguments name, and those that the grant names.
 
 use std::io::ErrorKind;
 
@@ -10,18 +10,18 @@ use super::CallFailure;
 use crate::bindings::{PathAccess, PathArgument, PathKind};
 use crate::capabilities::files::Scope;
 use crate::gate::{Denied, Gate, Permit};
-use crate::plugins::{Loaded, PluginTool};
+use crate::plugins::{LoadedPlugin, PluginTool};
 
-/// Whether anything is to be opened for a call.
-pub(super) fn opens_files(loaded: &Loaded, tool: Option<&PluginTool>) -> bool {
+/// Whether any file or directory has to be opened for a call.
+pub(super) fn opens_files(loaded: &LoadedPlugin, tool: Option<&PluginTool>) -> bool {
     loaded.plugin.terms.policy.grants.files.is_some()
         || tool.is_some_and(|tool| !tool.definition.paths.is_empty())
 }
 
-/// Opens what the arguments name, and what the grant names beside them. It waits for file systems, which may be
-/// those of a network: it is called on a thread that may wait.
+/// Opens the paths in the arguments and the granted directories. A network file system may block: call it on a
+/// thread that may wait.
 pub(super) fn designate(
-    loaded: &Loaded,
+    loaded: &LoadedPlugin,
     tool: &PluginTool,
     arguments: &Value,
     roots: &Roots,
@@ -34,12 +34,12 @@ pub(super) fn designate(
         let located = match roots.locate(text) {
             Ok(located) => located,
             Err(refusal) => {
-                // The roots, and not a grant, are what would have to change.
+                // The roots would have to change, not a grant.
                 gate.record_refusal(&ask, refusal.word())?;
                 return Err(explain(argument, text, &refusal));
             }
         };
-        // Whether the file is written to is not known yet: its one record has the outcome.
+        // The file may be written to later. Its one record has the outcome.
         match open(gate.pass_read(ask)?, &located, path)? {
             Ok(opened) => designated.push(opened),
             Err(refusal) => return Err(explain(argument, text, &refusal)),
@@ -50,13 +50,13 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// The use of a designated path is judged like that of any file, so that a tool whose plugin may not write is
-/// refused before it runs.
+/// The gate judges a designated path like any other file: a tool whose plugin may not write is refused before it
+/// runs.
 fn ask(text: &str, access: Access) -> FileUse {
     FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access }
 }
 
-/// Opens a path of the arguments beneath a root. The outcome is on record before there is a handle.
+/// Opens a path of the arguments beneath a root. The outcome is recorded before the handle is used.
 fn open(
     permit: Permit<FileUse>,
     located: &Located<'_>,
@@ -68,14 +68,14 @@ fn open(
             permit.record("no-entry")?;
         }
         Ok(_) => permit.record("opened")?,
-        // Nothing is wrong with the path but what is there.
+        // The path is permitted, but what it names cannot be opened.
         Err(
             refusal @ (Refusal::Missing
             | Refusal::NotAFile
             | Refusal::NotADirectory
             | Refusal::System(_)),
         ) => permit.record(refusal.word())?,
-        // The roots, and not a grant, are what would have to change.
+        // The roots would have to change, not a grant.
         Err(
             refusal @ (Refusal::NoRoots
             | Refusal::Unknown
@@ -115,7 +115,7 @@ fn access_of(access: PathAccess) -> Access {
     }
 }
 
-/// A refusal, as the caller is told of it.
+/// The failure that the caller gets for a refusal.
 fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
     let remedy = remedy(refusal);
     let message =
@@ -127,7 +127,7 @@ fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
     CallFailure::Denied(message)
 }
 
-/// What would help, where it is not the path that is at fault.
+/// What the user can do, where the path itself is not at fault.
 fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoRoots => {
@@ -187,7 +187,7 @@ fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
 }
 
 /// The directories that the grant itself opens.
-pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, CallFailure> {
+pub(super) fn granted(loaded: &LoadedPlugin, roots: &Roots) -> Result<Vec<Preopen>, CallFailure> {
     let Some(grant) = &loaded.plugin.terms.policy.grants.files else { return Ok(Vec::new()) };
     let host =
         |error: std::io::Error| CallFailure::Host(format!("opening a granted folder: {error}"));
@@ -201,7 +201,7 @@ pub(super) fn granted(loaded: &Loaded, roots: &Roots) -> Result<Vec<Preopen>, Ca
     }
     for (directory, access) in grant.beside_the_roots().map_err(host)? {
         let root = match Root::open(directory, roots.own()) {
-            // What is only read need not be there yet.
+            // A directory that is only read may not exist yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 let directory = directory.display();

@@ -1,32 +1,32 @@
-//! Checks the answer of a plugin: its size, its schema, and the questions that it may ask.
+//! Checks the answer of a plugin: its size, its schema, and whether its questions are permitted.
 
 use serde_json::Value;
 
-use super::{Answer, CallFailure};
+use super::{CallFailure, PluginAnswer};
 use crate::bindings::ToolResult;
 use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
 use crate::capabilities::client::PermittedQuestions;
 use crate::gate::Gate;
-use crate::plugins::{Loaded, PluginTool};
+use crate::plugins::{LoadedPlugin, PluginTool};
 use crate::sandbox;
 
-/// State that a plugin may leave for its next round, in bytes: the client carries it.
+/// Maximum size of the state that a plugin keeps for its next round, in bytes. The client carries the state.
 const MAX_STATE: usize = 32 * 1024;
 
-/// Values of a completion that clients take.
+/// Maximum number of values in a completion, by MCP.
 const MAX_VALUES: usize = 100;
 
 pub(super) fn check(
-    loaded: &Loaded,
+    loaded: &LoadedPlugin,
     tool: Option<&PluginTool>,
     gate: &Gate,
     answer: sandbox::Answer,
-) -> Result<Answer, CallFailure> {
+) -> Result<PluginAnswer, CallFailure> {
     let mut answer = answer.try_map_questions(|need| permitted_questions(need, gate))?;
-    if let Answer::Background(state) = &answer {
+    if let PluginAnswer::Background(state) = &answer {
         check_state(state.as_deref())?;
     }
-    if let Answer::Completion(found) = &mut answer {
+    if let PluginAnswer::Completion(found) = &mut answer {
         found.has_more |= found.values.len() > MAX_VALUES;
         found.values.truncate(MAX_VALUES);
     }
@@ -38,13 +38,13 @@ pub(super) fn check(
         )));
     }
     match (&mut answer, tool) {
-        (Answer::Tool(result), Some(tool)) => {
+        (PluginAnswer::Tool(result), Some(tool)) => {
             check_result(tool, result)?;
             if tool.text_only {
                 result.structured = None;
             }
         }
-        (Answer::Resource(result), _) if result.contents.is_empty() => {
+        (PluginAnswer::Resource(result), _) if result.contents.is_empty() => {
             return Err(CallFailure::BrokenPromise("it found a resource without contents".into()));
         }
         _ => {}
@@ -59,7 +59,7 @@ fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailur
     match (&result.structured, schema) {
         (Some(text), schema) => {
             let value: Value = serde_json::from_str(text)
-                .map_err(|error| broken(format!("its structured content is no JSON: {error}")))?;
+                .map_err(|error| broken(format!("its structured content is not JSON: {error}")))?;
             if let Some(schema) = schema.filter(|_| !result.is_error) {
                 schema.check(&value).map_err(|faults| broken(faults.to_string()))?;
             }
@@ -77,7 +77,9 @@ fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Ca
     check_state(need.state.as_deref())?;
     PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
         Some(denied) => denied.into(),
-        None => CallFailure::BrokenPromise("it asks what this host cannot ask of a client".into()),
+        None => {
+            CallFailure::BrokenPromise("it asks a question that this host does not support".into())
+        }
     })
 }
 
@@ -89,43 +91,46 @@ fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
 }
 
 /// One word for the audit.
-pub(super) fn outcome(answer: &Answer) -> &'static str {
+pub(super) fn outcome(answer: &PluginAnswer) -> &'static str {
     match answer {
-        Answer::Tool(result) if result.is_error => "tool-error",
-        Answer::NeedInput(_) => "need-input",
-        Answer::Background(_) => "background",
-        Answer::Tool(_)
-        | Answer::Resources(_)
-        | Answer::Resource(_)
-        | Answer::Version(_)
-        | Answer::Prompt(_)
-        | Answer::Completion(_)
-        | Answer::Views(_)
-        | Answer::Job => "done",
+        PluginAnswer::Tool(result) if result.is_error => "tool-error",
+        PluginAnswer::NeedInput(_) => "need-input",
+        PluginAnswer::Background(_) => "background",
+        PluginAnswer::Tool(_)
+        | PluginAnswer::Resources(_)
+        | PluginAnswer::Resource(_)
+        | PluginAnswer::Version(_)
+        | PluginAnswer::Prompt(_)
+        | PluginAnswer::Completion(_)
+        | PluginAnswer::Views(_)
+        | PluginAnswer::Job => "done",
     }
 }
 
 /// How many bytes an answer has, before base64.
-pub(super) fn size_of(answer: &Answer) -> u64 {
+pub(super) fn size_of(answer: &PluginAnswer) -> u64 {
     let size: usize = match answer {
-        Answer::Tool(result) => {
+        PluginAnswer::Tool(result) => {
             let blocks: usize = result.content.iter().map(size_of_content).sum();
             let structured = result.structured.as_ref().map_or(0, String::len);
             blocks + structured + result.extra.as_ref().map_or(0, String::len)
         }
-        Answer::Resource(result) => result.contents.iter().map(size_of_contents).sum(),
-        Answer::Prompt(result) => {
+        PluginAnswer::Resource(result) => result.contents.iter().map(size_of_contents).sum(),
+        PluginAnswer::Prompt(result) => {
             result.messages.iter().map(|message| size_of_content(&message.content)).sum()
         }
-        Answer::Resources(page) => {
+        PluginAnswer::Resources(page) => {
             let one = |info: &crate::bindings::types::ResourceInfo| {
                 info.uri.len() + info.name.len() + info.description.as_ref().map_or(0, String::len)
             };
             page.resources.iter().map(one).sum()
         }
-        Answer::Completion(found) => found.values.iter().map(String::len).sum(),
-        Answer::Views(views) => views.iter().map(|one| one.tool.len()).sum(),
-        Answer::Version(_) | Answer::Job | Answer::NeedInput(_) | Answer::Background(_) => 0,
+        PluginAnswer::Completion(found) => found.values.iter().map(String::len).sum(),
+        PluginAnswer::Views(views) => views.iter().map(|one| one.tool.len()).sum(),
+        PluginAnswer::Version(_)
+        | PluginAnswer::Job
+        | PluginAnswer::NeedInput(_)
+        | PluginAnswer::Background(_) => 0,
     };
     size as u64
 }

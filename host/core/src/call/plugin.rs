@@ -1,5 +1,5 @@
-//! Calls of plugins: the arguments are checked, paths in them are opened, the plugin runs in a fresh instance, and
-//! the answer is checked.
+//! Calls of plugins: checks the arguments, opens the paths in them, runs the plugin in a fresh instance and checks the
+//! answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,23 +14,23 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::client::Notification;
 use super::{
-    Answer, Call, CallFailure, ToolCall, Work, check_arguments, designate, output, request_id,
+    Call, CallFailure, PluginAnswer, ToolCall, Work, check_arguments, designate, output, request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::Gate;
-use crate::plugins::{Loaded, PluginTool};
+use crate::plugins::{LoadedPlugin, PluginTool};
 use crate::sandbox::{self, Notice, Run};
 
-/// How long a guest may tidy up once its client has gone.
+/// How long a plugin may still run after its client has cancelled the call.
 const GRACE: Duration = Duration::from_millis(25);
 
-/// Serves a call of a plugin. `input` is that of its tool, where one is called.
+/// Serves a call of a plugin. `input` is the input of a tool call.
 pub(super) async fn serve(
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedPlugin>,
     trail: &Trail,
     call: Call<'_>,
     input: Option<Arc<ToolInput>>,
-) -> Result<Answer, CallFailure> {
+) -> Result<PluginAnswer, CallFailure> {
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let Call { work, roots, mut context, task, client, .. } = call;
     if let Work::Prompt { name, arguments } = &work {
@@ -80,7 +80,7 @@ pub(super) async fn serve(
             }
         }
     };
-    // What was reported before the end is told before the answer.
+    // Notifications from before the end of the call are sent before the answer.
     while let Some(notice) = notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
         client.notify(Notification::Plugin(notice)).await;
     }
@@ -88,10 +88,10 @@ pub(super) async fn serve(
     output::check(loaded, tool, &gate, outcome)
 }
 
-/// Opens what the arguments of a tool name, and what the grant names beside them. `called` is the place of the tool,
-/// with its arguments.
+/// Opens the paths in the arguments of a tool and the granted directories. `called` is the tool's index with its
+/// arguments.
 async fn open_files(
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedPlugin>,
     called: Option<(usize, Arc<Value>)>,
     roots: Roots,
     gate: &Gate,
@@ -124,9 +124,9 @@ fn check_input(tool: &PluginTool, arguments: &Value) -> Result<(), CallFailure> 
     check_arguments(schema, &tool.definition.name, arguments)
 }
 
-/// Arguments of a prompt are those that its manifest names, and the required ones are there.
+/// Checks that all required arguments of a prompt are present, and that the manifest declares every argument.
 fn check_prompt(
-    loaded: &Loaded,
+    loaded: &LoadedPlugin,
     name: &str,
     arguments: &[(String, String)],
 ) -> Result<(), CallFailure> {
@@ -137,7 +137,9 @@ fn check_prompt(
     let known = |name: &str| prompt.arguments.iter().any(|known| known.name == name);
     let fault = match (missing, arguments.iter().find(|(name, _)| !known(name))) {
         (Some(missing), _) => format!("`{}` is missing", missing.name),
-        (None, Some((other, _))) => format!("it has no `{}`", portcullis_sanitize::line(other, 80)),
+        (None, Some((other, _))) => {
+            format!("it has no argument `{}`", portcullis_sanitize::line(other, 80))
+        }
         (None, None) => return Ok(()),
     };
     Err(CallFailure::InvalidArguments(format!(
@@ -145,9 +147,14 @@ fn check_prompt(
     )))
 }
 
-/// Records that somebody tried to call a tool that is withheld, as an action of it is not granted: what
-/// was to be done, and that it was refused.
-pub fn attempted(loaded: &Loaded, tool: &PluginTool, arguments: Value, principal: Option<String>) {
+/// Records an attempt to call a withheld tool, which needs an action that is not granted: the action, and the
+/// refusal.
+pub fn record_withheld_call(
+    loaded: &LoadedPlugin,
+    tool: &PluginTool,
+    arguments: Value,
+    principal: Option<String>,
+) {
     let name = &tool.definition.name;
     let input = ToolInput::new(name, Arc::new(arguments));
     let trail = loaded.plugin.trail(request_id(), name.clone(), principal);
@@ -165,11 +172,11 @@ pub fn attempted(loaded: &Loaded, tool: &PluginTool, arguments: Value, principal
         ongoing.end(Verdict::Denied, "unknown", 0)
     });
     if let Err(error) = recorded {
-        tracing::error!("the audit does not say that somebody tried to call `{name}`: {error}");
+        tracing::error!("the attempt to call `{name}` could not be written to the audit: {error}");
     }
 }
 
-fn explain(loaded: &Loaded, failure: sandbox::GuestFailure, wall: Duration) -> CallFailure {
+fn explain(loaded: &LoadedPlugin, failure: sandbox::GuestFailure, wall: Duration) -> CallFailure {
     let name = &loaded.plugin.name;
     let limits = &loaded.plugin.terms.limits;
     match failure {
@@ -198,5 +205,79 @@ fn explain(loaded: &Loaded, failure: sandbox::GuestFailure, wall: Duration) -> C
             tracing::error!("calling `{name}`: {why}");
             CallFailure::Host("the host failed; its log says how".into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use portcullis_audit::Audit;
+    use portcullis_checked_files::SealKey;
+    use portcullis_roots::{HostFiles, Root};
+    use serde_json::json;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::bindings::{PathAccess, PathKind};
+    use crate::config::{Config, Folders};
+    use crate::plugins::Plugins;
+    use crate::sandbox::Sandbox;
+
+    /// A plugin, the index of one of its tools, and an argument of the tool that is the path of a file to read.
+    fn tool_with_path(plugins: &Plugins) -> (Arc<LoadedPlugin>, usize, String) {
+        let mut all = plugins.loaded.iter().flat_map(|loaded| {
+            loaded.tools.iter().enumerate().map(move |(index, tool)| (loaded, index, tool))
+        });
+        let found = all.find_map(|(loaded, index, tool)| {
+            let path = tool.definition.paths.first()?;
+            let is_file = matches!((path.kind, path.access), (PathKind::File, PathAccess::Read));
+            let argument = path.pointer.strip_prefix('/').filter(|rest| !rest.contains('/'))?;
+            is_file.then(|| (loaded.clone(), index, argument.to_owned()))
+        });
+        found.expect("a bundled plugin has a tool that reads a file")
+    }
+
+    #[test]
+    fn paths_are_opened_on_a_thread_that_may_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.json");
+        std::fs::write(&path, "{}").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        let audit = Audit::to_folder(folder.path().join("audit"));
+        let key = SealKey::at(folder.path().join("key"));
+        let config = Config::parse("").unwrap();
+        let memory = config.largest_memory();
+        let sandbox = Sandbox::new(memory, folder.path().join("cache"), key, audit.clone());
+        let folders = Folders {
+            plugins: folder.path().join("plugins"),
+            lock: folder.path().join("lock"),
+            ..Folders::of_user().unwrap()
+        };
+        let plugins = runtime.block_on(Plugins::load(Arc::new(sandbox), &config, &folders));
+        let (loaded, index, argument) = tool_with_path(&plugins);
+        let roots = Roots::new(
+            vec![Root::open(folder.path(), &HostFiles::default()).unwrap()],
+            HostFiles::default(),
+        );
+        let trail = loaded.plugin.trail("1".into(), "test".into(), None);
+        let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail);
+        let arguments = Arc::new(json!({ argument: path.to_str().unwrap() }));
+        // The only thread for blocking work is occupied until `release` is dropped.
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        runtime.spawn_blocking(move || drop(released.recv()));
+        runtime.block_on(async {
+            let opening = open_files(&loaded, Some((index, arguments)), roots, &gate);
+            tokio::pin!(opening);
+            let early = timeout(Duration::from_millis(50), &mut opening).await;
+            assert!(early.is_err(), "the thread that serves clients opens the file itself");
+            drop(release);
+            let opened = timeout(Duration::from_secs(60), opening).await.unwrap().unwrap();
+            assert!(!opened.is_empty(), "the file is opened");
+        });
     }
 }

@@ -1,5 +1,5 @@
-//! Calls of upstream servers. A request goes to the server as the client made it, and the result comes back as the
-//! server made it: only names, addresses of views and what one of MCP's eras lacks are changed.
+//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client,
+//! unchanged but for names, URIs of views and fields that only one of MCP's eras has.
 //!
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
@@ -9,45 +9,45 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::{Client, Notification};
-use super::{Answered, Call, CallFailure, ProtocolError, ToolCall, Work, check_arguments};
+use super::{Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments};
 use crate::bindings::Subject;
-use crate::upstreams::parked::Waiting;
-use crate::upstreams::{Offered, views};
+use crate::upstreams::parked::ParkedRequest;
+use crate::upstreams::{UpstreamOffer, views};
 
-/// Most rounds of questions in one request.
-pub const ROUNDS: usize = 10;
+/// Maximum number of rounds of questions in one request.
+pub const MAX_ROUNDS: usize = 10;
 
-/// Most bytes of arguments that are passed on. Plugins have the limit `argument-bytes` instead.
+/// Maximum size of the arguments in bytes. Plugins have the limit `argument-bytes` instead.
 pub(super) const MAX_ARGUMENTS: u64 = 4 * 1024 * 1024;
 
-/// MCP's code for a resource that is not there, up to 2025-11-25.
+/// MCP's error code for an unknown resource, up to 2025-11-25.
 const NOT_FOUND: i32 = -32002;
 
-/// JSON-RPC's code for wrong parameters, which 2026-07-28 has for such a resource.
+/// JSON-RPC's error code for invalid parameters, which 2026-07-28 also uses for an unknown resource.
 const INVALID_PARAMS: i32 = -32602;
 
 /// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
 const KEY: &str = "upstream";
 
-/// What a client of 2026-07-28 sends back with its answers. The caller must seal it: otherwise the client could change
-/// it.
+/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. The caller must seal it:
+/// otherwise the client could change it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RoundState {
     rounds: usize,
     next: Next,
 }
 
-/// What the client's answers lead to.
+/// What happens with the client's answers.
 #[derive(Debug, Serialize, Deserialize)]
 enum Next {
-    /// The request is made again, with this state of the server.
+    /// The request is sent again, with the answers and this state of the server.
     Repeat(Option<String>),
-    /// The request that is parked under this name goes on.
+    /// The parked request of this name gets the answers.
     Resume(String),
 }
 
 /// The digest of the tool's definition, for the audit. Empty for work that is not a tool call.
-pub(super) fn digest_of<'a>(offered: &'a Offered, work: &Work) -> &'a str {
+pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str {
     match work {
         Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),
         Work::Resources(_)
@@ -61,32 +61,35 @@ pub(super) fn digest_of<'a>(offered: &'a Offered, work: &Work) -> &'a str {
 }
 
 fn tool_of<'a>(
-    offered: &'a Offered,
+    offered: &'a UpstreamOffer,
     call: &ToolCall,
 ) -> Option<&'a portcullis_mcp_client::UpstreamTool> {
     offered.listing.tools.iter().find(|tool| tool.name == call.name)
 }
 
 /// Serves a call of an upstream server.
-pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered, CallFailure> {
+pub(super) async fn serve(
+    offered: &UpstreamOffer,
+    call: Call<'_>,
+) -> Result<SourceAnswer, CallFailure> {
     let (method, mut params) = request_of(offered, &call.work)?;
     let server = &offered.source;
-    let origin = call.client.origin();
-    params.extend(origin.meta.map(|meta| ("_meta".to_owned(), meta.into())));
-    let mut request = Request::new(method, params, &origin.session);
-    request.capabilities = origin.capabilities;
-    request.log_level = origin.log_level.map(str::to_owned);
+    let forwarded = call.client.forwarded();
+    params.extend(forwarded.meta.map(|meta| ("_meta".to_owned(), meta.into())));
+    let mut request = Request::new(method, params, &forwarded.session);
+    request.capabilities = forwarded.capabilities;
+    request.log_level = forwarded.log_level.map(str::to_owned);
     let rounds = Rounds { offered, request, client: call.client };
     // Boxed because this future is large: unboxed, it would enlarge the future of every call.
     match Box::pin(rounds.serve(call.resumed)).await {
-        Ok(Answered::Whole(mut result)) => {
+        Ok(SourceAnswer::Upstream(mut result)) => {
             if let Work::Resource(_) = call.work {
                 let contents = result["contents"].as_array_mut().into_iter().flatten();
                 for content in contents.filter_map(Value::as_object_mut) {
                     views::rewrite_resource(&server.name, content);
                 }
             }
-            Ok(Answered::Whole(result))
+            Ok(SourceAnswer::Upstream(result))
         }
         Err(CallFailure::Protocol(error)) => {
             let Work::Resource(uri) = &call.work else { return Err(CallFailure::Protocol(error)) };
@@ -96,8 +99,8 @@ pub(super) async fn serve(offered: &Offered, call: Call<'_>) -> Result<Answered,
     }
 }
 
-/// The request's method, and its parameters as the server knows them.
-fn request_of(offered: &Offered, work: &Work) -> Result<(&'static str, Object), CallFailure> {
+/// The method of the request, and the parameters with the server's own names.
+fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Object), CallFailure> {
     let unknown = |what: &str, name: &str| CallFailure::Unknown(format!("unknown {what}: {name}"));
     let prompt = |name: &str| {
         let prompt = offered.listing.prompts.iter().find(|prompt| prompt.name == name);
@@ -146,7 +149,7 @@ fn object(pairs: &[(String, String)]) -> Object {
 }
 
 /// The URI that the server uses for a resource. Clients see the server's views under rewritten URIs.
-fn server_uri(offered: &Offered, uri: &str) -> String {
+fn server_uri(offered: &UpstreamOffer, uri: &str) -> String {
     views::inward(&offered.source.name, uri).unwrap_or_else(|| uri.to_owned())
 }
 
@@ -175,14 +178,17 @@ fn abandoned(why: &str) -> CallFailure {
 
 /// One request with its rounds of questions.
 struct Rounds<'a> {
-    offered: &'a Offered,
+    offered: &'a UpstreamOffer,
     request: Request,
     client: &'a dyn Client,
 }
 
 impl Rounds<'_> {
-    /// Makes the request, or goes on with it: `resumed` is what the client sent back, its state and its answers.
-    async fn serve(self, resumed: Option<(RoundState, Object)>) -> Result<Answered, CallFailure> {
+    /// Sends the request, or resumes it with the state and the answers that the client sent back.
+    async fn serve(
+        self,
+        resumed: Option<(RoundState, Object)>,
+    ) -> Result<SourceAnswer, CallFailure> {
         let upstream = &self.offered.source.upstream;
         let mut rounds = 0;
         let mut flight = match resumed {
@@ -202,7 +208,7 @@ impl Rounds<'_> {
         loop {
             let event = tokio::select! {
                 event = flight.next() => event,
-                () = &mut gone => return Err(abandoned("the client gave up")),
+                () = &mut gone => return Err(abandoned("the client cancelled the call")),
             };
             match event {
                 None => return Err(abandoned("the request has ended")),
@@ -212,7 +218,7 @@ impl Rounds<'_> {
                 Some(Event::Done(Ok(Outcome::Error(error)))) => return Err(protocol_error(error)),
                 Some(Event::Done(Ok(Outcome::Complete(result)))) => {
                     let modern = self.client.is_modern();
-                    return Ok(Answered::Whole(adapt_result_to_client(
+                    return Ok(SourceAnswer::Upstream(adapt_result_to_client(
                         result,
                         &self.request.method,
                         modern,
@@ -222,7 +228,7 @@ impl Rounds<'_> {
                     rounds = next_round(rounds)?;
                     if self.client.is_modern() {
                         let state = RoundState { rounds, next: Next::Repeat(state) };
-                        return Ok(Answered::Questions { requests, state });
+                        return Ok(SourceAnswer::UpstreamQuestions { requests, state });
                     }
                     let answers = self.ask_all(requests).await.map_err(protocol_error)?;
                     flight = upstream.request(self.request.clone().with_input(answers, state));
@@ -263,18 +269,21 @@ impl Rounds<'_> {
         method: &str,
         params: Object,
         rounds: usize,
-    ) -> Result<Answered, CallFailure> {
-        let parked = self.offered.source.parked.park(Waiting { flight, key });
+    ) -> Result<SourceAnswer, CallFailure> {
+        let parked = self.offered.source.parked.park(ParkedRequest { flight, key });
         let name =
             parked.ok_or_else(|| abandoned("too many requests wait for answers of clients"))?;
         let mut requests = Object::new();
         requests.insert(KEY.to_owned(), json!({ "method": method, "params": params }));
-        Ok(Answered::Questions { requests, state: RoundState { rounds, next: Next::Resume(name) } })
+        Ok(SourceAnswer::UpstreamQuestions {
+            requests,
+            state: RoundState { rounds, next: Next::Resume(name) },
+        })
     }
 
     async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, CallFailure> {
         let parked = self.offered.source.parked.take(name);
-        let Waiting { mut flight, key } = parked.ok_or_else(|| {
+        let ParkedRequest { mut flight, key } = parked.ok_or_else(|| {
             abandoned("the upstream request that was waiting for this answer has already ended")
         })?;
         let answer = answers
@@ -287,13 +296,13 @@ impl Rounds<'_> {
 }
 
 fn next_round(rounds: usize) -> Result<usize, CallFailure> {
-    if rounds >= ROUNDS {
-        return Err(abandoned("the upstream server asked too often"));
+    if rounds >= MAX_ROUNDS {
+        return Err(abandoned("the upstream server asked too many questions"));
     }
     Ok(rounds + 1)
 }
 
-/// Adds or removes what only one of MCP's eras has; everything else stays.
+/// Adds or removes the fields that only one of MCP's eras has. All other fields stay.
 fn adapt_result_to_client(mut result: Value, method: &str, modern: bool) -> Value {
     if let Some(result) = result.as_object_mut() {
         if !modern {

@@ -7,34 +7,37 @@ use crate::families::RESERVED_URIS;
 use crate::lock::{Claim, Lock};
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
-use crate::upstreams::{Offered, views};
+use crate::upstreams::{UpstreamOffer, views};
 use portcullis_name_collisions::uris::{self, Owners, Space};
 use portcullis_name_collisions::{Remark, Things};
 
-/// Comes after everything that is in the lock.
+/// The rank of claims that are not in the lock file: after all others.
 const LAST: usize = usize::MAX;
 
-/// The order in which sources claimed what they have. Sources are the plugins, and then other servers.
+/// The order in which sources claimed their names and URIs. A source's index counts the plugins first, then the
+/// upstream servers.
 pub(super) struct Ranks {
-    /// How the lock knows each source; `None`: it is bundled.
+    /// The name of each source in the lock file. `None`: the source is bundled.
     sources: Vec<Option<String>>,
     order: HashMap<Claim, usize>,
 }
 
 impl Ranks {
-    /// Asks the lock, and tells it what is new.
+    /// Reads the order from the lock file and adds new claims to it.
     pub(super) async fn of(
         plugins: &Plugins,
-        others: &[Offered],
+        upstreams: &[UpstreamOffer],
         names: [(&str, &[Things]); 2],
         lock: &Lock,
     ) -> Self {
-        let own = plugins.loaded.iter().map(|loaded| match loaded.plugin.origin {
+        let of_plugins = plugins.loaded.iter().map(|loaded| match loaded.plugin.origin {
             Origin::Bundled => None,
             Origin::File(_) => Some(format!("plugins.{}", loaded.plugin.name)),
         });
-        let foreign = others.iter().map(|other| Some(format!("upstreams.{}", other.source.name)));
-        let mut ranks = Self { sources: own.chain(foreign).collect(), order: HashMap::new() };
+        let of_upstreams =
+            upstreams.iter().map(|offer| Some(format!("upstreams.{}", offer.source.name)));
+        let mut ranks =
+            Self { sources: of_plugins.chain(of_upstreams).collect(), order: HashMap::new() };
         let mut claims = Vec::new();
         for at in 0..ranks.sources.len() {
             claims.extend(ranks.claim(at, "source", ""));
@@ -44,7 +47,7 @@ impl Ranks {
                 claims.extend(of.named().filter_map(|(name, _)| ranks.claim(at, kind, &name)));
             }
         }
-        for (at, text) in spaces(plugins, others) {
+        for (at, text) in spaces(plugins, upstreams) {
             claims.extend(text.ok().and_then(|(_, space, _)| ranks.claim(at, "uri", space.text())));
         }
         if !claims.is_empty() {
@@ -58,60 +61,64 @@ impl Ranks {
         Some(Claim { kind: kind.to_owned(), what: what.to_owned(), by })
     }
 
-    /// When a source claimed something: 0 where it is bundled.
-    fn at(&self, source: usize, kind: &str, what: &str) -> usize {
+    /// The rank of a source's claim: 0 for bundled sources.
+    fn rank(&self, source: usize, kind: &str, what: &str) -> usize {
         match self.claim(source, kind, what) {
             None => 0,
             Some(claim) => self.order.get(&claim).map_or(LAST, |place| place + 1),
         }
     }
 
-    /// When a source claimed a name.
+    /// The rank of a source's claim on a name.
     pub(super) fn of_name(&self, source: usize, kind: &str, name: &str) -> usize {
-        self.at(source, kind, name)
+        self.rank(source, kind, name)
     }
 
-    /// When each source arrived, the earliest first: 0 where it is bundled.
+    /// The rank of each source's first appearance: 0 for bundled sources.
     pub(super) fn arrived(&self) -> Vec<usize> {
-        (0..self.sources.len()).map(|source| self.at(source, "source", "")).collect()
+        (0..self.sources.len()).map(|source| self.rank(source, "source", "")).collect()
     }
 }
 
-/// A claim on URIs: the text as the operator is shown it, what it comes to, and whether it is a template.
-type Shown = (String, Space, bool);
+/// A claim on URIs: the text for display to the operator, the URI space, and whether the text is a template.
+type UriClaim = (String, Space, bool);
 
-/// What each source claims of URIs, by the source's place; or the template that can own nothing.
-fn spaces(plugins: &Plugins, others: &[Offered]) -> Vec<(usize, Result<Shown, String>)> {
+/// The URI claims of each source, with the source's index. An error is a template that cannot own a space.
+fn spaces(
+    plugins: &Plugins,
+    upstreams: &[UpstreamOffer],
+) -> Vec<(usize, Result<UriClaim, String>)> {
     let mut all = Vec::new();
     for (at, loaded) in plugins.loaded.iter().enumerate() {
         let manifest = &loaded.manifest;
-        let is_its = |(name, _): &&(&str, &str)| {
+        let is_reserved_for = |(name, _): &&(&str, &str)| {
             loaded.plugin.origin == Origin::Bundled && *loaded.plugin.name == **name
         };
-        all.extend(RESERVED_URIS.iter().filter(is_its).map(|(_, text)| {
-            let space = of_template(text).map(|(text, space, _)| (text, space, false));
+        all.extend(RESERVED_URIS.iter().filter(is_reserved_for).map(|(_, text)| {
+            let space = template_claim(text).map(|(text, space, _)| (text, space, false));
             (at, space)
         }));
-        let templates = manifest.templates.iter().map(|one| of_template(&one.uri_template));
+        let templates = manifest.templates.iter().map(|one| template_claim(&one.uri_template));
         all.extend(templates.map(|space| (at, space)));
         let resources = manifest.resources.iter();
-        all.extend(resources.map(|one| (at, Ok(of_resource(&one.uri)))));
+        all.extend(resources.map(|one| (at, Ok(resource_claim(&one.uri)))));
     }
-    for (other, at) in others.iter().zip(plugins.loaded.len()..) {
-        let listing = &other.listing;
+    for (offer, at) in upstreams.iter().zip(plugins.loaded.len()..) {
+        let listing = &offer.listing;
         let text = |one: &portcullis_mcp_client::Object, key: &str| {
             let text = one.get(key).and_then(|text| text.as_str()).unwrap_or_default();
-            views::outward(&other.source.name, text)
+            views::outward(&offer.source.name, text)
         };
-        let templates = listing.templates.iter().map(|one| of_template(&text(one, "uriTemplate")));
+        let templates =
+            listing.templates.iter().map(|one| template_claim(&text(one, "uriTemplate")));
         all.extend(templates.map(|space| (at, space)));
         let resources = listing.resources.iter().map(|one| text(one, "uri"));
-        all.extend(resources.map(|uri| (at, Ok(of_resource(&uri)))));
+        all.extend(resources.map(|uri| (at, Ok(resource_claim(&uri)))));
     }
     all
 }
 
-fn of_template(template: &str) -> Result<Shown, String> {
+fn template_claim(template: &str) -> Result<UriClaim, String> {
     let text = template.to_owned();
     match Space::of_template(template) {
         Some(space) => Ok((text, space, true)),
@@ -119,32 +126,32 @@ fn of_template(template: &str) -> Result<Shown, String> {
     }
 }
 
-fn of_resource(uri: &str) -> Shown {
+fn resource_claim(uri: &str) -> UriClaim {
     (uri.to_owned(), Space::of_uri(uri), false)
 }
 
-/// When each realm of URIs was first claimed: by the arrival of the source.
+/// For each realm of URIs, the earliest arrival of a source that claimed a part of it.
 pub(super) type Realms = HashMap<String, usize>;
 
-/// Templates, each with its source's place.
+/// Templates, each with its source's index.
 pub(super) type Templates = BTreeSet<(usize, String)>;
 
-/// The owners of URIs, the templates that own their space, and when each realm was first claimed. What another
-/// source owns is told in `remarks`.
+/// The owners of URIs, the templates that own their space, and the first claim on each realm. Claims that lose to
+/// another source are added to `remarks`.
 pub(super) fn owned(
     plugins: &Plugins,
-    others: &[Offered],
+    upstreams: &[UpstreamOffer],
     ranks: &Ranks,
     remarks: &mut Vec<Remark>,
 ) -> (Owners, Templates, Realms) {
     let own = plugins.loaded.iter().map(|loaded| loaded.plugin.name.clone());
     let names: Vec<Arc<str>> =
-        own.chain(others.iter().map(|other| other.source.name.clone())).collect();
+        own.chain(upstreams.iter().map(|offer| offer.source.name.clone())).collect();
     let mut owners = Owners::default();
-    give_views(plugins, others, &names, &mut owners, remarks);
-    let mut all = spaces(plugins, others);
+    claim_views(plugins, upstreams, &names, &mut owners, remarks);
+    let mut all = spaces(plugins, upstreams);
     all.sort_by_key(|(at, shown)| match shown {
-        Ok((_, space, _)) => ranks.at(*at, "uri", space.text()),
+        Ok((_, space, _)) => ranks.rank(*at, "uri", space.text()),
         Err(_) => LAST,
     });
     let mut templates = Templates::new();
@@ -166,7 +173,7 @@ pub(super) fn owned(
         let realm = uris::realm(space.text());
         match owners.claim(space, at) {
             Ok(()) => {
-                let arrived = ranks.at(at, "source", "");
+                let arrived = ranks.rank(at, "source", "");
                 if let Some(realm) = realm {
                     let first = realms.entry(realm).or_insert(arrived);
                     *first = arrived.min(*first);
@@ -188,16 +195,16 @@ pub(super) fn owned(
     (owners, templates, realms)
 }
 
-/// Gives other servers the URIs of their views: the host itself made them.
-fn give_views(
+/// Gives upstream servers the URIs of their views, which the host itself made.
+fn claim_views(
     plugins: &Plugins,
-    others: &[Offered],
+    upstreams: &[UpstreamOffer],
     names: &[Arc<str>],
     owners: &mut Owners,
     remarks: &mut Vec<Remark>,
 ) {
-    for (other, at) in others.iter().zip(plugins.loaded.len()..) {
-        let uri = views::outward(&other.source.name, "ui://");
+    for (offer, at) in upstreams.iter().zip(plugins.loaded.len()..) {
+        let uri = views::outward(&offer.source.name, "ui://");
         let is_reserved = RESERVED_URIS.iter().any(|(_, template)| uris::owns(template, &uri));
         let space = Space::of_template(&format!("{uri}{{+rest}}"));
         let claimed = space.filter(|_| !is_reserved).map(|space| owners.claim(space, at));

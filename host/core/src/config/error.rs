@@ -4,6 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::defaults::InvalidVariable;
+use super::file::UnreadableFile;
+
 /// Why a configuration is refused, and where. Its text contains no value that may be secret.
 ///
 /// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
@@ -23,11 +26,11 @@ pub struct ConfigError {
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The file cannot be found or read.
-    #[error("{0}")]
-    Unreadable(#[source] Box<dyn Error + Send + Sync>),
+    #[error(transparent)]
+    Unreadable(UnreadableFile),
     /// The default configuration cannot be completed from the environment.
-    #[error("the default configuration: {0}")]
-    Defaults(#[source] Box<dyn Error + Send + Sync>),
+    #[error("the default configuration")]
+    Defaults(#[source] InvalidVariable),
     /// The file is not TOML: what the parser says.
     #[error("{0}")]
     Toml(String),

@@ -1,4 +1,4 @@
-//! Jobs: work that plugins put off, run when there is time; no client waits for it.
+//! Jobs: work that plugins defer. No client waits for a job.
 
 use std::sync::Arc;
 
@@ -8,26 +8,27 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Host;
 use crate::call::client::NoClient;
 use crate::call::{self, Call, Work};
-use crate::plugins::Loaded;
+use crate::plugins::LoadedPlugin;
 use crate::sandbox::{Context, Feature, LaterJob};
 use crate::source::Source;
 
-/// Jobs that run at the same time, of all plugins together.
-const AT_ONCE: usize = 2;
+/// Maximum number of jobs that run at the same time, of all plugins together.
+const MAX_RUNNING: usize = 2;
 
 impl Host {
-    /// Lets a call of a plugin use the state that all calls share. A job that the call puts off gets its roots.
-    pub fn surround(&self, context: &mut Context, loaded: &Loaded, roots: &Roots) {
+    /// Gives a call of a plugin access to the state that all calls share. A job that the call starts gets the roots of
+    /// the call.
+    pub fn attach_shared_state(&self, context: &mut Context, loaded: &LoadedPlugin, roots: &Roots) {
         context.shared = Some(self.shared_state.clone());
         context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
 }
 
-/// Runs the jobs of a host's plugins for as long as it lives.
+/// Runs the jobs of a host's plugins until the host shuts down.
 pub fn run(host: &Arc<Host>) {
     let (shared, shutdown) = (host.shared_state.clone(), host.shutdown.clone());
     let host = Arc::downgrade(host);
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(MAX_RUNNING));
     tokio::spawn(async move {
         loop {
             let place = places.clone().acquire_owned().await.expect("never closed");
@@ -36,18 +37,18 @@ pub fn run(host: &Arc<Host>) {
                 () = shutdown.cancelled() => return,
             };
             let Some(host) = host.upgrade() else { return };
-            tokio::spawn(one(host, job, place));
+            tokio::spawn(run_one(host, job, place));
         }
     });
 }
 
-async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
+async fn run_one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
     let LaterJob { plugin, request, job, roots } = later;
     let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
     let mut context = Context { background: true, ..Context::default() };
-    host.surround(&mut context, loaded, &roots);
+    host.attach_shared_state(&mut context, loaded, &roots);
     let call = Call {
         request,
         work: Work::Job(job),
@@ -61,6 +62,6 @@ async fn one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
     let ran = call::call(Source::Plugin(loaded), call);
     let Some(ended) = host.shutdown.run_until_cancelled(ran).await else { return };
     if let Err(failure) = ended {
-        tracing::warn!("a job of `{plugin}`: {failure}");
+        tracing::warn!("a job of `{plugin}` failed: {failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! Loading of the plugins: it begins when they are first needed, and what is loaded so far can be waited for.
+//! The progress of loading plugins: which are loaded so far, and waiting for more.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 use crate::plugins::{Loader, Plugins};
 
-/// How long introductions and lists wait for plugins that are not loaded yet, counted from when loading began.
-/// Plugins that are known from before take less; those that have to be compiled first may take a minute.
-pub(super) const SOON: Duration = Duration::from_millis(500);
+/// How long `initialize` and lists wait for plugins, counted from the start of loading. Plugins with cached compiled
+/// code take less. Others may take a minute to compile.
+pub(super) const LIST_WAIT: Duration = Duration::from_millis(500);
 
-/// Makes a loader of plugins.
+/// Starts a loader of plugins.
 pub(super) type Begin = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = Loader> + Send>> + Send>;
 
 /// The plugins that are loaded so far.
 pub(super) struct Loading {
-    /// `None`: not even what is bundled.
+    /// `None`: not even the bundled plugins are loaded.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
     /// Taken when loading begins.
     begin: Mutex<Option<Begin>>,
@@ -28,7 +28,7 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    /// Nothing is loaded yet.
+    /// A state in which no plugin is loaded.
     pub(super) fn new(begin: Begin) -> Self {
         Self {
             plugins: watch::channel(None).0,
@@ -37,10 +37,10 @@ impl Loading {
         }
     }
 
-    /// What makes the loader, for the first who asks: the time of lists runs from then on.
+    /// The function that starts the loader, for the first caller only. The waiting time of lists starts now.
     pub(super) fn begin(&self) -> Option<Begin> {
         let begin = self.begin.lock().take()?;
-        *self.deadline.lock() = Some(Instant::now() + SOON);
+        *self.deadline.lock() = Some(Instant::now() + LIST_WAIT);
         Some(begin)
     }
 
@@ -49,20 +49,20 @@ impl Loading {
         self.deadline.lock().unwrap_or_else(Instant::now)
     }
 
-    /// Waits until as many plugins are loaded as that.
+    /// Waits until `enough` is true of the loaded plugins.
     pub(super) async fn wait_for(&self, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
         let mut plugins = self.plugins.subscribe();
         let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|one| enough(one)));
         let found = found.await.expect("the sender lives as long as this value").clone();
-        found.expect("it was waited for")
+        found.expect("`wait_for` returns plugins only")
     }
 
-    /// What is loaded so far.
+    /// The plugins that are loaded so far.
     pub(super) fn so_far(&self) -> Option<Arc<Plugins>> {
         self.plugins.borrow().clone()
     }
 
-    /// More plugins are loaded than before.
+    /// Replaces the loaded plugins by more of them.
     pub(super) fn add(&self, plugins: Plugins) {
         self.plugins.send_replace(Some(Arc::new(plugins)));
     }

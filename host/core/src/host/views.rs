@@ -1,4 +1,4 @@
-//! Views of tools (MCP Apps): plugins say which tools have a view and who may call them, and that is written into the
+//! Views of tools (MCP Apps): plugins declare which tools have a view and who may call them. The host adds this to the
 //! definitions that clients see.
 
 use std::collections::HashMap;
@@ -11,23 +11,23 @@ use super::{Host, Tools};
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::{Dressing, ToolHints};
 use crate::call::client::NoClient;
-use crate::call::{self, Answer, Answered, Call, Work};
+use crate::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use crate::catalog::Catalog;
 use crate::definitions::listed_tool;
-use crate::plugins::Loaded;
+use crate::plugins::LoadedPlugin;
 use crate::sandbox::{Context, Feature};
 use crate::source::Source;
 use portcullis_checked_files::digest;
 
-/// How long the list of tools waits for what a plugin has to say of them: milliseconds, but on a machine that has
-/// a lot to do. Without it, they stay as they are until the list changes.
-const SOON: Duration = Duration::from_secs(10);
+/// How long the list of tools waits for a plugin that declares views. It usually answers within milliseconds. After
+/// this time the tools are listed without its views.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// What is kept on disk of what plugins said, in bytes: the newest.
+/// Maximum size of the declarations that are kept on disk, in bytes. The oldest are removed first.
 const MAX_KEPT: u64 = 8 * 1024 * 1024;
 
-/// Where the specification has a tool's view; older clients look at the second place.
-const PLACES: (&str, &str) = ("resourceUri", "ui/resourceUri");
+/// The keys of a tool's view in `_meta`: in `ui` by the specification, and directly for older clients.
+const VIEW_KEYS: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 impl Host {
     /// The tools as clients see them, with their views.
@@ -37,9 +37,10 @@ impl Host {
         let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
         self.shared_state
             .set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
-        let grants = |loaded: &Loaded| loaded.plugin.terms.policy.grants.catalog.clone();
+        let grants = |loaded: &LoadedPlugin| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
-        let results = |loaded: &Arc<Loaded>| grants(loaded).is_some_and(|one| one.has_results());
+        let results =
+            |loaded: &Arc<LoadedPlugin>| grants(loaded).is_some_and(|one| one.has_results());
         self.shared_state.want_results(plugins.iter().any(results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
             let said = self.views_of(loaded, &tools).await;
@@ -52,9 +53,9 @@ impl Host {
         tools
     }
 
-    /// What a plugin says of these tools, or said of them before: it says when that changes. So a start
-    /// runs nothing where nothing is new.
-    async fn views_of(&self, loaded: &Arc<Loaded>, tools: &[Value]) -> Vec<Dressing> {
+    /// The views that a plugin declares for these tools. A declaration for the same tools, plugin and settings is read
+    /// from disk, so that a start of the host runs no plugin. Plugins report when their declarations change.
+    async fn views_of(&self, loaded: &Arc<LoadedPlugin>, tools: &[Value]) -> Vec<Dressing> {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
@@ -66,28 +67,28 @@ impl Host {
         }
         let Some(said) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
-            // What it says now may hold for this run of the host alone.
+            // This declaration may hold only while the host runs.
             if let Err(error) = self.views.remove(&about) {
-                tracing::warn!("what `{}` said of the tools before stays: {error}", plugin.name);
+                tracing::warn!("cannot remove the old views of `{}`: {error}", plugin.name);
             }
             return said;
         }
         let text = serde_json::to_vec(&said).unwrap_or_default();
         if let Err(error) = self.views.write(&about, &text, None, None, |_| true) {
-            tracing::warn!("what `{}` says of the tools is not kept: {error:?}", plugin.name);
+            tracing::warn!("cannot keep the views of `{}`: {error:?}", plugin.name);
         }
         if let Err(error) = self.views.shrink(MAX_KEPT) {
-            tracing::warn!("what plugins said of tools is not tidied up: {error}");
+            tracing::warn!("cannot remove old views: {error}");
         }
         said
     }
 
-    /// Asks it. Nothing, where it fails: the tools are as good without.
-    async fn ask_for_views(&self, loaded: &Arc<Loaded>) -> Option<Vec<Dressing>> {
+    /// Asks a plugin for its views. `None` if it fails: the tools work without views.
+    async fn ask_for_views(&self, loaded: &Arc<LoadedPlugin>) -> Option<Vec<Dressing>> {
         let mut context = Context::default();
-        // Made for all sessions: no session's roots are in it.
+        // The list is the same for all sessions, so no session's roots are used.
         let roots = self.roots.none();
-        self.surround(&mut context, loaded, &roots);
+        self.attach_shared_state(&mut context, loaded, &roots);
         let call = Call {
             request: call::request_id(),
             work: Work::Views,
@@ -98,19 +99,19 @@ impl Host {
             resumed: None,
             client: &NoClient,
         };
-        let said = tokio::time::timeout(SOON, call::call(Source::Plugin(loaded), call)).await;
+        let said = tokio::time::timeout(MAX_WAIT, call::call(Source::Plugin(loaded), call)).await;
         let why = match said {
-            Ok(Ok(Answered::Typed(Answer::Views(all)))) => return Some(all),
-            Ok(Ok(_)) => "it answers something else".to_owned(),
+            Ok(Ok(SourceAnswer::Plugin(PluginAnswer::Views(all)))) => return Some(all),
+            Ok(Ok(_)) => "its answer is of another kind".to_owned(),
             Ok(Err(failure)) => failure.to_string(),
-            Err(_) => format!("it takes longer than {} s", SOON.as_secs()),
+            Err(_) => format!("it takes longer than {} s", MAX_WAIT.as_secs()),
         };
-        tracing::warn!("tools stay without the views of `{}`: {why}", loaded.plugin.name);
+        tracing::warn!("tools are listed without the views of `{}`: {why}", loaded.plugin.name);
         None
     }
 }
 
-/// Writes a dressing into a tool. False: nobody may call it, so nobody sees it.
+/// Adds a declared view to a tool. `false`: nobody may call the tool, so it is not listed.
 fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     if view_of(tool).is_some() {
         return true;
@@ -128,20 +129,20 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     let mut ui = Map::new();
     ui.insert("visibility".into(), who.into());
     if let Some(view) = dressing.view.as_ref().filter(|view| view.starts_with("ui://")) {
-        ui.insert(PLACES.0.into(), view.as_str().into());
-        meta.insert(PLACES.1.into(), view.as_str().into());
+        ui.insert(VIEW_KEYS.0.into(), view.as_str().into());
+        meta.insert(VIEW_KEYS.1.into(), view.as_str().into());
     }
     meta.insert("ui".into(), ui.into());
     true
 }
 
-/// The view that a tool has.
+/// The URI of a tool's view.
 fn view_of(tool: &Value) -> Option<&str> {
     let meta = &tool["_meta"];
-    meta["ui"][PLACES.0].as_str().or_else(|| meta[PLACES.1].as_str())
+    meta["ui"][VIEW_KEYS.0].as_str().or_else(|| meta[VIEW_KEYS.1].as_str())
 }
 
-/// A tool, for plugins that may see it.
+/// A tool, in the contract's types, for plugins with the capability `catalog`.
 fn entry(source: String, tool: &Value) -> Entry {
     let text = |key: &str| tool[key].as_str().map(str::to_owned);
     let hint = |key: &str| tool["annotations"][key].as_bool();
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_said_at_both_places() {
+    fn a_view_is_written_under_both_keys() {
         let mut tool = json!({"name": "t", "_meta": {"own": 1}});
         assert!(add_view(&mut tool, &dressing(Some("ui://a/b"), true, true)));
         let ui = json!({"resourceUri": "ui://a/b", "visibility": ["model", "app"]});
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_call_nobody_sees() {
+    fn a_tool_that_nobody_may_call_is_not_listed() {
         assert!(!add_view(&mut json!({"name": "t"}), &dressing(None, false, false)));
         let mut tool = json!({"name": "t"});
         assert!(add_view(&mut tool, &dressing(Some("https://not.a.view"), true, false)));

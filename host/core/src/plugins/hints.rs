@@ -1,4 +1,5 @@
-//! Hints about a tool's effects for clients: never more harmless than the tool's declarations and grants.
+//! Corrects the hints about a tool's effects that clients get: they never claim less than the declarations and the
+//! grants allow.
 
 use super::PluginTool;
 use crate::bindings::manifest::PathAccess;
@@ -7,22 +8,22 @@ use crate::capabilities::files::Scope;
 use crate::gate::Policy;
 use portcullis_files::Access;
 
-/// What a tool can do at most, as far as the host lets it.
+/// The effects that a tool can have, by its declarations and its plugin's grants. Each is the reason, for display.
 #[derive(Default)]
 struct Power {
-    /// What the tool itself declares to change: nobody can vouch that it does not.
+    /// The tool declares that it changes something. `trusted-hints` cannot overrule this.
     declared: Option<&'static str>,
-    /// What its plugin's grants let it change.
+    /// The plugin's grants allow changes.
     granted: Option<&'static str>,
-    /// What its plugin's grants let it reach outside this machine's files.
+    /// The plugin's grants allow access to more than files of this machine.
     reaches: Option<&'static str>,
 }
 
-/// Corrects the hints of a plugin's tools. A hint that says less than the tool can do is replaced, and told
-/// in `remarks`; one that says more stays. Of a tool that can change nothing, and that says nothing about
-/// it, clients are told that it only reads. A cache is no change: it holds what can be derived again.
+/// Corrects the hints of a plugin's tools. A hint that claims less than the tool can do is replaced, and `remarks`
+/// says so. A hint that claims more stays. A tool that can change nothing and has no hint gets the hint that it only
+/// reads. A cache does not count as a change.
 ///
-/// `trusted` names the tools whose own hints the operator vouches for.
+/// `trusted` names the tools whose own hints the operator trusts.
 pub(super) fn correct(
     plugin: &str,
     tools: &mut [PluginTool],
@@ -37,7 +38,7 @@ pub(super) fn correct(
     }
     for tool in tools {
         let is_trusted = trusted.contains(&tool.definition.name);
-        let mut power = of(tool, policy);
+        let mut power = power_of(tool, policy);
         if is_trusted {
             (power.granted, power.reaches) = (None, None);
         }
@@ -61,7 +62,7 @@ pub(super) fn correct(
 
 const READS: &str = "only reads";
 
-/// Corrects the hints of one tool. Answers what they said wrongly, and what speaks against it.
+/// Corrects the hints of one tool. Returns the wrong claims, each with the reason against it.
 fn apply(
     tool: &mut PluginTool,
     power: &Power,
@@ -100,8 +101,8 @@ fn apply(
     wrong
 }
 
-/// What one tool can do with what its plugin is granted and wants.
-fn of(tool: &PluginTool, policy: &Policy) -> Power {
+/// The effects that a tool can have.
+fn power_of(tool: &PluginTool, policy: &Policy) -> Power {
     let Policy { grants, wants, .. } = policy;
     let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
     let declared = match &tool.definition {
@@ -112,7 +113,7 @@ fn of(tool: &PluginTool, policy: &Policy) -> Power {
     Power { declared, granted: changes(grants, wants), reaches: reaches(grants, wants) }
 }
 
-/// By what a plugin could change something, whatever its tools declare.
+/// The grant by which a plugin could change something, if there is one.
 fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     if let (Some(granted), Some(wanted)) = (&grants.files, &wants.files) {
         let all = [granted, wanted];
@@ -137,7 +138,7 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     None
 }
 
-/// By what a plugin could deal with the world outside.
+/// The grant by which a plugin could access more than files of this machine, if there is one.
 fn reaches(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     if grants.http.is_some() && wants.http.is_some() {
         return Some("it may make HTTP requests");

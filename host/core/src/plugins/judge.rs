@@ -1,4 +1,5 @@
-//! Decides whether a component can be loaded as a plugin, and with which grants.
+//! Decides whether a component can be loaded as a plugin, and under which policy. The errors are the texts of
+//! [`Refused::reason`](super::Refused::reason): they are displayed, and no code depends on them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,11 +15,11 @@ use crate::capabilities::{Capability, Grants, Unusable};
 use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
 
-/// What a component may do, and what the operator should know of that.
+/// The policy of a component, its manifest, and remarks for the operator.
 ///
 /// # Errors
 ///
-/// Why it cannot be a plugin.
+/// Why the component cannot be a plugin.
 pub(super) fn judge(
     name: &str,
     is_foreign: bool,
@@ -32,7 +33,7 @@ pub(super) fn judge(
     let missing = missing(imports, &policy);
     let lacks = |missing: &Missing| !is_foreign || matches!(missing, Missing::Unknown(_));
     let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
-    // What is not wanted is not allowed, whatever is granted.
+    // A capability that the manifest does not want is not allowed, even if it is granted.
     let is_wanted = |capability: Capability| {
         is_foreign
             || manifest.as_ref().is_none_or(|manifest| {
@@ -52,13 +53,13 @@ pub(super) fn judge(
     if manifest.tools.is_empty() {
         return Err("it exports no function that could be a tool".into());
     }
-    // It cannot say what it wants, and its language's runtime may import what its functions never use:
-    // what it is granted counts, and what it is not granted is there, and refuses.
+    // A foreign component has no wants, and its language's runtime may import interfaces that its functions never use.
+    // So its grants alone decide, and interfaces that are not granted are linked and refuse.
     policy.wants = policy.grants.clone();
     policy.dispensable = Capability::ALL.to_vec();
     let refusing = missing.iter().filter_map(|missing| match missing {
         Missing::Grant(capability) => Some(format!(
-            "`{name}` imports `{capability}`, which it is not granted: what needs it fails; to grant it, add \
+            "`{name}` imports `{capability}`, which it is not granted: calls that need it fail; to grant it, add \
              to portcullis.toml:\n{}",
             capability.remedy(name)
         )),
@@ -91,7 +92,7 @@ fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> b
     lines.join("\n")
 }
 
-/// What is looked at of a schema before its tool is called.
+/// The parts of a schema that are checked when the plugin is loaded.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow, rename = "type")]
@@ -100,7 +101,7 @@ struct Outline<'a> {
     properties: BTreeMap<Cow<'a, str>, IgnoredAny>,
 }
 
-/// Checks what can be checked without running anything: names, and where paths are declared.
+/// Checks the definitions of tools: their names, their input schemas and their declared paths.
 pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, String> {
     let mut tools: Vec<PluginTool> = Vec::with_capacity(definitions.len());
     for definition in definitions {
@@ -132,7 +133,7 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         }
         tools.push(PluginTool {
             definition,
-            on: true,
+            is_on: true,
             text_only: false,
             input: OnceLock::new(),
             output: OnceLock::new(),
@@ -146,11 +147,11 @@ fn is_tool_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Takes away the tools whose actions are not granted, and answers which those are.
+/// Removes the tools that need an action that is not granted, and returns them.
 ///
 /// # Errors
 ///
-/// Where the plugin does not even want an action that a tool of it needs.
+/// A tool needs an action that the plugin's manifest does not want.
 pub(super) fn keep_granted(
     tools: &mut Vec<PluginTool>,
     policy: &Policy,

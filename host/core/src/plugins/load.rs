@@ -1,5 +1,5 @@
-//! Loading plugins one after the other: bundled ones, those that are known from before, and then those that
-//! have to be compiled first.
+//! Loads plugins one by one: bundled plugins first, then those with cached compiled code, then those that have to be
+//! compiled.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use super::judge::{judge, keep_granted, tools};
-use super::{Loaded, Plugins, Refused, bundled, hints, is_bundled};
+use super::{LoadedPlugin, Plugins, Refused, bundled, hints, is_bundled};
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
-use crate::lock::{Lock, LockError};
+use crate::lock::{Lock, LockError, LockFile};
 use crate::sandbox::{Code, ComponentInfo, Feature, Origin, Places, Plugin, Sandbox, Terms};
 use portcullis_engine::ComponentFile;
 
-/// Loads the plugins of a host. What takes long comes last, and one at a time.
+/// Loads the plugins of a host, one at a time. Plugins that take long to load come last.
 pub struct Loader {
     sandbox: Arc<Sandbox>,
     config: Config,
     folders: Folders,
     commands: Arc<Commands>,
-    /// Files that nobody has looked at yet, with the place of each among all candidates.
+    /// Candidates whose file has not been opened yet, each with its index among all candidates.
     unopened: VecDeque<(usize, Candidate)>,
-    /// Files of which nothing is known from before.
-    unknown: Vec<(usize, Opened)>,
-    loaded: BTreeMap<usize, Arc<Loaded>>,
+    /// Opened components that have to be compiled.
+    uncompiled: Vec<(usize, Opened)>,
+    loaded: BTreeMap<usize, Arc<LoadedPlugin>>,
     refused: BTreeMap<usize, Refused>,
     remarks: Vec<String>,
 }
@@ -37,12 +37,12 @@ struct Opened {
     candidate: Candidate,
     code: Code,
     digest: String,
-    /// Where to note that it was seen, if it never was.
-    first: Option<Lock>,
+    /// The lock file, if the component has no approval yet: loading the component approves it.
+    unapproved: Option<Lock>,
 }
 
 impl Loader {
-    /// Loads what comes with the binary: this neither compiles nor waits for anything.
+    /// Loads the bundled plugins. Nothing has to be compiled for that.
     pub async fn begin(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
         let commands = config.commands().expect("checked when the configuration was read");
         let mut loader = Self {
@@ -51,7 +51,7 @@ impl Loader {
             folders: folders.clone(),
             commands: Arc::new(Commands::new(commands)),
             unopened: VecDeque::new(),
-            unknown: Vec::new(),
+            uncompiled: Vec::new(),
             loaded: BTreeMap::new(),
             refused: BTreeMap::new(),
             remarks: Vec::new(),
@@ -80,8 +80,8 @@ impl Loader {
         for name in config.plugins.keys().filter(|name| !seen.contains_key(*name)) {
             if config.host.bundled.unwrap_or(true) || !is_bundled(name) {
                 loader.remarks.push(format!(
-                    "portcullis.toml speaks of `{name}`, but there is no such plugin: what it \
-                     grants is granted to nobody"
+                    "portcullis.toml has [plugins.{name}], but there is no such plugin: its \
+                     grants have no effect"
                 ));
             }
         }
@@ -91,51 +91,51 @@ impl Loader {
     /// Loads one more plugin. `false`: there are no more.
     pub async fn next(&mut self) -> bool {
         if let Some((place, candidate)) = self.unopened.pop_front() {
-            // A large file takes a while to be read.
+            // Reading a large file may take long.
             let (config, folders) = (self.config.clone(), self.folders.clone());
             let opening = move || candidate.open(&config, &folders);
             match tokio::task::spawn_blocking(opening).await {
-                Ok(Ok(opened)) => self.begin_one(place, opened).await,
+                Ok(Ok(opened)) => self.load_if_compiled(place, opened).await,
                 Ok(Err(refused)) => drop(self.refused.insert(place, refused)),
-                Err(error) => tracing::error!("looking at a plugin's file: {error}"),
+                Err(error) => tracing::error!("opening a plugin's file: {error}"),
             }
             return true;
         }
-        // Small ones first: a large one may take a minute, and nobody should wait for it.
-        self.unknown.sort_by_key(|(place, opened)| (std::cmp::Reverse(opened.size()), *place));
-        let Some((place, opened)) = self.unknown.pop() else { return false };
+        // Small components first: a large one may take a minute to compile.
+        self.uncompiled.sort_by_key(|(place, opened)| (std::cmp::Reverse(opened.size()), *place));
+        let Some((place, opened)) = self.uncompiled.pop() else { return false };
         self.finish(place, opened).await;
         true
     }
 
-    /// Whether the plugins that are left have to be compiled first.
+    /// Whether all remaining plugins have to be compiled.
     pub fn is_compiling(&self) -> bool {
-        self.unopened.is_empty() && !self.unknown.is_empty()
+        self.unopened.is_empty() && !self.uncompiled.is_empty()
     }
 
-    /// What is loaded so far.
+    /// The plugins that are loaded so far.
     pub fn so_far(&self) -> Plugins {
         Plugins {
             loaded: self.loaded.values().cloned().collect(),
             refused: self.refused.values().cloned().collect(),
             remarks: self.remarks.clone(),
-            complete: self.unopened.is_empty() && self.unknown.is_empty(),
+            complete: self.unopened.is_empty() && self.uncompiled.is_empty(),
         }
     }
 
-    /// Of what is loaded so far, what is bundled.
+    /// The bundled plugins among those that are loaded so far.
     pub fn bundled(&self) -> Plugins {
         let mut plugins = self.so_far();
         plugins.loaded.retain(|loaded| loaded.plugin.origin == Origin::Bundled);
         plugins
     }
 
-    async fn begin_one(&mut self, place: usize, opened: Opened) {
+    async fn load_if_compiled(&mut self, place: usize, opened: Opened) {
         let limits = self.config.limits_of(&opened.candidate.name);
         if self.sandbox.known(&opened.digest, &limits).is_some() {
             self.finish(place, opened).await;
         } else {
-            self.unknown.push((place, opened));
+            self.uncompiled.push((place, opened));
         }
     }
 
@@ -146,8 +146,8 @@ impl Loader {
         }
     }
 
-    async fn load(&self, opened: Opened) -> Result<Loaded, Refused> {
-        let Opened { candidate, code, digest, first } = opened;
+    async fn load(&self, opened: Opened) -> Result<LoadedPlugin, Refused> {
+        let Opened { candidate, code, digest, unapproved } = opened;
         let (name, sandbox) = (&candidate.name, &self.sandbox);
         let own = self.config.plugins.get(name).cloned().unwrap_or_default();
         let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
@@ -170,9 +170,11 @@ impl Loader {
                 places.clone(),
             )
         };
-        let described_with = Capability::ALL.to_vec();
-        let unknown = plugin(Policy { dispensable: described_with, ..Policy::default() });
-        let ComponentInfo { imports, features, manifest } = unknown.know().await.map_err(refuse)?;
+        // To read the manifest, every capability is linked and none is granted.
+        let ungranted =
+            plugin(Policy { dispensable: Capability::ALL.to_vec(), ..Policy::default() });
+        let ComponentInfo { imports, features, manifest } =
+            ungranted.know().await.map_err(refuse)?;
         let is_foreign = !features.contains(&Feature::Manifest);
         let judged =
             judge(name, is_foreign, &imports, manifest, own.grants, &settings).map_err(refuse)?;
@@ -181,8 +183,10 @@ impl Loader {
         let withheld = keep_granted(&mut tools, &policy).map_err(refuse)?;
         for off in &own.tools_off {
             match tools.iter_mut().find(|tool| tool.definition.name == *off) {
-                Some(tool) => tool.on = false,
-                None => remarks.push(format!("`{name}` has no tool `{off}` that could be off")),
+                Some(tool) => tool.is_on = false,
+                None => remarks.push(format!(
+                    "`tools-off` of `{name}` names `{off}`, which is not a tool of it"
+                )),
             }
         }
         if own.structured_content == Some(false) {
@@ -192,21 +196,21 @@ impl Loader {
             }
         }
         hints::correct(name, &mut tools, &policy, &own.trusted_hints, &mut remarks);
-        if let Some(lock) = first
-            && let Err(error) = note(&lock, name, &digest).await
+        if let Some(lock) = unapproved
+            && let Err(error) = approve_first(&lock, name, &digest).await
         {
             remarks.push(format!(
-                "that `{name}` was seen is not kept, so changes go unnoticed: {error}"
+                "the approval of `{name}` cannot be written, so changes of its file go unnoticed: {error}"
             ));
         }
         let plugin = plugin(policy);
         let prefix = own.prefix;
-        Ok(Loaded { plugin, imports, manifest, remarks, tools, withheld, features, prefix })
+        Ok(LoadedPlugin { plugin, imports, manifest, remarks, tools, withheld, features, prefix })
     }
 }
 
-/// Approves a component that was never seen before.
-async fn note(lock: &Lock, name: &str, digest: &str) -> Result<(), LockError> {
+/// Approves a component that is loaded for the first time.
+async fn approve_first(lock: &Lock, name: &str, digest: &str) -> Result<(), LockError> {
     let (name, digest) = (name.to_owned(), digest.to_owned());
     lock.on_a_thread(move |lock| lock.approve_plugin(&name, &digest)).await
 }
@@ -220,7 +224,7 @@ impl Opened {
     }
 }
 
-/// A component that might be a plugin.
+/// A component that may be loaded as a plugin.
 struct Candidate {
     name: String,
     origin: Origin,
@@ -232,9 +236,13 @@ impl Candidate {
         Refused { name: self.name.clone(), origin: self.origin.clone(), digest, reason }
     }
 
-    /// Where to note that it was seen, if it never was. It is held back where another component was approved
-    /// under its name: that one's grants are not for it.
-    fn is_new(
+    /// The lock file, if no component was approved under this name yet.
+    ///
+    /// # Errors
+    ///
+    /// The text of the refusal, for display: another component was approved under this name, and its grants are not
+    /// for this one; or the lock file cannot be read.
+    fn check_approval(
         &self,
         config: &Config,
         folders: &Folders,
@@ -243,9 +251,9 @@ impl Candidate {
         if self.bundled.is_some() || config.host.follow_changes == Some(true) {
             return Ok(None);
         }
-        let (lock, name) = (Lock::at(folders.lock.clone()), &self.name);
-        match lock.plugin(name) {
-            Ok(None) => Ok(Some(lock)),
+        let (path, name) = (folders.lock.clone(), &self.name);
+        match LockFile::at(path.clone()).plugin(name) {
+            Ok(None) => Ok(Some(Lock::at(path))),
             Ok(Some(approved)) if approved == digest => Ok(None),
             Ok(Some(_)) => Err(format!(
                 "its file has changed since it was approved: if you know why, run `portcullis plugin approve {name}`"
@@ -254,20 +262,20 @@ impl Candidate {
         }
     }
 
-    /// Opens its file, and compares it with what was approved.
+    /// Opens the component and compares its digest with the approved one.
     fn open(self, config: &Config, folders: &Folders) -> Result<Opened, Refused> {
         if !is_name(&self.name) {
-            let reason = "its name may hold letters, digits, `-` and `_` only: rename the file";
+            let reason = "its name may have letters, digits, `-` and `_` only: rename the file";
             return Err(self.refuse(None, reason.into()));
         }
         let (code, digest) = self.code()?;
-        let first = self
-            .is_new(config, folders, &digest)
+        let unapproved = self
+            .check_approval(config, folders, &digest)
             .map_err(|reason| self.refuse(Some(digest.clone()), reason))?;
-        Ok(Opened { candidate: self, code, digest, first })
+        Ok(Opened { candidate: self, code, digest, unapproved })
     }
 
-    /// Where its code is, and the digest of it.
+    /// The component's code and digest.
     fn code(&self) -> Result<(Code, String), Refused> {
         Ok(match (&self.origin, self.bundled) {
             (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
@@ -282,31 +290,48 @@ impl Candidate {
     }
 }
 
-/// Approves the component that is now in the file of a plugin, and forgets why it may have been refused.
-/// Answers its digest; `None`: there is no such plugin.
+/// A component could not be approved.
+#[derive(Debug, thiserror::Error)]
+pub enum ApprovalError {
+    /// The component cannot be read: why.
+    #[error("{0}")]
+    Refused(String),
+    /// The approval cannot be written.
+    #[error("approving `{name}`: {cause}")]
+    Lock {
+        /// The plugin.
+        name: String,
+        /// The cause.
+        #[source]
+        cause: LockError,
+    },
+}
+
+/// Approves the component that is now in the file of a plugin. Returns the digest, or `None` if there is no such
+/// plugin.
 ///
 /// # Errors
 ///
-/// In words for the operator.
+/// [`ApprovalError`].
 pub fn approve(
     name: &str,
     sandbox: &Sandbox,
     config: &Config,
     folders: &Folders,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, ApprovalError> {
     let mut all = candidates(config, folders, &mut Vec::new()).into_iter();
     let Some(candidate) = all.find(|one| one.name == name && one.bundled.is_none()) else {
         return Ok(None);
     };
-    let (_, digest) = candidate.code().map_err(|refused| refused.reason)?;
-    let approved = Lock::at(folders.lock.clone()).approve_plugin(name, &digest);
-    approved.map_err(|error| format!("approving `{name}`: {error}"))?;
-    // A refusal that is remembered counts no more: the file is looked at again.
+    let (_, digest) = candidate.code().map_err(|refused| ApprovalError::Refused(refused.reason))?;
+    let approved = LockFile::at(folders.lock.clone()).approve_plugin(name, &digest);
+    approved.map_err(|cause| ApprovalError::Lock { name: name.to_owned(), cause })?;
+    // The sandbox may remember a refusal of this component: it has to examine the component again.
     sandbox.forget(&digest, &config.limits_of(name));
     Ok(Some(digest))
 }
 
-/// The plugin folders: those of the configuration, or the user's.
+/// The plugin folders: those in the configuration, or else the user's.
 pub fn folders_of<'a>(config: &'a Config, folders: &'a Folders) -> Vec<&'a Path> {
     match &config.host.plugin_dirs {
         Some(named) => named.iter().map(PathBuf::as_path).collect(),
@@ -330,7 +355,7 @@ fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> 
                 origin: Origin::File(path),
                 bundled: None,
             })),
-            // The default folder need not be there.
+            // The default folder may not exist.
             Err(error)
                 if error.kind() == std::io::ErrorKind::NotFound
                     && config.host.plugin_dirs.is_none() => {}

@@ -1,6 +1,8 @@
 //! The configuration of an upstream server, `[upstreams.NAME]`.
 
 use std::borrow::Cow;
+use std::error::Error;
+use std::io;
 
 use portcullis_egress::Secret;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,23 +13,55 @@ use serde_json::Value;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub struct Config {
-    /// Whether it is used; it is unless this is false.
+    /// Whether the server is used. `None` means true.
     pub enabled: Option<bool>,
-    /// What is put before the names of its tools and prompts, with `_` between.
+    /// The prefix of the names of its tools and prompts, followed by `_`.
     pub prefix: Option<String>,
-    /// Tools of it that no client sees.
+    /// Tools that clients do not see.
     pub tools_off: Vec<String>,
-    /// How it is started or reached.
+    /// The program that is started, or the URL that is connected to.
     pub definition: portcullis_mcp_client::Definition,
-    /// What tells servers apart that were typed under the same name: a digest of the program with its
-    /// arguments, or of the address. `None`: it is from a configuration, and known by its name there.
+    /// For a server of the command line: a digest of its program and arguments, or of its URL, which distinguishes
+    /// servers of the same name. `None`: the server is from the configuration file, where names are unique.
     pub typed: Option<String>,
+}
+
+/// The definition of an upstream server is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidServer {
+    /// The command line names no server.
+    #[error("a server is a program or an address")]
+    Empty,
+    /// The command line has arguments or variables for an address.
+    #[error("an address takes neither arguments nor variables")]
+    AddressWithArguments,
+    /// The path of the program cannot be made absolute.
+    #[error("{path}: {cause}")]
+    Path {
+        /// The path.
+        path: String,
+        /// The cause.
+        #[source]
+        cause: io::Error,
+    },
+    /// A secret cannot be read.
+    #[error("`{key}`: {cause}")]
+    Secret {
+        /// The key whose value refers to the secret.
+        key: String,
+        /// The cause. It contains no secret.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// A key is unknown or has a wrong value. The parser's error is not a source: its text may show secrets.
+    #[error("{}", .0.message())]
+    Keys(toml::de::Error),
 }
 
 /// The keys about how Portcullis offers the tools of a server.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-struct Offered {
+struct OfferKeys {
     /// Whether the server is used.
     #[schemars(extend("default" = true))]
     enabled: Option<bool>,
@@ -40,17 +74,17 @@ struct Offered {
     tools_off: Vec<String>,
 }
 
-/// The keys of a definition whose values may be secrets that stand elsewhere.
+/// The keys of a definition whose values may refer to secrets.
 const WITH_SECRETS: [&str; 2] = ["env", "headers"];
 
-/// The schema of what [`Config::try_from`] reads: the keys of `Offered` and those of a definition, in one table.
+/// The schema of what [`Config::try_from`] reads: the keys of `OfferKeys` and those of a definition, in one table.
 impl JsonSchema for Config {
     fn schema_name() -> Cow<'static, str> {
         "Upstream".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = Offered::json_schema(generator);
+        let mut schema = OfferKeys::json_schema(generator);
         let definition = portcullis_mcp_client::Definition::json_schema(generator);
         let value = json_schema!({
             "anyOf": [{ "type": "string" }, generator.subschema_for::<Secret>()],
@@ -70,11 +104,11 @@ impl JsonSchema for Config {
 }
 
 impl TryFrom<toml::Table> for Config {
-    type Error = String;
+    type Error = InvalidServer;
 
-    /// What is not about how it is used is about how it is reached. Values of `env` and `headers` may
-    /// be secrets, `{ env = "NAME" }` or `{ file = "PATH" }`, as those of plugins' requests.
-    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+    /// The keys that are not [`OfferKeys`] are those of the definition. Values of `env` and `headers` may refer to
+    /// secrets: `{ env = "NAME" }` or `{ file = "PATH" }`.
+    fn try_from(mut table: toml::Table) -> Result<Self, InvalidServer> {
         let mut offered = toml::Table::new();
         for key in ["enabled", "prefix", "tools-off"] {
             offered.extend(table.remove(key).map(|value| (key.to_owned(), value)));
@@ -84,32 +118,37 @@ impl TryFrom<toml::Table> for Config {
                 continue;
             };
             for (name, value) in values.iter_mut().filter(|(_, value)| value.is_table()) {
-                let secret: Secret =
-                    value.clone().try_into().map_err(|error| format!("`{key}.{name}`: {error}"))?;
-                *value = secret.read().map_err(|error| format!("`{key}.{name}`: {error}"))?.into();
+                let invalid = |cause: Box<dyn Error + Send + Sync>| InvalidServer::Secret {
+                    key: format!("{key}.{name}"),
+                    cause,
+                };
+                let secret: Secret = value
+                    .clone()
+                    .try_into()
+                    .map_err(|error: toml::de::Error| invalid(error.into()))?;
+                *value = secret.read().map_err(|error| invalid(error.into()))?.into();
             }
         }
-        let Offered { enabled, prefix, tools_off } =
-            offered.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let definition =
-            table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let OfferKeys { enabled, prefix, tools_off } =
+            offered.try_into().map_err(InvalidServer::Keys)?;
+        let definition = table.try_into().map_err(InvalidServer::Keys)?;
         Ok(Self { enabled, prefix, tools_off, definition, typed: None })
     }
 }
 
 impl Config {
-    /// What was typed: a program and its arguments, or an address. Of the environment, the server gets
-    /// these variables.
+    /// A server of the command line: a program with its arguments, or a URL. The program gets these environment
+    /// variables.
     ///
     /// # Errors
     ///
-    /// In words for whoever typed it.
-    pub fn typed(server: &[String], variables: &[String]) -> Result<Self, String> {
-        let (first, rest) = server.split_first().ok_or("a server is a program or an address")?;
+    /// [`InvalidServer`].
+    pub fn typed(server: &[String], variables: &[String]) -> Result<Self, InvalidServer> {
+        let (first, rest) = server.split_first().ok_or(InvalidServer::Empty)?;
         let mut table = toml::Table::new();
         if first.starts_with("http://") || first.starts_with("https://") {
             if !rest.is_empty() || !variables.is_empty() {
-                return Err("an address takes neither arguments nor variables".into());
+                return Err(InvalidServer::AddressWithArguments);
             }
             table.insert("url".into(), first.as_str().into());
         } else {
@@ -128,12 +167,13 @@ impl Config {
     }
 }
 
-/// A program as a definition has it: a path is made absolute, from where it was typed.
-fn program(typed: &str) -> Result<String, String> {
+/// The program for a definition. A path is made absolute, starting from the working directory.
+fn program(typed: &str) -> Result<String, InvalidServer> {
     if !typed.contains('/') {
         return Ok(typed.to_owned());
     }
-    let path = std::path::absolute(typed).map_err(|error| format!("{typed}: {error}"))?;
+    let path = std::path::absolute(typed)
+        .map_err(|cause| InvalidServer::Path { path: typed.to_owned(), cause })?;
     Ok(path.display().to_string())
 }
 
@@ -141,7 +181,7 @@ fn program(typed: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn typed(server: &[&str], variables: &[&str]) -> Result<Config, String> {
+    fn typed(server: &[&str], variables: &[&str]) -> Result<Config, InvalidServer> {
         let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         Config::typed(&own(server), &own(variables))
     }

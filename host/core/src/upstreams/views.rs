@@ -1,11 +1,10 @@
-//! Views that other servers bring (MCP Apps): their `ui://` addresses, made such that no two servers
-//! have the same.
+//! Views of upstream servers (MCP Apps): rewrites their `ui://` URIs so that no two servers share one.
 
 use serde_json::{Map, Value};
 
 const SCHEME: &str = "ui://";
 
-/// The address by which clients know a view of the server called `source`. Other addresses stay.
+/// The URI by which clients know a view of the server `source`. URIs of other schemes stay.
 pub fn outward(source: &str, uri: &str) -> String {
     match uri.strip_prefix(SCHEME) {
         Some(rest) => format!("{SCHEME}{source}/{rest}"),
@@ -13,13 +12,13 @@ pub fn outward(source: &str, uri: &str) -> String {
     }
 }
 
-/// The server's own address for a view of it. `None`: this is no view of that server.
+/// The server's own URI for one of its views. `None`: the URI is not of a view of that server.
 pub fn inward(source: &str, uri: &str) -> Option<String> {
     let rest = uri.strip_prefix(SCHEME)?.strip_prefix(source)?.strip_prefix('/')?;
     Some(format!("{SCHEME}{rest}"))
 }
 
-/// Rewrites the address of a resource, a template, or one content of a resource.
+/// Rewrites the URI of a resource, a template or a resource's contents.
 pub fn rewrite_resource(source: &str, resource: &mut Map<String, Value>) {
     for key in ["uri", "uriTemplate"] {
         if let Some(Value::String(uri)) = resource.get_mut(key) {
@@ -28,7 +27,7 @@ pub fn rewrite_resource(source: &str, resource: &mut Map<String, Value>) {
     }
 }
 
-/// Rewrites the address of the view that a tool brings.
+/// Rewrites the URI of a tool's view.
 pub fn rewrite_tool(source: &str, tool: &mut Map<String, Value>) {
     let Some(meta) = tool.get_mut("_meta") else { return };
     let places = [("/ui~1resourceUri"), ("/ui/resourceUri")];
@@ -46,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back() {
+    fn a_rewritten_uri_maps_back_to_its_own_server() {
         for uri in ["ui://weather/view.html", "ui://x", "ui://a/b?c#d"] {
             let out = outward("srv", uri);
             assert_eq!(inward("srv", &out).as_deref(), Some(uri), "{out}");
@@ -58,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_are_rewritten() {
+    fn only_uris_are_rewritten() {
         let mut tool = json!({
             "name": "ui://name",
             "_meta": {"ui": {"resourceUri": "ui://a", "x": "ui://x"}, "ui/resourceUri": "ui://a"},

@@ -1,10 +1,12 @@
-//! The client of one MCP request, as the pipeline sees it: asked, notified and cancelled through rmcp.
+//! The client of one MCP request: implements the pipeline's [`Client`] with rmcp.
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 use std::sync::Arc;
 
-use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
+use portcullis_core::call::client::{
+    BoxFuture, Client, Forwarded, Notification, unsupported_method,
+};
 use portcullis_core::sandbox::Notice;
 use portcullis_core::upstreams::ANSWER_TIME;
 use portcullis_mcp_client::{Object, RpcError};
@@ -17,51 +19,29 @@ use rmcp::service::{Peer, RequestContext, ServiceError};
 use serde_json::{Value, json};
 
 use super::Server;
-use super::session::Caller;
-
-/// Severities of RFC 5424, the least severe first.
-pub const LEVELS: [LoggingLevel; 8] = [
-    LoggingLevel::Debug,
-    LoggingLevel::Info,
-    LoggingLevel::Notice,
-    LoggingLevel::Warning,
-    LoggingLevel::Error,
-    LoggingLevel::Critical,
-    LoggingLevel::Alert,
-    LoggingLevel::Emergency,
-];
-
-/// The place of a severity among them.
-pub fn rank(level: LoggingLevel) -> u8 {
-    LEVELS.iter().zip(0..).find(|(one, _)| **one == level).map_or(0, |(_, rank)| rank)
-}
-
-/// A severity as MCP writes it.
-pub fn level_name(level: LoggingLevel) -> &'static str {
-    let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    names[usize::from(rank(level))]
-}
+use super::caller::Caller;
+use super::log_levels::{LEVELS, level_name, rank};
 
 /// The client of one request.
 pub struct RequestClient<'a> {
     server: &'a Server,
     caller: &'a Caller,
     cx: &'a RequestContext<RoleServer>,
-    /// The least severe log records that the client wants.
-    logs: Option<LoggingLevel>,
+    /// The minimum level of log records that the client wants.
+    log_level: Option<LoggingLevel>,
 }
 
 impl<'a> RequestClient<'a> {
     /// The client that made this request.
     pub fn new(server: &'a Server, caller: &'a Caller, cx: &'a RequestContext<RoleServer>) -> Self {
-        Self { server, caller, cx, logs: caller.logs(&server.session) }
+        Self { server, caller, cx, log_level: server.session.log_level_of(caller) }
     }
 
     fn wants(&self, level: LoggingLevel) -> bool {
-        self.logs.is_some_and(|least| rank(level) >= rank(least))
+        self.log_level.is_some_and(|minimum| rank(level) >= rank(minimum))
     }
 
-    /// A notification in rmcp's types. `None`: the client does not want it, or it is not as MCP has it.
+    /// A notification in rmcp's types. `None`: the client does not want it, or it is not valid MCP.
     fn typed(&self, notification: Notification) -> Option<Typed> {
         match notification {
             Notification::Plugin(Notice::Progress { done, total, message }) => {
@@ -100,7 +80,7 @@ impl Client for RequestClient<'_> {
     }
 
     fn is_notified(&self) -> bool {
-        self.caller.progress.is_some() || self.logs.is_some()
+        self.caller.progress.is_some() || self.log_level.is_some()
     }
 
     fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
@@ -139,11 +119,11 @@ impl Client for RequestClient<'_> {
                     let roots: Vec<_> = roots.map(|uri| json!({ "uri": uri })).collect();
                     return Ok(json!({ "roots": roots }));
                 }
-                return Err(not_taken_part_in(method));
+                return Err(unsupported_method(method));
             }
             let request = json!({ "method": method, "params": params });
             let request = serde_json::from_value(request).map_err(|error| {
-                RpcError::new(RpcError::INTERNAL, format!("this is no question of MCP: {error}"))
+                RpcError::new(RpcError::INTERNAL, format!("this is not a request of MCP: {error}"))
             })?;
             let answer = ask(&self.cx.peer, request, self.gone()).await;
             answer.map_err(|why| RpcError::new(RpcError::INTERNAL, why.to_string()))
@@ -159,16 +139,16 @@ impl Client for RequestClient<'_> {
         })
     }
 
-    fn origin(&self) -> Origin {
+    fn forwarded(&self) -> Forwarded {
         let own = self.caller.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok());
         let mut meta: Object = own.unwrap_or_default();
         let token = self.cx.meta.get_progress_token();
         meta.extend(token.map(|token| ("progressToken".to_owned(), json!(token))));
-        Origin {
+        Forwarded {
             session: Arc::from(&*self.server.session.name.0),
             meta: (!meta.is_empty()).then_some(meta),
             capabilities: json!(self.caller.capabilities).as_object().cloned(),
-            log_level: self.logs.map(level_name),
+            log_level: self.log_level.map(level_name),
         }
     }
 }
@@ -176,14 +156,14 @@ impl Client for RequestClient<'_> {
 /// Why a question to a client has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// The client no longer waits for the answer to its own request.
-    #[error("the client gave up")]
+    /// The client cancelled its own request.
+    #[error("the client cancelled the request")]
     Gone,
     /// The client took longer than [`ANSWER_TIME`].
     #[error("the client did not answer in time")]
     TimedOut,
-    /// The client's result is not one of the question.
-    #[error("the client answered with something else")]
+    /// The client's result does not fit the question.
+    #[error("the client's answer does not fit the question")]
     Malformed,
     /// The client answered with an error, or could not be asked: why.
     #[error("the client could not be asked: {0}")]
@@ -209,7 +189,7 @@ pub async fn ask(
                 peer.create_message(request.params).await.map(|answer| json!(answer))
             }
             InputRequest::ListRoots(_) => peer.list_roots().await.map(|answer| json!(answer)),
-            // rmcp may come to know more kinds.
+            // A later version of rmcp may have more kinds.
             _ => Err(ServiceError::UnexpectedResponse),
         }
     };

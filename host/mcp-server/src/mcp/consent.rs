@@ -1,27 +1,29 @@
-//! Consent: actions that the user has to agree to. The host asks, in its own words.
+//! Questions for consent: the user has to agree to an action of a plugin. The host words the question.
 
 use serde_json::{Value, json};
 
-use super::session::Caller;
+use super::caller::Caller;
 use portcullis_core::bindings::types::Consent;
-use portcullis_core::plugins::Loaded;
+use portcullis_core::plugins::LoadedPlugin;
 
-/// Longest subject that is asked about, in characters: what is not shown whole cannot be agreed to.
+/// Maximum length of a subject in characters. A user cannot agree to a subject that is not shown in full.
 const MAX_SUBJECT: usize = 4000;
 
-/// The answer that needs no question: what the operator allowed is agreed to; what cannot be asked, or
-/// cannot be shown whole, is not. With it comes the word for the record.
-pub fn beforehand(
+/// The answer to a question that is not asked, with its outcome for the audit: accepted if the operator agreed in the
+/// configuration; declined if the client cannot ask or the subject is too long to be shown.
+pub fn answer_without_asking(
     consent: &Consent,
     caller: &Caller,
-    loaded: &Loaded,
+    loaded: &LoadedPlugin,
 ) -> Option<(Value, &'static str)> {
     let Consent { kind, subject, .. } = consent;
     let grant = &loaded.plugin.terms.policy.grants.client;
     let name = &loaded.plugin.name;
     let short = portcullis_sanitize::line(subject, 200);
     if grant.as_ref().is_some_and(|grant| grant.agrees(kind, subject)) {
-        tracing::info!("the operator agreed beforehand that `{name}` may: {kind} {short}");
+        tracing::info!(
+            "the operator agreed in the configuration that `{name}` may: {kind} {short}"
+        );
         return Some((json!({ "action": "accept" }), "agreed-beforehand"));
     }
     let asked = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
@@ -35,7 +37,7 @@ pub fn beforehand(
     })
 }
 
-/// The question, as a form without fields: to accept it is to agree.
+/// The question, as a form without fields. Accepting the form is consent.
 pub fn form(consent: &Consent, plugin: &str) -> Value {
     let Consent { deed, subject, overwrites, .. } = consent;
     let deed = portcullis_sanitize::line(deed, 200);
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_plugin_cannot_hide_the_deed() {
+    fn texts_of_a_plugin_cannot_hide_the_action() {
         let consent = Consent {
             kind: "console".into(),
             deed: "run a command".into(),

@@ -1,4 +1,4 @@
-//! Answers of plugins in rmcp's types.
+//! Converts answers of plugins to rmcp's types.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,14 +6,31 @@ use portcullis_core::bindings::types::{
     Blob, CacheScope as Scope, Content, ContentBody, ResourceContents, ResourceData, ResourceInfo,
 };
 use portcullis_core::bindings::{Completion, Message, PromptResult, ReadResult, ToolResult};
-use portcullis_core::definitions::{self, annotated, merge, present, resource, role};
+use portcullis_core::definitions::{self, merge, present, resource, role_name};
 use rmcp::model::{
     CacheScope, CallToolResult, CompleteResult, ContentBlock, GetPromptResult, MetaObject,
     ReadResourceResult,
 };
-use serde_json::{Value, json};
+use serde::de::Error as _;
+use serde_json::{Error, Map, Value, json};
 
-/// The same without the members that are `null`, at any depth of objects.
+/// A plugin's answer has no representation in rmcp's types: the plugin adds members or kinds of blocks that rmcp does not
+/// know, or texts that are not JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("{part}: {cause}")]
+pub struct Unrepresentable {
+    /// The part of the answer.
+    part: &'static str,
+    #[source]
+    cause: Error,
+}
+
+/// The error for a part of an answer.
+fn unrepresentable(part: &'static str) -> impl Fn(Error) -> Unrepresentable {
+    move |cause| Unrepresentable { part, cause }
+}
+
+/// Removes the members that are `null`, also in nested objects.
 fn without_nulls(mut value: Value) -> Value {
     if let Value::Object(object) = &mut value {
         object.retain(|_, value| !value.is_null());
@@ -24,31 +41,32 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-/// A prompt's messages.
+/// The messages of a prompt.
 ///
 /// # Errors
 ///
-/// Where a block is of a kind that this host's MCP library does not know.
-pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, String> {
+/// [`Unrepresentable`].
+pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, Unrepresentable> {
     let message = |message: Message| {
         let content = block(message.content)?;
-        Ok(json!({"role": role(&message.role), "content": content}))
+        Ok(json!({"role": role_name(&message.role), "content": content}))
     };
-    let messages = result.messages.into_iter().map(message).collect::<Result<Vec<_>, String>>()?;
+    let messages = result.messages.into_iter().map(message);
+    let messages = messages.collect::<Result<Vec<_>, Unrepresentable>>()?;
     let whole = without_nulls(json!({
         "resultType": "complete", "description": result.description, "messages": messages,
     }));
-    serde_json::from_value(whole).map_err(|error| format!("a prompt's messages: {error}"))
+    serde_json::from_value(whole).map_err(unrepresentable("a prompt's messages"))
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 ///
 /// # Errors
 ///
-/// Where the plugin adds what this host's MCP library cannot take.
-pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, String> {
+/// [`Unrepresentable`].
+pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, Unrepresentable> {
     let all: Vec<_> = result.contents.into_iter().map(contents).collect();
-    let all = serde_json::from_value(all.into()).map_err(|e| format!("a resource: {e}"))?;
+    let all = serde_json::from_value(all.into()).map_err(unrepresentable("a resource"))?;
     let mut read = ReadResourceResult::new(all);
     if let Some(fresh) = result.freshness {
         read.ttl_ms = Some(fresh.ttl_ms);
@@ -60,34 +78,34 @@ pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, String> {
     Ok(read)
 }
 
-/// What an argument may be.
+/// The values of a completion.
 ///
 /// # Errors
 ///
-/// Where there are more values than MCP allows.
-pub fn completion(found: Completion) -> Result<CompleteResult, String> {
+/// [`Unrepresentable`].
+pub fn completion(found: Completion) -> Result<CompleteResult, Unrepresentable> {
     let whole = without_nulls(json!({"resultType": "complete", "completion": {
         "values": found.values, "total": found.total, "hasMore": found.has_more,
     }}));
-    serde_json::from_value(whole).map_err(|error| format!("a completion: {error}"))
+    serde_json::from_value(whole).map_err(unrepresentable("a completion"))
 }
 
-/// Of what a plugin adds to an answer, this host's MCP library passes `_meta` on.
+/// The `_meta` among the additional members of an answer. rmcp passes no other members on.
 fn meta(extra: Option<&str>) -> Option<MetaObject> {
     serde_json::from_value(definitions::meta(extra)?.into()).ok()
 }
 
-/// An answer that says that the tool failed.
+/// A result with `isError`.
 pub fn error(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// A tool's answer.
+/// The result of a tool.
 ///
 /// # Errors
 ///
-/// Where a block is of a kind that this host's MCP library does not know.
-pub fn result(result: ToolResult) -> Result<CallToolResult, String> {
+/// [`Unrepresentable`].
+pub fn result(result: ToolResult) -> Result<CallToolResult, Unrepresentable> {
     let blocks = result.content.into_iter().map(block).collect::<Result<_, _>>()?;
     let mut mcp = if result.is_error {
         CallToolResult::error(blocks)
@@ -96,46 +114,49 @@ pub fn result(result: ToolResult) -> Result<CallToolResult, String> {
     };
     mcp.structured_content = result
         .structured
-        .map(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .map(|text| serde_json::from_str(&text).map_err(unrepresentable("structured content")))
         .transpose()?;
     mcp.meta = meta(result.extra.as_deref());
     Ok(mcp)
 }
 
-/// One block of an answer.
+/// A content block.
 ///
 /// # Errors
 ///
-/// Where it is of a kind that this host's MCP library does not know.
-pub fn block(content: Content) -> Result<ContentBlock, String> {
+/// [`Unrepresentable`].
+pub fn block(content: Content) -> Result<ContentBlock, Unrepresentable> {
     let Content { body, annotations, extra } = content;
-    let body = match body {
-        // By far the most frequent: not by way of JSON.
+    let part = "a content block";
+    let mut body = match body {
+        // The most frequent kind is not converted by way of JSON.
         ContentBody::Text(text) if annotations.is_none() && extra.is_none() => {
             return Ok(ContentBlock::text(text));
         }
-        ContentBody::Text(text) => json!({"type": "text", "text": text}),
+        ContentBody::Text(text) => present(json!({"type": "text", "text": text})),
         ContentBody::Image(blob) => media("image", &blob),
         ContentBody::Audio(blob) => media("audio", &blob),
         ContentBody::Resource(resource) => {
-            json!({"type": "resource", "resource": contents(resource)})
+            present(json!({"type": "resource", "resource": contents(resource)}))
         }
         ContentBody::Link(link) => info(&link),
-        ContentBody::Other(text) => serde_json::from_str(&text)
-            .map_err(|error| format!("a content block is no JSON: {error}"))?,
+        ContentBody::Other(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(object)) => object,
+            Ok(_) => return Err(unrepresentable(part)(Error::custom("not a JSON object"))),
+            Err(error) => return Err(unrepresentable(part)(error)),
+        },
     };
-    let Value::Object(mut body) = body else {
-        return Err("a content block is no JSON object".into());
-    };
-    if let Some(annotations) = annotations {
-        body.insert("annotations".into(), annotated(&annotations));
+    if let Some(of_block) = annotations {
+        body.insert("annotations".into(), definitions::annotations(&of_block));
     }
     merge(&mut body, extra.as_deref());
-    serde_json::from_value(body.into()).map_err(|error| format!("a content block: {error}"))
+    serde_json::from_value(body.into()).map_err(unrepresentable(part))
 }
 
-fn media(kind: &str, blob: &Blob) -> Value {
-    json!({"type": kind, "data": STANDARD.encode(&blob.data), "mimeType": blob.mime_type})
+fn media(kind: &str, blob: &Blob) -> Map<String, Value> {
+    present(json!({
+        "type": kind, "data": STANDARD.encode(&blob.data), "mimeType": blob.mime_type,
+    }))
 }
 
 fn contents(resource: ResourceContents) -> Value {
@@ -150,9 +171,9 @@ fn contents(resource: ResourceContents) -> Value {
     object.into()
 }
 
-fn info(link: &ResourceInfo) -> Value {
-    let mut object = json!({"type": "resource_link"});
-    if let (Some(object), Value::Object(resource)) = (object.as_object_mut(), resource(link)) {
+fn info(link: &ResourceInfo) -> Map<String, Value> {
+    let mut object = present(json!({"type": "resource_link"}));
+    if let Value::Object(resource) = resource(link) {
         object.extend(resource);
     }
     object
@@ -163,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_plugin_adds_does_not_replace_what_the_contract_says() {
+    fn additional_members_do_not_replace_those_of_the_contract() {
         let content = Content {
             body: ContentBody::Text("hello".into()),
             annotations: None,
@@ -185,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_of_block_is_said_and_not_swallowed() {
+    fn an_unknown_kind_of_block_is_an_error() {
         let content = Content {
             body: ContentBody::Other(r#"{"type": "hologram"}"#.into()),
             annotations: None,
             extra: None,
         };
-        assert!(block(content).unwrap_err().contains("hologram"));
+        assert!(block(content).unwrap_err().to_string().contains("hologram"));
     }
 }

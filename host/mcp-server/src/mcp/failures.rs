@@ -1,15 +1,18 @@
-//! Failures of calls as clients see them: results with `isError`, or protocol errors.
+//! Maps failures of calls to what clients get: a result with `isError`, or a JSON-RPC error. Only this file decides
+//! which.
+
+use std::error::Error;
 
 use portcullis_core::call::CallFailure;
 use rmcp::model::{CallToolResult, ErrorCode, ErrorData};
 
 use super::convert;
 
-/// The answer to a tool call that failed: what the caller or the model can mend is a result with `isError`.
+/// The answer to a tool call that failed: a result with `isError`, if the client's model can react to the failure.
 ///
 /// # Errors
 ///
-/// The rest: a protocol error.
+/// A JSON-RPC error for all other failures.
 pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
     match failure {
         CallFailure::InvalidArguments(_)
@@ -17,6 +20,7 @@ pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
         | CallFailure::ArgumentsTooLarge(_)
         | CallFailure::TimedOut(_)
         | CallFailure::TooLarge(_)
+        | CallFailure::Busy(_)
         | CallFailure::PluginFailed(_)
         | CallFailure::Upstream(_)
         | CallFailure::Abandoned(_)
@@ -28,7 +32,7 @@ pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
     }
 }
 
-/// A failure where the answer has no room for one.
+/// The JSON-RPC error for a failure, for requests whose result cannot express one.
 pub fn protocol_error(failure: &CallFailure) -> ErrorData {
     let message = || portcullis_sanitize::line(&failure.to_string(), 1000);
     match failure {
@@ -42,6 +46,7 @@ pub fn protocol_error(failure: &CallFailure) -> ErrorData {
         CallFailure::ArgumentsTooLarge(_)
         | CallFailure::TimedOut(_)
         | CallFailure::TooLarge(_)
+        | CallFailure::Busy(_)
         | CallFailure::PluginFailed(_)
         | CallFailure::Upstream(_)
         | CallFailure::Abandoned(_)
@@ -51,8 +56,8 @@ pub fn protocol_error(failure: &CallFailure) -> ErrorData {
     }
 }
 
-/// What went wrong is for the log: the client could do nothing with it.
-pub fn internal(error: String) -> ErrorData {
-    tracing::error!("{error}");
+/// The JSON-RPC error for a fault of the host. The cause is written to the log only.
+pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ErrorData {
+    tracing::error!("{}", portcullis_sanitize::error_chain(&*error.into()));
     ErrorData::internal_error("the host failed; its log says how", None)
 }

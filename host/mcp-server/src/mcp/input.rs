@@ -1,38 +1,33 @@
 //! Questions of plugins, upstream servers and the host to the client, in both eras of MCP.
 //!
-//! A plugin says what it needs and is called again with the answers. For clients of 2026-07-28 the
-//! questions travel in the answer, together with a sealed state that the client sends back; older
-//! clients are asked by the host itself.
+//! A plugin ends a round with questions and is called again with the answers. A client of 2026-07-28 gets the questions
+//! as the answer to its request, with a sealed state that it sends back. Older clients get a request of the host.
 
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::RoleServer;
-use rmcp::model::{
-    InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject,
-    RequestStateCodec, SealOptions,
-};
+use rmcp::model::{InputRequest, InputRequests, InputResponses};
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::caller::Caller;
 use super::client::{self, NoAnswer};
 use super::consent;
-use super::session::Caller;
-use portcullis_checked_files::digest;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
-use portcullis_core::call::upstream::{ROUNDS, RoundState};
+use portcullis_core::call::upstream::{MAX_ROUNDS, RoundState};
 use portcullis_core::call::{CallFailure, Decision, question};
 use portcullis_core::capabilities::client::PermittedQuestions;
-use portcullis_core::plugins::Loaded;
-use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_core::plugins::LoadedPlugin;
+use portcullis_core::sandbox::Context;
 use portcullis_mcp_client::Object;
 
-/// The host's own question, for the client's roots.
-const ROOTS: &str = "portcullis.roots";
+/// The key of the host's own question: for the client's roots.
+pub(super) const ROOTS_KEY: &str = "portcullis.roots";
 
-/// What kind of question a key stands for.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Kind {
     Form,
@@ -45,155 +40,28 @@ enum Kind {
 /// The questions and answers of one call so far. This is what is sealed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Exchange {
-    /// The correlation id: the same in every round.
+    /// The correlation id, which is the same in every round.
     pub request: String,
     rounds: usize,
-    /// What has been asked and not yet answered.
+    /// The questions that are not answered yet, by key.
     asked: BTreeMap<String, Kind>,
-    /// Every earlier answer, as the client gave it.
+    /// The client's answers so far, by key.
     answered: BTreeMap<String, (Kind, Value)>,
-    /// What the questions for consent are about, by their keys.
-    deeds: BTreeMap<String, String>,
-    /// What was decided of them, and is not on record yet.
-    decided: Vec<Decision>,
+    /// The texts of open questions for consent, by key.
+    consents: BTreeMap<String, String>,
+    /// Decisions that are not recorded yet.
+    decisions: Vec<Decision>,
     /// The plugin's own state, in base64.
     state: Option<String>,
-    /// What an upstream server's round left.
+    /// The state of an upstream server's previous round.
     #[serde(default)]
     upstream: Option<RoundState>,
-    /// The client's answers to what an upstream server asked.
+    /// The client's answers to an upstream server's questions.
     #[serde(skip)]
-    passed: Object,
-    /// Answers that came with a first request, before anything was asked.
+    upstream_answers: Object,
+    /// Answers in the first request, before any question was asked.
     #[serde(skip)]
-    offered: InputResponses,
-}
-
-/// What a sealed state belongs to: it is valid only for the same source, name, caller and arguments, and for
-/// [`ANSWER_TIME`].
-pub struct Binding<'a> {
-    /// The source that is asked: see [`Source::identity`](portcullis_core::source::Source::identity).
-    pub source: &'a str,
-    /// What is asked of it: a tool, a prompt, a resource.
-    pub name: &'a str,
-    /// Who called it.
-    pub principal: Option<&'a str>,
-    /// With which arguments.
-    pub arguments: &'a JsonObject,
-}
-
-impl Binding<'_> {
-    fn bytes(&self) -> Vec<u8> {
-        let Self { source, name, principal, arguments } = self;
-        let arguments = serde_json::to_string(&sorted(arguments)).unwrap_or_default();
-        json!([source, name, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
-    }
-}
-
-/// The members of objects in a fixed order, except for objects within arrays: their order does not count.
-fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
-    object
-        .iter()
-        .map(|(key, value)| match value.as_object() {
-            Some(inner) => (key, json!(sorted(inner))),
-            None => (key, value.clone()),
-        })
-        .collect()
-}
-
-/// Seals exchanges with a key that this process made and keeps for itself.
-pub struct Seal(RequestStateCodec);
-
-impl Seal {
-    /// A new key.
-    pub fn new() -> Self {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).expect("the system has randomness");
-        Self(RequestStateCodec::try_new(key).expect("the key is long enough"))
-    }
-
-    /// The exchange that a client sends back, with its answers; or a new one.
-    ///
-    /// # Errors
-    ///
-    /// Where the state is not one of ours, not of this call, or too old.
-    pub fn open(
-        &self,
-        binding: &Binding<'_>,
-        sealed: Option<&str>,
-        responses: Option<InputResponses>,
-    ) -> Result<Exchange, &'static str> {
-        let Some(sealed) = sealed else {
-            return Ok(Exchange { offered: responses.unwrap_or_default(), ..Exchange::default() });
-        };
-        let mut exchange: Exchange = self.unseal(binding, sealed)?;
-        let responses = responses.unwrap_or_default();
-        if exchange.upstream.is_some() {
-            exchange.passed = responses.into_iter().collect();
-        } else {
-            exchange.take(responses);
-        }
-        Ok(exchange)
-    }
-
-    /// The answer that asks the client.
-    ///
-    /// # Errors
-    ///
-    /// Where the exchange cannot be sealed: a fault of the host.
-    pub fn ask(
-        &self,
-        binding: &Binding<'_>,
-        exchange: &Exchange,
-        asks: InputRequests,
-    ) -> Result<InputRequiredResult, String> {
-        Ok(InputRequiredResult::new(Some(asks), Some(self.seal(binding, exchange)?)))
-    }
-
-    /// The answer that asks the client what an upstream server asks, in the server's own words.
-    ///
-    /// # Errors
-    ///
-    /// Where the exchange cannot be sealed: a fault of the host.
-    pub fn pass_on(
-        &self,
-        binding: &Binding<'_>,
-        exchange: &Exchange,
-        requests: Object,
-    ) -> Result<Value, String> {
-        Ok(json!({
-            "resultType": "input_required",
-            "inputRequests": requests,
-            "requestState": self.seal(binding, exchange)?,
-        }))
-    }
-
-    /// Seals a state, for this request alone.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be sealed: a fault of the host.
-    pub fn seal<T: Serialize>(&self, binding: &Binding<'_>, state: &T) -> Result<String, String> {
-        let bytes = binding.bytes();
-        let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
-        let sealed = self.0.seal_json_with(state, &options);
-        sealed.map_err(|error| format!("sealing a request's state: {error}"))
-    }
-
-    /// Opens a state that was sealed for this request.
-    ///
-    /// # Errors
-    ///
-    /// Where it is not one of ours, not of this request, or too old.
-    pub fn unseal<T: serde::de::DeserializeOwned>(
-        &self,
-        binding: &Binding<'_>,
-        sealed: &str,
-    ) -> Result<T, &'static str> {
-        self.0
-            .open_json_with(sealed, &binding.bytes())
-            .map_err(|_| "requestState is not what this server gave out for this call")
-    }
+    early_answers: InputResponses,
 }
 
 impl Default for Exchange {
@@ -203,35 +71,49 @@ impl Default for Exchange {
             rounds: 0,
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
-            deeds: BTreeMap::new(),
-            decided: Vec::new(),
+            consents: BTreeMap::new(),
+            decisions: Vec::new(),
             state: None,
             upstream: None,
-            passed: Object::new(),
-            offered: InputResponses::new(),
+            upstream_answers: Object::new(),
+            early_answers: InputResponses::new(),
         }
     }
 }
 
 impl Exchange {
-    /// The questions of a plugin, as the client is asked. They are empty if the client has answered all of them
-    /// already.
+    /// A new exchange. The client may answer in its first request, before any question.
+    pub fn with_early_answers(early_answers: InputResponses) -> Self {
+        Self { early_answers, ..Self::default() }
+    }
+
+    /// Continues the exchange with the client's answers to the questions of the previous round.
+    pub fn resume(&mut self, responses: InputResponses) {
+        if self.upstream.is_some() {
+            self.upstream_answers = responses.into_iter().collect();
+        } else {
+            self.accept(responses);
+        }
+    }
+
+    /// The questions of a plugin, in MCP's types, without those that the client has answered already.
     ///
     /// # Errors
     ///
-    /// If the client lacks the feature, if the plugin asks no question or an invalid one, or after too many rounds.
+    /// The client does not support a question, the plugin asks no question or an invalid one, or there were too many
+    /// rounds.
     pub fn ask(
         &mut self,
         questions: PermittedQuestions,
         caller: &Caller,
-        loaded: &Loaded,
+        loaded: &LoadedPlugin,
     ) -> Result<InputRequests, CallFailure> {
         let need = questions.into_need();
         self.rounds += 1;
-        if self.rounds > ROUNDS {
-            return Err(CallFailure::PluginFailed(format!("it asked over {ROUNDS} times")));
+        if self.rounds > MAX_ROUNDS {
+            return Err(CallFailure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
         }
-        self.keep(need.state);
+        self.set_state(need.state);
         if need.asks.is_empty() {
             return Err(CallFailure::BrokenPromise("it needs input and asks nothing".into()));
         }
@@ -239,22 +121,24 @@ impl Exchange {
         for (key, ask) in need.asks {
             if let Ask::Consent(consent) = &ask {
                 let question = question(&ask);
-                if let Some((value, outcome)) = consent::beforehand(consent, caller, loaded) {
-                    self.decided.push(Decision { question, outcome: outcome.into() });
+                if let Some((value, outcome)) =
+                    consent::answer_without_asking(consent, caller, loaded)
+                {
+                    self.decisions.push(Decision { question, outcome: outcome.into() });
                     self.answered.insert(key, (Kind::Consent, value));
                     continue;
                 }
-                self.deeds.insert(key.clone(), question);
+                self.consents.insert(key.clone(), question);
             }
             let (kind, feature, request) = request(&ask, &loaded.plugin.name)?;
             if !caller.supports(feature) {
                 return Err(CallFailure::PluginFailed(format!(
-                    "it has to ask the client for `{feature}`, in which this client takes no part"
+                    "it needs the client feature `{feature}`, which this client does not support"
                 )));
             }
-            // Nobody agrees to what was not shown yet.
-            let offered = self.offered.remove(&key).filter(|_| kind != Kind::Consent);
-            match offered.filter(|value| answer(kind, value).is_some()) {
+            // An answer from before the question is no consent.
+            let early = self.early_answers.remove(&key).filter(|_| kind != Kind::Consent);
+            match early.filter(|value| answer(kind, value).is_some()) {
                 Some(value) => {
                     self.answered.insert(key, (kind, value));
                 }
@@ -267,28 +151,28 @@ impl Exchange {
         Ok(requests)
     }
 
-    /// What an upstream server's round left, with the client's answers.
-    pub fn resumed(&mut self) -> Option<(RoundState, Object)> {
-        Some((self.upstream.take()?, std::mem::take(&mut self.passed)))
+    /// Takes the state of an upstream server's previous round, with the client's answers.
+    pub fn take_upstream_round(&mut self) -> Option<(RoundState, Object)> {
+        Some((self.upstream.take()?, std::mem::take(&mut self.upstream_answers)))
     }
 
-    /// Keeps what an upstream server's next round needs.
-    pub fn park(&mut self, state: RoundState) {
+    /// Keeps the state for an upstream server's next round.
+    pub fn set_upstream_state(&mut self, state: RoundState) {
         self.upstream = Some(state);
     }
 
-    /// The host's own question.
+    /// The host's question for the client's roots.
     pub fn ask_roots(&mut self) -> InputRequests {
-        self.asked.insert(ROOTS.into(), Kind::Roots);
+        self.asked.insert(ROOTS_KEY.into(), Kind::Roots);
         let request = serde_json::from_value(json!({"method": "roots/list"}));
-        [(ROOTS.to_owned(), request.expect("this is a roots/list request"))].into()
+        [(ROOTS_KEY.to_owned(), request.expect("this is a roots/list request"))].into()
     }
 
     /// Asks a client of the era with `initialize`.
     ///
     /// # Errors
     ///
-    /// Where the client does not answer.
+    /// The client does not answer.
     pub async fn ask_peer(
         &mut self,
         requests: InputRequests,
@@ -298,7 +182,7 @@ impl Exchange {
         for (key, request) in requests {
             let answer = match client::ask(&cx.peer, request, cx.ct.cancelled()).await {
                 Ok(answer) => answer,
-                // An answer of no form counts as not given, in both eras.
+                // A malformed answer counts as no answer, in both eras.
                 Err(NoAnswer::Malformed) => Value::Null,
                 Err(NoAnswer::Gone) => return Err(CallFailure::Cancelled),
                 Err(late @ NoAnswer::TimedOut) => {
@@ -310,27 +194,27 @@ impl Exchange {
             };
             responses.insert(key, answer);
         }
-        self.take(responses);
+        self.accept(responses);
         Ok(())
     }
 
     /// Keeps the state for the plugin's next round.
-    pub fn keep(&mut self, state: Option<Vec<u8>>) {
+    pub fn set_state(&mut self, state: Option<Vec<u8>>) {
         self.state = state.map(|state| STANDARD.encode(state));
     }
 
-    /// Keeps the answers to what was asked; what was not asked is nobody's answer.
-    pub fn take(&mut self, responses: InputResponses) {
+    /// Accepts answers to open questions. Other answers are ignored.
+    pub fn accept(&mut self, responses: InputResponses) {
         for (key, value) in responses {
             if let Some(kind) = self.asked.remove(&key) {
-                if let Some(question) = self.deeds.remove(&key) {
+                if let Some(question) = self.consents.remove(&key) {
                     let outcome = match value["action"].as_str() {
                         Some("accept") => "accepted",
                         Some("decline") => "declined",
                         Some("cancel") => "cancelled",
                         _ => "unanswered",
                     };
-                    self.decided.push(Decision { question, outcome: outcome.into() });
+                    self.decisions.push(Decision { question, outcome: outcome.into() });
                 }
                 self.answered.insert(key, (kind, value));
             }
@@ -339,40 +223,53 @@ impl Exchange {
 
     /// The client's roots, if the host asked for them.
     pub fn roots(&self) -> Option<Vec<String>> {
-        let (_, value) = self.answered.get(ROOTS)?;
+        let (_, value) = self.answered.get(ROOTS_KEY)?;
         Some(roots(value).into_iter().map(|root| root.uri).collect())
     }
 
-    /// What users decided and is not on record yet: the next call of the plugin records it.
-    pub fn decided(&mut self) -> Vec<Decision> {
-        std::mem::take(&mut self.decided)
+    /// Takes the decisions that are not recorded yet. The next call of the plugin records them.
+    pub fn take_decisions(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.decisions)
     }
 
-    /// As [`Self::decided`], where nobody answers any more.
-    pub fn unanswered(&mut self) -> Vec<Decision> {
-        let open = std::mem::take(&mut self.deeds).into_values();
+    /// As [`Self::take_decisions`], with open questions for consent as unanswered.
+    pub fn take_unanswered(&mut self) -> Vec<Decision> {
+        let open = std::mem::take(&mut self.consents).into_values();
         let open = open.map(|question| Decision { question, outcome: "unanswered".into() });
-        self.decided.extend(open);
-        self.decided()
+        self.decisions.extend(open);
+        self.take_decisions()
     }
 
-    /// The answers for the plugin. One that is not of its form counts as not given.
-    pub fn answers(&self) -> BTreeMap<String, Answer> {
-        let own = self.answered.iter().filter(|(key, _)| *key != ROOTS);
+    /// What a plugin can read about the call.
+    pub fn context(&self, caller: &Caller) -> Context {
+        Context {
+            protocol: caller.protocol.clone(),
+            principal: caller.principal.clone(),
+            meta: caller.meta.clone(),
+            features: caller.features(),
+            answers: self.answers(),
+            state: self.state(),
+            ..Context::default()
+        }
+    }
+
+    /// The answers for the plugin, without malformed ones.
+    fn answers(&self) -> BTreeMap<String, Answer> {
+        let own = self.answered.iter().filter(|(key, _)| *key != ROOTS_KEY);
         own.filter_map(|(key, (kind, value))| Some((key.clone(), answer(*kind, value)?))).collect()
     }
 
-    /// The plugin's state of the round before.
-    pub fn state(&self) -> Option<Vec<u8>> {
+    /// The plugin's state from the previous round.
+    fn state(&self) -> Option<Vec<u8>> {
         self.state.as_ref().and_then(|state| STANDARD.decode(state).ok())
     }
 }
 
-/// A question as MCP puts it, and the feature of the client that it needs.
+/// A question in MCP's types, with its kind and the client feature that it needs.
 fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), CallFailure> {
     let parse = |text: &str| -> Result<Value, CallFailure> {
         serde_json::from_str(text).map_err(|error| {
-            CallFailure::BrokenPromise(format!("its question is no JSON: {error}"))
+            CallFailure::BrokenPromise(format!("its question is not JSON: {error}"))
         })
     };
     let (kind, feature, request) = match ask {
@@ -402,11 +299,13 @@ fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest)
         }
         Ask::Roots => (Kind::Roots, "roots", json!({"method": "roots/list"})),
         Ask::Other(_) => {
-            return Err(CallFailure::BrokenPromise("it asks what this host cannot ask".into()));
+            return Err(CallFailure::BrokenPromise(
+                "it asks a question that this host does not support".into(),
+            ));
         }
     };
     let request = serde_json::from_value(request).map_err(|error| {
-        CallFailure::BrokenPromise(format!("its question is not as MCP wants it: {error}"))
+        CallFailure::BrokenPromise(format!("its question is not valid MCP: {error}"))
     })?;
     Ok((kind, feature, request))
 }
@@ -445,40 +344,11 @@ fn roots(value: &Value) -> Vec<Root> {
 mod tests {
     use super::*;
 
-    fn arguments(text: &str) -> JsonObject {
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn binding(arguments: &JsonObject) -> Binding<'_> {
-        Binding { source: "p", name: "t", principal: None, arguments }
-    }
-
     #[test]
-    fn a_state_is_good_for_its_own_call_alone() {
-        let seal = Seal::new();
-        let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
-        let mut exchange = Exchange::default();
-        let asks = exchange.ask_roots();
-        let state = seal.ask(&binding(&one), &exchange, asks).unwrap().request_state.unwrap();
-        let responses: InputResponses =
-            [(ROOTS.to_owned(), json!({"roots": [{"uri": "file:///a"}]}))].into();
-        let reordered = arguments(r#"{"b":2,"a":1}"#);
-        let opened = seal.open(&binding(&reordered), Some(&state), Some(responses)).unwrap();
-        assert_eq!(opened.roots().unwrap(), ["file:///a"]);
-        assert!(seal.open(&binding(&two), Some(&state), None).is_err(), "other arguments");
-        let other = Binding { name: "u", ..binding(&one) };
-        assert!(seal.open(&other, Some(&state), None).is_err(), "another tool");
-        let other = Binding { principal: Some("x"), ..binding(&one) };
-        assert!(seal.open(&other, Some(&state), None).is_err(), "another caller");
-        assert!(seal.open(&binding(&one), Some(&format!("{state}x")), None).is_err(), "tampered");
-        assert!(Seal::new().open(&binding(&one), Some(&state), None).is_err(), "another process");
-    }
-
-    #[test]
-    fn answers_to_what_was_not_asked_do_not_count() {
+    fn answers_without_a_question_are_ignored() {
         let mut exchange = Exchange::default();
         exchange.asked.insert("name".into(), Kind::Form);
-        exchange.take(
+        exchange.accept(
             [
                 ("name".to_owned(), json!({"action": "accept", "content": {"name": "a"}})),
                 ("else".to_owned(), json!({"action": "accept", "content": {}})),
@@ -491,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_of_its_form_counts_as_not_given() {
+    fn a_malformed_answer_counts_as_no_answer() {
         for value in [json!(null), json!(1), json!({"action": "accept"}), json!({"action": "x"})] {
             assert!(answer(Kind::Form, &value).is_none(), "{value}");
         }

@@ -1,4 +1,4 @@
-//! Lists of what plugins offer, page by page.
+//! Lists of tools, prompts, resources and templates, page by page.
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::failures::internal;
-use super::input::{Binding, Seal};
 use super::requests::no_arguments;
-use super::serve::{Asked, Refused, Served};
+use super::seal::{Binding, Seal};
+use super::serve::{RequestFailure, RequestResult, SourceRequest};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};
-use portcullis_core::call::{Answer, Work};
+use portcullis_core::call::{PluginAnswer, Work};
 use portcullis_core::catalog::{Catalog, CatalogPrompt};
 use portcullis_core::definitions;
-use portcullis_core::plugins::Loaded;
+use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Feature;
 use portcullis_core::source::Source;
 
-/// A page is as long as this, or as what the last plugin put on it.
-const PAGE: usize = 200;
+/// Number of resources after which a page ends. The last plugin's page on it is complete, so it may be longer.
+const PAGE_SIZE: usize = 200;
 
-/// Plugins' pages that make up one of ours, at most: some may be empty.
-const ROUNDS: usize = 32;
+/// Maximum number of plugins' pages that form one page of the host.
+const MAX_PLUGIN_PAGES: usize = 32;
 
-/// Where a page ended: first come the manifests' resources, then each plugin's own pages. A client gets it
-/// sealed as a cursor, and no other cursor is accepted.
+/// The position after a page: the manifests' resources come first, then each plugin's pages. The client gets it as a
+/// sealed cursor. No other cursor is accepted.
 #[derive(Default, Serialize, Deserialize)]
-struct Place {
+struct Position {
     source: usize,
     cursor: Option<String>,
 }
 
-impl Place {
+impl Position {
     fn read(cursor: Option<String>, seal: &Seal, binding: &Binding<'_>) -> Result<Self, ErrorData> {
         let Some(cursor) = cursor else { return Ok(Self::default()) };
         seal.unseal(binding, &cursor).map_err(|_| unknown_cursor())
@@ -56,29 +56,29 @@ fn unknown_cursor() -> ErrorData {
     ErrorData::invalid_params(why, None)
 }
 
-/// Of a list that has one page: whether that one is wanted.
+/// Refuses cursors of lists that have one page only.
 ///
 /// # Errors
 ///
-/// There is a cursor, and this server gave out none.
-pub(super) fn is_first_page(params: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+/// The request has a cursor, which this server never gives out for such a list.
+pub(super) fn require_first_page(params: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match params.and_then(|params| params.cursor.as_ref()) {
         None => Ok(()),
         Some(_) => Err(unknown_cursor()),
     }
 }
 
-/// The listed resources that belong to nobody but the plugin. The others are hidden, and the log says so.
-fn own<'a>(
+/// The listed resources that the plugin may list. The others are hidden and logged.
+fn listable<'a>(
     catalog: &Catalog,
-    loaded: &Arc<Loaded>,
+    loaded: &Arc<LoadedPlugin>,
     listed: &'a [ResourceInfo],
 ) -> impl Iterator<Item = &'a ResourceInfo> {
     listed.iter().filter(move |one| {
         let may = catalog.may_list(loaded, &one.uri);
         if !may {
             tracing::warn!(
-                "`{}` lists {}, which belongs to another: it is hidden",
+                "`{}` lists {}, which another source owns: it is hidden",
                 loaded.plugin.name,
                 portcullis_sanitize::line(&one.uri, 200)
             );
@@ -95,7 +95,7 @@ impl Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
-        let caller = super::session::Caller::of(cx);
+        let caller = super::caller::Caller::of(cx);
         let binding = Binding {
             source: "",
             name: "resources/list",
@@ -103,23 +103,23 @@ impl Server {
             arguments: no_arguments(),
         };
         let seal = &self.shared.seal;
-        let mut place = Place::read(cursor, seal, &binding)?;
+        let mut place = Position::read(cursor, seal, &binding)?;
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
         if place.source == 0 {
             found.extend(catalog.resources().map(definitions::resource));
             place.source = 1;
         }
-        // Whether all of them say for how long their lists hold.
+        // Whether every plugin declares for how long its list is valid.
         let mut known = true;
         let mut rounds = 0;
         while let Some(loaded) = lists.get(place.source - 1) {
-            if found.len() >= PAGE || rounds >= ROUNDS {
+            if found.len() >= PAGE_SIZE || rounds >= MAX_PLUGIN_PAGES {
                 break;
             }
             rounds += 1;
             let page = self.page(loaded, place.cursor.take(), cx).await;
-            found.extend(own(&catalog, loaded, &page.resources).map(definitions::resource));
+            found.extend(listable(&catalog, loaded, &page.resources).map(definitions::resource));
             place.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
@@ -138,12 +138,12 @@ impl Server {
         let next = (!last).then(|| place.write(seal, &binding)).transpose()?;
         if last {
             found.extend(
-                catalog.of_others("uri", |other| &other.listing.resources).map(Value::from),
+                catalog.listed_by_upstreams("uri", |one| &one.listing.resources).map(Value::from),
             );
         }
-        if catalog.others.is_empty() {
+        if catalog.upstreams.is_empty() {
             let resources = serde_json::from_value(found.into()).map_err(|error| {
-                internal(format!("a plugin's resource is not as MCP has it: {error}"))
+                internal(format!("a plugin's resource is not valid MCP: {error}"))
             })?;
             let mut result = ListResourcesResult::with_all_items(resources);
             result.next_cursor = next;
@@ -151,32 +151,32 @@ impl Server {
             (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
             return Ok(result);
         }
-        let meta = Some(self.whole("resources", found, next, cx));
+        let meta = Some(self.passthrough("resources", found, next, cx));
         Ok(ListResourcesResult { meta, ..Default::default() })
     }
 
-    /// A page of a plugin. An empty one, where it cannot list: the others can.
+    /// A plugin's page, or an empty one if the plugin fails: other plugins are still listed.
     async fn page(
         &self,
-        loaded: &Arc<Loaded>,
+        loaded: &Arc<LoadedPlugin>,
         cursor: Option<String>,
         cx: &RequestContext<RoleServer>,
     ) -> Page {
-        let asked = Asked {
+        let request = SourceRequest {
             source: Source::Plugin(loaded),
             work: Work::Resources(cursor),
             name: "resources/list",
             arguments: no_arguments(),
-            paths: false,
+            has_paths: false,
             state: None,
             responses: None,
         };
-        let why = match self.serve(asked, cx).await {
-            Ok(Served::Answer(Answer::Resources(page))) => return page,
-            Ok(_) => "it answers something else".to_owned(),
-            Err(Refused::Failed(failure)) => failure.to_string(),
-            Err(Refused::State(why)) => why.to_owned(),
-            Err(Refused::Host(why)) => why,
+        let why = match self.serve(request, cx).await {
+            Ok(RequestResult::Plugin(PluginAnswer::Resources(page))) => return page,
+            Ok(_) => "its answer is of another kind".to_owned(),
+            Err(RequestFailure::Call(failure)) => failure.to_string(),
+            Err(RequestFailure::State(why)) => why.to_owned(),
+            Err(RequestFailure::Host(error)) => portcullis_sanitize::error_chain(&error),
         };
         tracing::warn!("listing the resources of `{}`: {why}", loaded.plugin.name);
         Page { resources: Vec::new(), next: None, freshness: None }
@@ -189,13 +189,13 @@ impl Server {
         let catalog = self.shared.host.catalog().await;
         let mut all: Vec<Value> = catalog.templates().map(definitions::template).collect();
         let mut result = ListResourceTemplatesResult::default();
-        if catalog.others.is_empty() {
-            result.resource_templates =
-                serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
+        if catalog.upstreams.is_empty() {
+            result.resource_templates = serde_json::from_value(all.into()).map_err(internal)?;
         } else {
-            let others = catalog.of_others("uriTemplate", |other| &other.listing.templates);
-            all.extend(others.map(Value::from));
-            result.meta = Some(self.whole("resourceTemplates", all, None, cx));
+            let upstreams =
+                catalog.listed_by_upstreams("uriTemplate", |one| &one.listing.templates);
+            all.extend(upstreams.map(Value::from));
+            result.meta = Some(self.passthrough("resourceTemplates", all, None, cx));
         }
         Ok(result)
     }
@@ -206,52 +206,51 @@ impl Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
         let prompt = |(name, prompt): (&str, CatalogPrompt<'_>)| match prompt {
-            CatalogPrompt::Own(_, prompt) => definitions::prompt(name, prompt),
-            CatalogPrompt::Other(_, prompt) => named(name, &prompt.definition),
+            CatalogPrompt::Plugin(_, prompt) => definitions::prompt(name, prompt),
+            CatalogPrompt::Upstream(_, prompt) => renamed(name, &prompt.definition),
         };
         let all: Vec<Value> = catalog.prompts().map(prompt).collect();
         let mut result = ListPromptsResult::default();
-        if catalog.others.is_empty() {
-            result.prompts =
-                serde_json::from_value(all.into()).map_err(|e| internal(e.to_string()))?;
+        if catalog.upstreams.is_empty() {
+            result.prompts = serde_json::from_value(all.into()).map_err(internal)?;
         } else {
-            result.meta = Some(self.whole("prompts", all, None, cx));
+            result.meta = Some(self.passthrough("prompts", all, None, cx));
         }
         Ok(result)
     }
 
     pub(super) async fn tools(&self, cx: &RequestContext<RoleServer>) -> ListToolsResult {
         let (catalog, tools) = self.shared.host.tools().await;
-        if catalog.others.is_empty() {
+        if catalog.upstreams.is_empty() {
             return ListToolsResult::with_all_items(self.shared.typed(&tools).to_vec());
         }
-        let meta = Some(self.whole("tools", tools.to_vec(), None, cx));
+        let meta = Some(self.passthrough("tools", tools.to_vec(), None, cx));
         ListToolsResult { meta, ..Default::default() }
     }
 
-    /// A list that is written as it is here: what other servers say goes through unchanged.
-    fn whole(
+    /// A list that passes through rmcp unchanged: upstream servers' definitions may have unknown fields.
+    fn passthrough(
         &self,
         key: &str,
         list: Vec<Value>,
         next: Option<String>,
         cx: &RequestContext<RoleServer>,
     ) -> MetaObject {
-        let mut whole = json!({ key: list });
+        let mut result = json!({ key: list });
         if let Some(next) = next {
-            whole["nextCursor"] = next.into();
+            result["nextCursor"] = next.into();
         }
-        if !super::session::is_legacy(cx) {
-            whole["resultType"] = "complete".into();
-            whole["ttlMs"] = 0.into();
-            whole["cacheScope"] = "private".into();
+        if !super::caller::is_legacy(cx) {
+            result["resultType"] = "complete".into();
+            result["ttlMs"] = 0.into();
+            result["cacheScope"] = "private".into();
         }
-        self.shared.raw.wrap(whole)
+        self.shared.raw.wrap(result)
     }
 }
 
-/// A definition by the name that clients know it by.
-fn named(name: &str, definition: &Object) -> Value {
+/// A definition under the name that clients know.
+fn renamed(name: &str, definition: &Object) -> Value {
     let mut definition = definition.clone();
     definition.insert("name".into(), name.into());
     definition.into()

@@ -12,17 +12,17 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use super::caller::Caller;
 use super::failures::{internal, protocol_error, tool_answer};
-use super::serve::{Asked, Refused, Served};
-use super::session::Caller;
+use super::serve::{RequestFailure, RequestResult, SourceRequest};
 use super::{Server, convert};
 use portcullis_core::bindings::Subject;
-use portcullis_core::call::{Answer, CallFailure, ToolCall, Work};
+use portcullis_core::call::{CallFailure, PluginAnswer, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
-use portcullis_core::plugins::Loaded;
+use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Feature;
 
-/// A plugin's own code for a resource that it does not have.
+/// The error code by which a plugin says that it does not have a resource.
 const NOT_FOUND: i32 = -32002;
 
 impl Server {
@@ -38,7 +38,7 @@ impl Server {
             return Err(unknown_tool(&catalog, &params.name));
         };
         let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
-        let asked = Asked {
+        let request = SourceRequest {
             source: tool.source(),
             work: Work::Tool(ToolCall {
                 name: tool.own_name().to_owned(),
@@ -46,25 +46,26 @@ impl Server {
             }),
             name: &params.name,
             arguments: arguments.as_object().unwrap_or_else(|| no_arguments()),
-            paths: !tool.paths().is_empty(),
+            has_paths: !tool.paths().is_empty(),
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        match self.serve(asked, cx).await {
-            Ok(Served::Answer(Answer::Tool(result))) => convert::result(result).map_or_else(
-                |why| answer(&CallFailure::BrokenPromise(why)),
-                |result| Ok(result.into()),
-            ),
-            Ok(Served::Whole(result)) => {
+        match self.serve(request, cx).await {
+            Ok(RequestResult::Plugin(PluginAnswer::Tool(result))) => convert::result(result)
+                .map_or_else(
+                    |error| failed_tool(&CallFailure::BrokenPromise(error.to_string())),
+                    |result| Ok(result.into()),
+                ),
+            Ok(RequestResult::Upstream(result)) => {
                 let mut carrier = CallToolResult::success(Vec::new());
                 carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier.into())
             }
-            Ok(Served::Answer(_)) => Err(internal("a tool's answer is of another kind".into())),
-            Ok(Served::Questions(questions)) => Ok(questions.into()),
-            Ok(Served::Task(task)) => Ok(task.into()),
-            Err(Refused::Failed(failure)) => answer(&failure),
-            Err(refused) => Err(refusal(refused)),
+            Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of another kind")),
+            Ok(RequestResult::InputRequired(questions)) => Ok(questions.into()),
+            Ok(RequestResult::Task(task)) => Ok(task.into()),
+            Err(RequestFailure::Call(failure)) => failed_tool(&failure),
+            Err(failure) => Err(error_of(failure)),
         }
     }
 
@@ -86,27 +87,27 @@ impl Server {
             text.ok_or_else(|| ErrorData::invalid_params(format!("`{name}` is no string"), None))
         };
         let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
-        let asked = Asked {
+        let request = SourceRequest {
             source: prompt.source(),
             work: Work::Prompt { name: prompt.own_name().to_owned(), arguments },
             name: &params.name,
             arguments: &given,
-            paths: false,
+            has_paths: false,
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        match self.serve(asked, cx).await.map_err(refusal)? {
-            Served::Answer(Answer::Prompt(result)) => {
+        match self.serve(request, cx).await.map_err(error_of)? {
+            RequestResult::Plugin(PluginAnswer::Prompt(result)) => {
                 Ok(convert::prompt_result(result).map_err(internal)?.into())
             }
-            Served::Whole(result) => {
+            RequestResult::Upstream(result) => {
                 let mut carrier = GetPromptResult::new(Vec::new());
                 carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier.into())
             }
-            Served::Questions(questions) => Ok(questions.into()),
-            Served::Answer(_) | Served::Task(_) => {
-                Err(internal("a prompt's answer is of another kind".into()))
+            RequestResult::InputRequired(questions) => Ok(questions.into()),
+            RequestResult::Plugin(_) | RequestResult::Task(_) => {
+                Err(internal("a prompt's answer is of another kind"))
             }
         }
     }
@@ -117,46 +118,46 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let catalog = self.shared.host.catalog_with(|all| all.owns(&params.uri)).await;
-        let mut refused = None;
+        let mut invalid_state = None;
         for source in catalog.resource(&params.uri) {
-            let asked = Asked {
+            let request = SourceRequest {
                 source,
                 work: Work::Resource(params.uri.clone()),
                 name: &params.uri,
                 arguments: no_arguments(),
-                paths: false,
+                has_paths: false,
                 state: params.request_state.as_deref(),
                 responses: params.input_responses.clone(),
             };
-            match self.serve(asked, cx).await {
-                Ok(Served::Answer(Answer::Resource(result))) => {
+            match self.serve(request, cx).await {
+                Ok(RequestResult::Plugin(PluginAnswer::Resource(result))) => {
                     return Ok(convert::read_result(result).map_err(internal)?.into());
                 }
-                Ok(Served::Whole(result)) => {
+                Ok(RequestResult::Upstream(result)) => {
                     let mut carrier = ReadResourceResult::new(Vec::new());
                     carrier.meta = Some(self.shared.raw.wrap(result));
                     return Ok(carrier.into());
                 }
-                Ok(Served::Questions(questions)) => return Ok(questions.into()),
-                Ok(Served::Answer(_) | Served::Task(_)) => {
-                    return Err(internal("a resource's answer is of another kind".into()));
+                Ok(RequestResult::InputRequired(questions)) => return Ok(questions.into()),
+                Ok(RequestResult::Plugin(_) | RequestResult::Task(_)) => {
+                    return Err(internal("a resource's answer is of another kind"));
                 }
-                // A plugin that was asked because it may have the resource, and has not.
-                Err(Refused::Failed(CallFailure::Protocol(error)))
+                // This plugin may have had the resource, and does not.
+                Err(RequestFailure::Call(CallFailure::Protocol(error)))
                     if error.code == NOT_FOUND && source.plugin().is_some() => {}
-                // The state of another source that may have this resource.
-                Err(Refused::State(why)) => refused = Some(Refused::State(why)),
-                Err(Refused::Failed(failure))
+                // The state may belong to another source that may have this resource.
+                Err(RequestFailure::State(why)) => invalid_state = Some(RequestFailure::State(why)),
+                Err(RequestFailure::Call(failure))
                     if !matches!(failure, CallFailure::Cancelled)
                         && !catalog.answers_for(source, &params.uri) =>
                 {
                     tracing::info!("`{}` does not read it: {failure}", source.name());
                 }
-                Err(other) => return Err(refusal(other)),
+                Err(failure) => return Err(error_of(failure)),
             }
         }
-        Err(match refused {
-            Some(refused) => refusal(refused),
+        Err(match invalid_state {
+            Some(failure) => error_of(failure),
             None => not_found(&params.uri),
         })
     }
@@ -184,14 +185,14 @@ impl Server {
         let (source, subject) = found.ok_or_else(|| {
             ErrorData::invalid_params("there is no prompt and no template of that name", None)
         })?;
-        let lacks = |loaded: &Arc<Loaded>| !loaded.features.contains(&Feature::Completions);
+        let lacks = |loaded: &Arc<LoadedPlugin>| !loaded.features.contains(&Feature::Completions);
         if source.plugin().is_some_and(lacks) {
             return Ok(CompleteResult::default());
         }
         let context: HashMap<_, _> = params.context.and_then(|c| c.arguments).unwrap_or_default();
         let mut context: Vec<_> = context.into_iter().collect();
         context.sort();
-        let asked = Asked {
+        let request = SourceRequest {
             source,
             work: Work::Completion {
                 subject,
@@ -201,27 +202,27 @@ impl Server {
             },
             name: "completion/complete",
             arguments: no_arguments(),
-            paths: false,
+            has_paths: false,
             state: None,
             responses: None,
         };
-        match self.serve(asked, cx).await.map_err(refusal)? {
-            Served::Answer(Answer::Completion(found)) => {
+        match self.serve(request, cx).await.map_err(error_of)? {
+            RequestResult::Plugin(PluginAnswer::Completion(found)) => {
                 convert::completion(found).map_err(internal)
             }
-            Served::Whole(result) => {
+            RequestResult::Upstream(result) => {
                 let mut carrier = CompleteResult::default();
                 carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier)
             }
-            Served::Answer(_) | Served::Questions(_) | Served::Task(_) => {
-                Err(internal("a completion's answer is of another kind".into()))
+            RequestResult::Plugin(_) | RequestResult::InputRequired(_) | RequestResult::Task(_) => {
+                Err(internal("a completion's answer is of another kind"))
             }
         }
     }
 }
 
-/// Records that somebody tried to call a tool that is withheld, if there is one of this name.
+/// Records the attempt to call a withheld tool, if there is one of this name.
 fn record_attempt(
     catalog: &Catalog,
     name: &str,
@@ -232,47 +233,52 @@ fn record_attempt(
     let withheld = plugins.find_map(|loaded| Some((loaded, loaded.withheld(name)?)));
     if let Some((loaded, tool)) = withheld {
         let arguments = Value::Object(arguments);
-        portcullis_core::call::attempted(loaded, tool, arguments, Caller::of(cx).principal);
+        portcullis_core::call::record_withheld_call(
+            loaded,
+            tool,
+            arguments,
+            Caller::of(cx).principal,
+        );
     }
 }
 
-/// There is no such tool, or it is held back.
+/// The error for a name that is unknown or that of a held tool.
 fn unknown_tool(catalog: &Catalog, name: &str) -> ErrorData {
     let shown = portcullis_sanitize::line(name, 80);
-    let held = catalog.others.iter().find(|other| other.holds(name));
+    let held = catalog.upstreams.iter().find(|upstream| upstream.holds(name));
     let why = match held {
-        Some(other) => format!(
+        Some(upstream) => format!(
             "the tool {shown} of `{}` is new or has changed since the tools of that server were \
              approved, and is held back: the operator can look at it and approve it with {}",
-            other.source.name,
-            other.source.approval_command()
+            upstream.source.name,
+            upstream.source.approval_command()
         ),
         None => format!("unknown tool: {shown}"),
     };
     ErrorData::invalid_params(why, None)
 }
 
-/// There is no such resource. rmcp sends the code of the client's revision: -32002 up to 2025-11-25, and
+/// The error for an unknown resource. rmcp sends the code of the client's revision: -32002 up to 2025-11-25, and
 /// -32602 from 2026-07-28 on.
 fn not_found(uri: &str) -> ErrorData {
     let data = serde_json::json!({ "uri": uri });
     ErrorData::resource_not_found("there is no such resource", Some(data))
 }
 
-/// Of requests that have none.
+/// The arguments of requests that have none.
 pub fn no_arguments() -> &'static JsonObject {
     static NONE: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
     &NONE
 }
 
-fn answer(failure: &CallFailure) -> Result<CallToolResponse, ErrorData> {
+fn failed_tool(failure: &CallFailure) -> Result<CallToolResponse, ErrorData> {
     tool_answer(failure).map(Into::into)
 }
 
-fn refusal(refused: Refused) -> ErrorData {
-    match refused {
-        Refused::State(why) => ErrorData::invalid_params(why, None),
-        Refused::Failed(failure) => protocol_error(&failure),
-        Refused::Host(why) => internal(why),
+fn error_of(failure: RequestFailure) -> ErrorData {
+    match failure {
+        RequestFailure::State(why) => ErrorData::invalid_params(why, None),
+        RequestFailure::Call(failure) => protocol_error(&failure),
+        RequestFailure::Host(error) => internal(error),
     }
 }

@@ -1,5 +1,5 @@
-//! One request for a source, over all its rounds: questions of the source are asked of the client, and what takes
-//! long becomes a task.
+//! Serves one request to a source over all its rounds: passes the source's questions to the client, and turns deferred
+//! work into a task.
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
@@ -9,197 +9,205 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use super::caller::Caller;
 use super::client::RequestClient;
-use super::input::{Binding, Exchange};
-use super::session::Caller;
+use super::input::Exchange;
+use super::seal::{Binding, SealError};
 use super::{Server, tasks};
-use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, Work};
+use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::source::Source;
 
-/// A request, and which source it is for.
-pub struct Asked<'a> {
+/// A client's request with the source that serves it.
+pub struct SourceRequest<'a> {
     /// The source.
     pub source: Source<'a>,
-    /// What is asked of it.
+    /// The work that the source does.
     pub work: Work,
-    /// By the name that the client used.
+    /// The client's name for the tool, prompt or resource.
     pub name: &'a str,
-    /// With these arguments.
+    /// The arguments.
     pub arguments: &'a JsonObject,
-    /// Whether some of them name paths.
-    pub paths: bool,
-    /// The state of the round before, sealed.
+    /// Whether some arguments are paths.
+    pub has_paths: bool,
+    /// The sealed state of the previous round.
     pub state: Option<&'a str>,
-    /// The answers to what that round asked.
+    /// The client's answers to the questions of the previous round.
     pub responses: Option<InputResponses>,
 }
 
-/// What the client gets.
-pub enum Served {
-    /// A plugin's answer.
-    Answer(Answer),
-    /// A result that is sent as it is.
-    Whole(Value),
-    /// Questions.
-    Questions(InputRequiredResult),
-    /// Something to ask for later.
+/// The result of a request for the client.
+pub enum RequestResult {
+    /// The answer of a plugin.
+    Plugin(PluginAnswer),
+    /// A result with fields of an upstream server, which is sent unchanged.
+    Upstream(Value),
+    /// Questions to the client.
+    InputRequired(InputRequiredResult),
+    /// A task, whose result the client fetches later.
     Task(CreateTaskResult),
 }
 
-/// Why it gets none of these.
-pub enum Refused {
+/// Why a request has no result.
+pub enum RequestFailure {
     /// The client's `requestState` is invalid.
     State(&'static str),
     /// The call failed.
-    Failed(CallFailure),
-    /// The host failed: text for the log.
-    Host(String),
+    Call(CallFailure),
+    /// The host failed. The error is for the log.
+    Host(SealError),
 }
 
-impl From<CallFailure> for Refused {
+impl From<CallFailure> for RequestFailure {
     fn from(failure: CallFailure) -> Self {
-        Self::Failed(failure)
+        Self::Call(failure)
     }
 }
 
 impl Server {
-    /// The roots of a call. `None`: the client has to be asked for them in an answer.
+    /// The roots of a call. `None`: the client has to be asked for its roots first, as part of the answer.
     async fn roots(
         &self,
-        asked: &Asked<'_>,
+        request: &SourceRequest<'_>,
         caller: &Caller,
         cx: &RequestContext<RoleServer>,
         exchange: &Exchange,
     ) -> Option<Roots> {
-        let wanted = asked.source.plugin().is_some_and(|loaded| loaded.wants_roots());
-        if !asked.paths && !wanted {
+        let wanted = request.source.plugin().is_some_and(|loaded| loaded.wants_roots());
+        if !request.has_paths && !wanted {
             return Some(self.shared.host.roots.none());
         }
-        let roots =
-            Box::pin(self.session.roots(&self.shared.host.roots, caller, cx, exchange)).await;
-        // Neither lists nor completions can ask.
-        let cannot_ask = || self.session.last_roots(&self.shared.host.roots, true);
-        roots.or_else(|| (!call::may_ask(&asked.work)).then(cannot_ask))
+        let (operator, named) = (&self.shared.host.roots, exchange.roots());
+        let roots = Box::pin(self.session.roots(operator, caller, &cx.peer, named)).await;
+        // The answers to lists and completions cannot contain questions.
+        let cannot_ask = || self.session.last_roots(operator, true);
+        roots.or_else(|| (!call::may_ask(&request.work)).then(cannot_ask))
     }
 
     /// Serves a request over all its rounds.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is no question is the answer")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other answers are final")]
     pub(super) async fn serve(
         &self,
-        asked: Asked<'_>,
+        request: SourceRequest<'_>,
         cx: &RequestContext<RoleServer>,
-    ) -> Result<Served, Refused> {
-        if asked.source.plugin().is_some() {
+    ) -> Result<RequestResult, RequestFailure> {
+        if request.source.plugin().is_some() {
             // A plugin may read the list of tools during the call, so the list is made first.
             self.shared.host.tools().await;
         }
         let caller = Caller::of(cx);
         let binding = Binding {
-            source: asked.source.identity(),
-            name: asked.name,
+            source: request.source.identity(),
+            name: request.name,
             principal: caller.principal.as_deref(),
-            arguments: asked.arguments,
+            arguments: request.arguments,
         };
         let seal = &self.shared.seal;
-        let mut exchange =
-            seal.open(&binding, asked.state, asked.responses.clone()).map_err(Refused::State)?;
-        let Some(roots) = self.roots(&asked, &caller, cx, &exchange).await else {
-            let asks = exchange.ask_roots();
-            let questions = seal.ask(&binding, &exchange, asks);
-            return questions.map(Served::Questions).map_err(Refused::Host);
+        let mut exchange = seal
+            .open(&binding, request.state, request.responses.clone())
+            .map_err(RequestFailure::State)?;
+        let Some(roots) = self.roots(&request, &caller, cx, &exchange).await else {
+            let questions = exchange.ask_roots();
+            let result = seal.ask(&binding, &exchange, questions);
+            return result.map(RequestResult::InputRequired).map_err(RequestFailure::Host);
         };
-        // The plugin deferred its work and the client does not know tasks: the work is done in this request.
-        let mut at_once = false;
+        // True if the plugin deferred its work and the client does not support tasks: the work is then done in this request.
+        let mut without_task = false;
         loop {
             let answer =
-                match self.round(&asked, &caller, cx, &mut exchange, &roots, at_once).await? {
-                    Answered::Typed(answer) => answer,
-                    Answered::Whole(result) => return Ok(Served::Whole(result)),
-                    Answered::Questions { requests, state } => {
-                        exchange.park(state);
-                        let questions = seal.pass_on(&binding, &exchange, requests);
-                        return questions.map(Served::Whole).map_err(Refused::Host);
+                match self.round(&request, &caller, cx, &mut exchange, &roots, without_task).await?
+                {
+                    SourceAnswer::Plugin(answer) => answer,
+                    SourceAnswer::Upstream(result) => return Ok(RequestResult::Upstream(result)),
+                    SourceAnswer::UpstreamQuestions { requests, state } => {
+                        exchange.set_upstream_state(state);
+                        let result = seal.ask_for_upstream(&binding, &exchange, requests);
+                        return result.map(RequestResult::Upstream).map_err(RequestFailure::Host);
                     }
                 };
-            let Some(loaded) = asked.source.plugin() else { return Ok(Served::Answer(answer)) };
+            let Some(loaded) = request.source.plugin() else {
+                return Ok(RequestResult::Plugin(answer));
+            };
             match answer {
-                Answer::NeedInput(need) => {
-                    let asks = exchange.ask(need, &caller, loaded)?;
-                    if caller.modern && !asks.is_empty() {
-                        let questions = seal.ask(&binding, &exchange, asks);
-                        return questions.map(Served::Questions).map_err(Refused::Host);
+                PluginAnswer::NeedInput(need) => {
+                    let questions = exchange.ask(need, &caller, loaded)?;
+                    if caller.modern && !questions.is_empty() {
+                        let result = seal.ask(&binding, &exchange, questions);
+                        return result
+                            .map(RequestResult::InputRequired)
+                            .map_err(RequestFailure::Host);
                     }
-                    ask_now(&mut exchange, asks, &asked, &caller, cx).await?;
+                    ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
                 }
-                Answer::Background(_) if at_once => {
+                PluginAnswer::Background(_) if without_task => {
                     let why =
-                        "the plugin defers its work again, and the client does not know tasks";
+                        "the plugin defers its work again, and the client does not support tasks";
                     return Err(CallFailure::BrokenPromise(why.into()).into());
                 }
-                Answer::Background(state) => {
-                    exchange.keep(state);
+                PluginAnswer::Background(state) => {
+                    exchange.set_state(state);
                     if caller.supports(tasks::FEATURE) {
-                        let (loaded, work) = (loaded.clone(), asked.work);
+                        let (loaded, work) = (loaded.clone(), request.work);
                         let task = tasks::TaskWork { loaded, work, roots, caller, exchange };
-                        return Ok(Served::Task(task.begin(self)?));
+                        return Ok(RequestResult::Task(task.start(self)?));
                     }
-                    at_once = true;
+                    without_task = true;
                 }
-                answer => return Ok(Served::Answer(answer)),
+                answer => return Ok(RequestResult::Plugin(answer)),
             }
         }
     }
 
-    /// One round: up to the answer, or up to questions.
+    /// One round, which ends with an answer or with questions.
     async fn round(
         &self,
-        asked: &Asked<'_>,
+        request: &SourceRequest<'_>,
         caller: &Caller,
         cx: &RequestContext<RoleServer>,
         exchange: &mut Exchange,
         roots: &Roots,
-        at_once: bool,
-    ) -> Result<Answered, CallFailure> {
-        let mut context = caller.context(exchange);
-        if let Some(loaded) = asked.source.plugin() {
-            self.shared.host.surround(&mut context, loaded, roots);
+        without_task: bool,
+    ) -> Result<SourceAnswer, CallFailure> {
+        let mut context = exchange.context(caller);
+        if let Some(loaded) = request.source.plugin() {
+            self.shared.host.attach_shared_state(&mut context, loaded, roots);
         }
-        context.background = at_once;
+        context.background = without_task;
         let client = RequestClient::new(self, caller, cx);
         let call = Call {
             request: exchange.request.clone(),
-            work: asked.work.clone(),
+            work: request.work.clone(),
             roots: roots.clone(),
             context,
             task: false,
-            decisions: exchange.decided(),
-            resumed: exchange.resumed(),
+            decisions: exchange.take_decisions(),
+            resumed: exchange.take_upstream_round(),
             client: &client,
         };
-        let answered = call::call(asked.source, call).await?;
-        if let (Work::Tool(_), Some(structured)) = (&asked.work, answered.structured()) {
+        let answer = call::call(request.source, call).await?;
+        if let (Work::Tool(_), Some(structured)) = (&request.work, answer.structured()) {
             let principal = caller.principal.clone();
             self.shared
                 .host
                 .shared_state
-                .keep_result(principal, asked.name, || structured.to_string());
+                .keep_result(principal, request.name, || structured.to_string());
         }
-        Ok(answered)
+        Ok(answer)
     }
 }
 
-/// Asks a client of the era with `initialize`. Where it does not answer, that is on record.
-async fn ask_now(
+/// Asks a client of the era with `initialize`. If the client does not answer, that is recorded.
+async fn ask_during_request(
     exchange: &mut Exchange,
-    asks: InputRequests,
-    asked: &Asked<'_>,
+    questions: InputRequests,
+    request: &SourceRequest<'_>,
     caller: &Caller,
     cx: &RequestContext<RoleServer>,
 ) -> Result<(), CallFailure> {
-    let answered = Box::pin(exchange.ask_peer(asks, cx)).await;
+    let answered = Box::pin(exchange.ask_peer(questions, cx)).await;
     if answered.is_err() {
-        let (request, open) = (exchange.request.clone(), exchange.unanswered());
-        call::decided(asked.source, &asked.work, request, caller.principal.clone(), &open);
+        let (id, decisions) = (exchange.request.clone(), exchange.take_unanswered());
+        let principal = caller.principal.clone();
+        call::record_decisions(request.source, &request.work, id, principal, &decisions);
     }
     answered
 }

@@ -1,4 +1,4 @@
-//! A session, and the caller of a request in it.
+//! An MCP session: its subscriptions, its roots and its log level.
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
@@ -7,95 +7,95 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use portcullis_http_server::Principal;
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
-use rmcp::model::{ClientCapabilities, ErrorCode, LoggingLevel, ProgressToken};
-use rmcp::service::{Peer, RequestContext, ServiceError};
+use rmcp::model::{ErrorCode, LoggingLevel};
+use rmcp::service::{Peer, ServiceError};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::client::{LEVELS, rank};
-use super::input::Exchange;
-use super::news::Watch;
-use portcullis_core::sandbox::Context;
+use super::caller::Caller;
+use super::log_levels::{LEVELS, rank};
 
-/// How long a client may take to say what its roots are.
-const ROOTS_TIME: Duration = Duration::from_secs(3);
+/// How long a client may take to answer `roots/list`.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Questions for the roots in one request, where they change while the client answers.
-const ROOTS_QUESTIONS: usize = 3;
+/// Maximum number of `roots/list` requests for one request of the client, if the roots change meanwhile.
+const MAX_ROOTS_REQUESTS: usize = 3;
+
+/// A task that watches a resource for changes. Dropping this value ends the task.
+pub type Watch = AbortOnDropHandle<()>;
 
 /// One session.
 #[derive(Default)]
 pub struct Session {
-    /// What a client of the era with `initialize` is subscribed to.
+    /// The subscriptions of a client of the era with `initialize`, by URI.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
-    /// Whether the client has introduced itself.
-    pub begun: AtomicBool,
-    /// Fires when the session is over.
-    pub over: Over,
-    /// Unlike any other session's.
-    pub name: Name,
+    /// Whether the client has sent `initialize`.
+    pub is_initialized: AtomicBool,
+    /// Cancelled when the session ends.
+    pub end: CancelOnDrop,
+    /// The session's unique name.
+    pub name: UniqueName,
     roots: Mutex<KnownRoots>,
-    /// The least level of log records that the client wants: 1 + its rank; 0: it did not say.
+    /// 1 + the rank of the minimum level of log records that the client wants. 0: the client has not set a level.
     level: AtomicU8,
 }
 
-/// What is known of the client's roots.
+/// The client's roots, as far as they are known.
 #[derive(Default)]
 struct KnownRoots {
     /// The operator's roots narrowed by the client's, as the client last named them.
     last: Option<Roots>,
-    /// Counts the client's notices that its roots have changed: an answer to a question from before such a
-    /// notice is out of date.
+    /// Counts the client's notifications that its roots have changed. An answer to a request from before such a
+    /// notification is out of date.
     changes: u64,
 }
 
-/// A name that nobody else has.
-pub struct Name(pub String);
+/// A name that no other session has.
+pub struct UniqueName(pub String);
 
-impl Default for Name {
+impl Default for UniqueName {
     fn default() -> Self {
         Self(portcullis_core::call::request_id())
     }
 }
 
-/// Fires when it is dropped.
+/// Cancels its token when it is dropped.
 #[derive(Default)]
-pub struct Over(pub CancellationToken);
+pub struct CancelOnDrop(pub CancellationToken);
 
-impl Drop for Over {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
 }
 
 impl Session {
-    /// The session's roots. `None`: the client has to be asked, and only the answer to this request can carry the
-    /// question. Where the client has roots and does not say which, no path can be opened; it is asked again
-    /// with the next request.
+    /// The session's roots. `named` are the URIs in the client's answer to a previous round. `None`: the client has to be asked, and only the answer to this request can contain the
+    /// question. If a client that has roots does not answer, no path can be opened; the next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
         caller: &Caller,
-        cx: &RequestContext<RoleServer>,
-        exchange: &Exchange,
+        peer: &Peer<RoleServer>,
+        named: Option<Vec<String>>,
     ) -> Option<Roots> {
         if caller.capabilities.roots.is_none() {
             return Some(operator.clone());
         }
         if caller.modern {
-            // Nothing tells of a change in this revision: each call asks.
-            let roots = narrowed(operator, &exchange.roots()?);
+            // This revision has no notification of a change, so each call asks.
+            let roots = narrowed(operator, &named?);
             self.roots.lock().last = Some(roots.clone());
             return Some(roots);
         }
-        Some(self.roots_by_asking(operator, &cx.peer).await)
+        Some(self.roots_by_asking(operator, peer).await)
     }
 
-    /// The roots of a client of the era with `initialize`, which is asked where its roots are not known.
+    /// The roots of a client of the era with `initialize`, which is asked if its roots are not known.
     async fn roots_by_asking(&self, operator: &Roots, peer: &Peer<RoleServer>) -> Roots {
-        for _ in 0..ROOTS_QUESTIONS {
+        for _ in 0..MAX_ROOTS_REQUESTS {
             let changes = {
                 let known = self.roots.lock();
                 if let Some(last) = &known.last {
@@ -113,13 +113,13 @@ impl Session {
                 known.last = Some(roots.clone());
                 return roots;
             }
-            // They have changed since the question.
+            // The roots have changed since the request.
         }
         operator.unknown()
     }
 
-    /// The roots for a request that cannot ask the client, and for work without a request: as the client last
-    /// named them. Until then, no path of a client that has roots can be opened.
+    /// The roots that the client last named: for work that cannot ask the client. If a client that has roots has not
+    /// named them yet, no path can be opened.
     pub fn last_roots(&self, operator: &Roots, has_roots: bool) -> Roots {
         match &self.roots.lock().last {
             _ if !has_roots => operator.clone(),
@@ -128,36 +128,41 @@ impl Session {
         }
     }
 
-    /// The client's roots have changed: they are asked for again with the next call.
+    /// Discards the client's roots because they have changed. The next call asks for them.
     pub fn forget_roots(&self) {
         let mut known = self.roots.lock();
         known.last = None;
         known.changes += 1;
     }
 
-    /// The least level of log records that a client of the era with `initialize` wants.
-    pub fn logs(&self) -> Option<LoggingLevel> {
+    /// The minimum level of log records that a client of the era with `initialize` wants.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
         match self.level.load(Ordering::Relaxed) {
             0 => Some(LoggingLevel::Info),
             level => LEVELS.get(usize::from(level - 1)).copied(),
         }
     }
 
-    /// From now on the client wants log records of this level and above.
-    pub fn set_level(&self, level: LoggingLevel) {
+    /// The minimum level of log records that a caller in this session wants. `None`: no log records.
+    pub fn log_level_of(&self, caller: &Caller) -> Option<LoggingLevel> {
+        if caller.modern { caller.log_level } else { self.log_level() }
+    }
+
+    /// Sets the minimum level of log records that the client wants.
+    pub fn set_log_level(&self, level: LoggingLevel) {
         self.level.store(1 + rank(level), Ordering::Relaxed);
     }
 }
 
-/// What a client answers to the question for its roots.
+/// A client's answer to `roots/list`.
 enum ClientRoots {
-    /// URIs.
+    /// The URIs of the roots.
     Named(Vec<String>),
-    /// It declares roots and does not know the method: it has none.
+    /// The client declares roots and does not know the method: it has none.
     HasNone,
 }
 
-/// The operator's roots as far as the client names them. A client that names none narrows nothing.
+/// The operator's roots, narrowed to the client's. A client that names no roots narrows nothing.
 fn narrowed(operator: &Roots, client: &[String]) -> Roots {
     if client.is_empty() {
         return operator.clone();
@@ -165,9 +170,9 @@ fn narrowed(operator: &Roots, client: &[String]) -> Roots {
     operator.narrowed_by_uris(client.iter().map(String::as_str))
 }
 
-/// Asks a client for its roots. `None`: it does not say.
+/// Asks a client for its roots. `None`: the client does not answer.
 async fn ask_roots(peer: &Peer<RoleServer>) -> Option<ClientRoots> {
-    match tokio::time::timeout(ROOTS_TIME, peer.list_roots()).await {
+    match tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await {
         Ok(Ok(answer)) => {
             Some(ClientRoots::Named(answer.roots.into_iter().map(|root| root.uri).collect()))
         }
@@ -176,111 +181,12 @@ async fn ask_roots(peer: &Peer<RoleServer>) -> Option<ClientRoots> {
             Some(ClientRoots::HasNone)
         }
         Ok(Err(error)) => {
-            tracing::warn!("the client declares roots and does not tell them: {error}");
+            tracing::warn!("the client declares roots and refuses `roots/list`: {error}");
             None
         }
         Err(_) => {
-            tracing::warn!("the client declares roots and does not tell them in time");
+            tracing::warn!("the client declares roots and does not answer `roots/list` in time");
             None
-        }
-    }
-}
-
-/// Whether the request is of the era with `initialize`.
-pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
-    cx.protocol_version().is_none_or(|version| version.has_initialize())
-}
-
-/// Who calls, and what that client takes part in.
-#[derive(Clone)]
-pub struct Caller {
-    protocol: String,
-    /// Whether it speaks 2026-07-28 or later: questions go into answers.
-    pub modern: bool,
-    /// What the client declared.
-    pub capabilities: ClientCapabilities,
-    /// Who it is, where the transport knows.
-    pub principal: Option<String>,
-    /// The request's `_meta` without the reserved keys.
-    pub meta: Option<String>,
-    /// By which the client wants to be told of progress.
-    pub progress: Option<ProgressToken>,
-    /// The level that this one request asks for, in the era without sessions.
-    level: Option<LoggingLevel>,
-}
-
-impl Caller {
-    /// The caller of a request.
-    pub fn of(cx: &RequestContext<RoleServer>) -> Self {
-        let parts = cx.extensions.get::<http::request::Parts>();
-        let principal = parts.and_then(|parts| parts.extensions.get::<Principal>());
-        let reserved =
-            |key: &String| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
-        let meta: serde_json::Map<_, _> = cx
-            .meta
-            .0
-            .0
-            .iter()
-            .filter(|(key, _)| !reserved(key))
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect();
-        Self {
-            protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
-            modern: !is_legacy(cx),
-            capabilities: cx.client_capabilities().unwrap_or_default(),
-            principal: principal.map(Principal::to_string),
-            meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
-            progress: cx.meta.get_progress_token(),
-            level: cx.meta.log_level(),
-        }
-    }
-
-    fn features(&self) -> Vec<String> {
-        let mut features = Vec::new();
-        if let Some(elicitation) = &self.capabilities.elicitation {
-            // Before there were two modes, the capability meant forms.
-            if elicitation.form.is_some() || elicitation.url.is_none() {
-                features.push("elicitation.form".to_owned());
-            }
-            if elicitation.url.is_some() {
-                features.push("elicitation.url".to_owned());
-            }
-        }
-        if let Some(sampling) = &self.capabilities.sampling {
-            features.push("sampling".to_owned());
-            if sampling.tools.is_some() {
-                features.push("sampling.tools".to_owned());
-            }
-        }
-        if self.capabilities.roots.is_some() {
-            features.push("roots".to_owned());
-        }
-        let extensions = self.capabilities.extensions.iter().flatten();
-        features.extend(extensions.map(|(id, _)| format!("extension:{id}")));
-        features
-    }
-
-    /// Whether the client takes part in a feature, by the contract's name for it.
-    pub fn supports(&self, feature: &str) -> bool {
-        self.features().iter().any(|known| known == feature)
-    }
-
-    /// The least level of log records that it wants, if it wants any.
-    pub fn logs(&self, session: &Session) -> Option<LoggingLevel> {
-        // Of the era without sessions: only what the request itself asks for.
-        if self.modern { self.level } else { session.logs() }
-    }
-
-    /// What a guest can learn of the call.
-    pub fn context(&self, exchange: &Exchange) -> Context {
-        Context {
-            protocol: self.protocol.clone(),
-            principal: self.principal.clone(),
-            meta: self.meta.clone(),
-            features: self.features(),
-            answers: exchange.answers(),
-            state: exchange.state(),
-            ..Context::default()
         }
     }
 }
@@ -292,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_asking_the_roots_are_those_that_the_client_last_named() {
+    fn work_that_cannot_ask_uses_the_roots_that_the_client_last_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         let operator = Roots::new(

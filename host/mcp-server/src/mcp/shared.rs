@@ -1,4 +1,4 @@
-//! State that all MCP sessions of a process share: the host, and what belongs to MCP alone.
+//! State that all MCP sessions of a process share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,37 +10,37 @@ use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
 
-use super::client::{level_name, rank};
-use super::input::Seal;
+use super::log_levels::{level_name, rank};
+use super::seal::Seal;
 use super::session::Session;
 use super::tasks::Tasks;
 
-/// Calls that may wait or run at the same time, over all sessions; more are refused at once.
+/// Maximum number of calls that wait or run at the same time, of all sessions together. Further calls are refused.
 pub(super) const MAX_CALLS: usize = 512;
 
 /// Interval at which a process that is about to end checks whether calls are in flight.
 const IDLE_STEP: Duration = Duration::from_millis(50);
 
-/// Tools in rmcp's types, with the definitions that they were made from.
+/// Tools in rmcp's types, with the definitions from which they were made.
 type TypedTools = (Arc<Tools>, Arc<Vec<Tool>>);
 
-/// What all sessions share.
+/// State that all MCP sessions share.
 pub struct Shared {
-    /// Plugins, upstream servers, and what clients see of them.
+    /// The plugins, the upstream servers and the catalog.
     pub host: Arc<Host>,
     /// Seals the state that clients carry between the rounds of a call.
     pub(super) seal: Seal,
-    /// The key under which results travel that rmcp's types would change.
+    /// The key under which results pass through rmcp whose fields rmcp's types would change.
     pub(crate) raw: Raw,
     pub(super) tasks: Tasks,
     calls: AtomicUsize,
-    /// Sessions that said which log records they want.
+    /// Sessions that have set the level of the log records that they want.
     logging: Mutex<Vec<Weak<Session>>>,
     typed: Mutex<Option<TypedTools>>,
 }
 
 impl Shared {
-    /// The sessions of this host.
+    /// The shared state of a host's sessions.
     pub fn new(host: Arc<Host>) -> Arc<Self> {
         Arc::new(Self {
             host,
@@ -53,12 +53,12 @@ impl Shared {
         })
     }
 
-    /// Counts a call until the result is dropped. `None`: too many are going on.
+    /// Counts a call until the result is dropped. `None`: [`MAX_CALLS`] calls are running.
     pub(super) fn count_call(&self) -> Option<CountedCall<'_>> {
         CountedCall::begin(&self.calls)
     }
 
-    /// Waits until no call is in flight, and what was answered last had time to be written.
+    /// Waits until no call is in flight and the last answer had time to be written.
     pub async fn idle(&self) {
         while self.calls.load(Ordering::Relaxed) > 0 {
             tokio::time::sleep(IDLE_STEP).await;
@@ -66,7 +66,7 @@ impl Shared {
         tokio::time::sleep(IDLE_STEP).await;
     }
 
-    /// These tools in rmcp's types. A definition that is not as rmcp has it is left out.
+    /// These tools in rmcp's types. A definition that rmcp's types cannot represent is left out.
     pub(super) fn typed(&self, tools: &Arc<Tools>) -> Arc<Vec<Tool>> {
         let mut kept = self.typed.lock();
         if let Some((_, typed)) = kept.as_ref().filter(|(from, _)| Arc::ptr_eq(from, tools)) {
@@ -78,19 +78,19 @@ impl Shared {
         typed
     }
 
-    /// Has upstream servers send the log records of the session that wants the most.
+    /// Asks upstream servers for log records of the lowest level that any session wants.
     pub(super) fn want_logs(&self, session: &Arc<Session>) {
         let mut all = self.logging.lock();
         all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));
         all.push(Arc::downgrade(session));
-        let levels = all.iter().filter_map(|one| one.upgrade()?.logs());
+        let levels = all.iter().filter_map(|one| one.upgrade()?.log_level());
         if let Some(level) = levels.min_by_key(|level| rank(*level)) {
             self.host.upstreams.want_logs(level_name(level));
         }
     }
 }
 
-/// A call that is counted until this is dropped, also where its future panics or is dropped before it ends.
+/// Counts a call until it is dropped, also if the call's future panics or is dropped before its end.
 pub(super) struct CountedCall<'a>(&'a AtomicUsize);
 
 impl<'a> CountedCall<'a> {

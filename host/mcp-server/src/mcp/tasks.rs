@@ -1,4 +1,4 @@
-//! Tasks (`io.modelcontextprotocol/tasks`): a long call whose result the client fetches later.
+//! Tasks (the MCP extension `io.modelcontextprotocol/tasks`): long calls whose result the client fetches later.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -11,30 +11,32 @@ use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::failures::tool_answer;
 use super::input::Exchange;
-use super::session::Caller;
 use super::{Server, convert};
-use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
-use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, Work};
-use portcullis_core::plugins::Loaded;
+use portcullis_core::call::client::{
+    BoxFuture, Client, Forwarded, Notification, unsupported_method,
+};
+use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, Work};
+use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Notice;
 use portcullis_core::source::Source;
 use portcullis_mcp_client::{Object, RpcError};
 
-/// The extension, by the contract's name for it.
+/// The contract's name for the extension.
 pub const FEATURE: &str = "extension:io.modelcontextprotocol/tasks";
 
-/// Tasks that may go on at the same time, of all clients together.
+/// Maximum number of tasks that run at the same time, of all clients together.
 const MAX_TASKS: usize = 64;
 
-/// A task that runs.
+/// The future of a task.
 type Running = Pin<Box<dyn Future<Output = Result<CallToolResult, TaskExit>> + Send>>;
 
 /// The tasks of all clients, each with its owner.
 pub struct Tasks {
     manager: TaskManager,
-    /// The principal of each task, where the transport knows one, by the task's id.
+    /// The principal of each task by the task's id. `None`: the transport does not authenticate callers.
     owners: Mutex<HashMap<String, Option<String>>>,
 }
 
@@ -45,15 +47,15 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// The tasks, for a caller that owns this one.
+    /// The task manager, for the caller that owns the task `id`.
     ///
     /// # Errors
     ///
-    /// Where there is no such task, or another caller owns it: the two cannot be told apart.
+    /// There is no such task, or another caller owns it. Both give the same error.
     pub fn of(&self, principal: Option<&str>, id: &str) -> Result<&TaskManager, ErrorData> {
         match self.owners.lock().get(id) {
             Some(owner) if owner.as_deref() == principal => Ok(&self.manager),
-            // The answer for an id that nobody has.
+            // The error for an id that does not exist.
             Some(_) | None => self.manager.get_task("").map(|_| &self.manager),
         }
     }
@@ -73,35 +75,35 @@ impl Tasks {
     }
 }
 
-/// What a task has to do.
+/// The work of a task.
 pub struct TaskWork {
     /// The plugin.
-    pub loaded: Arc<Loaded>,
-    /// What is asked of it.
+    pub loaded: Arc<LoadedPlugin>,
+    /// The work that the plugin does.
     pub work: Work,
     /// The session's directories.
     pub roots: Roots,
-    /// For whom.
+    /// The caller.
     pub caller: Caller,
-    /// The rounds so far, with the state that it goes on from.
+    /// The rounds so far, with the state from which the plugin continues.
     pub exchange: Exchange,
 }
 
 impl TaskWork {
-    /// Begins it.
+    /// Starts the task.
     ///
     /// # Errors
     ///
-    /// Where too much is going on already.
-    pub fn begin(self, server: &Server) -> Result<CreateTaskResult, CallFailure> {
+    /// [`CallFailure::Busy`]: too many tasks are running.
+    pub fn start(self, server: &Server) -> Result<CreateTaskResult, CallFailure> {
         let tasks = &server.shared.tasks;
         if tasks.manager.running_task_count() >= MAX_TASKS {
-            let why = format!("{MAX_TASKS} tasks are going on: try again later");
-            return Err(CallFailure::TooLarge(why));
+            let why = format!("{MAX_TASKS} tasks are running: try again later");
+            return Err(CallFailure::Busy(why));
         }
         let time = self.loaded.plugin.terms.limits.background();
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        // A little longer than the plugin has, so that its own end is what the client learns of.
+        // A little longer than the plugin's time limit, so that the client gets the plugin's own failure.
         let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
         let server = server.clone();
         let principal = self.caller.principal.clone();
@@ -112,11 +114,12 @@ impl TaskWork {
     async fn run(mut self, server: Server, cx: TaskContext) -> Result<CallToolResult, TaskExit> {
         loop {
             match self.round(&server, &cx).await {
-                Ok(Answer::Tool(result)) => {
-                    let result = convert::result(result).map_err(CallFailure::BrokenPromise);
+                Ok(PluginAnswer::Tool(result)) => {
+                    let result = convert::result(result)
+                        .map_err(|error| CallFailure::BrokenPromise(error.to_string()));
                     return result.or_else(|failure| end_of_failed(&failure));
                 }
-                Ok(Answer::NeedInput(need)) => {
+                Ok(PluginAnswer::NeedInput(need)) => {
                     let asks = match self.exchange.ask(need, &self.caller, &self.loaded) {
                         Ok(asks) => asks,
                         Err(failure) => return end_of_failed(&failure),
@@ -129,11 +132,11 @@ impl TaskWork {
                         }
                     });
                     let answers: Vec<_> = futures_util::future::try_join_all(asking).await?;
-                    self.exchange.take(answers.into_iter().collect::<InputResponses>());
+                    self.exchange.accept(answers.into_iter().collect::<InputResponses>());
                 }
                 Ok(_) => {
                     return end_of_failed(&CallFailure::BrokenPromise(
-                        "a task ends with an answer".into(),
+                        "a task has to end with an answer".into(),
                     ));
                 }
                 Err(failure) => return end_of_failed(&failure),
@@ -141,10 +144,14 @@ impl TaskWork {
         }
     }
 
-    async fn round(&mut self, server: &Server, cx: &TaskContext) -> Result<Answer, CallFailure> {
-        let mut context = self.caller.context(&self.exchange);
+    async fn round(
+        &mut self,
+        server: &Server,
+        cx: &TaskContext,
+    ) -> Result<PluginAnswer, CallFailure> {
+        let mut context = self.exchange.context(&self.caller);
         context.background = true;
-        server.shared.host.surround(&mut context, &self.loaded, &self.roots);
+        server.shared.host.attach_shared_state(&mut context, &self.loaded, &self.roots);
         let client = TaskClient { shutdown: &server.shared.host.shutdown, cx };
         let call = Call {
             request: self.exchange.request.clone(),
@@ -152,20 +159,20 @@ impl TaskWork {
             roots: self.roots.clone(),
             context,
             task: true,
-            decisions: self.exchange.decided(),
+            decisions: self.exchange.take_decisions(),
             resumed: None,
             client: &client,
         };
         match call::call(Source::Plugin(&self.loaded), call).await? {
-            Answered::Typed(answer) => Ok(answer),
-            Answered::Whole(_) | Answered::Questions { .. } => {
+            SourceAnswer::Plugin(answer) => Ok(answer),
+            SourceAnswer::Upstream(_) | SourceAnswer::UpstreamQuestions { .. } => {
                 Err(CallFailure::Host("a plugin answers as an upstream server does".into()))
             }
         }
     }
 }
 
-/// The client of a task: it reads the task's status message, and may cancel the task.
+/// The client of a task: it can read the task's status message and cancel the task.
 struct TaskClient<'a> {
     shutdown: &'a CancellationToken,
     cx: &'a TaskContext,
@@ -189,7 +196,7 @@ impl Client for TaskClient<'_> {
     }
 
     fn ask<'a>(&'a self, method: &'a str, _: Object) -> BoxFuture<'a, Result<Value, RpcError>> {
-        Box::pin(std::future::ready(Err(not_taken_part_in(method))))
+        Box::pin(std::future::ready(Err(unsupported_method(method))))
     }
 
     fn gone(&self) -> BoxFuture<'_, ()> {
@@ -201,8 +208,8 @@ impl Client for TaskClient<'_> {
         })
     }
 
-    fn origin(&self) -> Origin {
-        Origin::default()
+    fn forwarded(&self) -> Forwarded {
+        Forwarded::default()
     }
 }
 
@@ -219,7 +226,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_task_is_there_for_nobody_but_its_owner() {
+    async fn only_its_owner_can_use_a_task() {
         let tasks = Tasks::default();
         let start = |principal: Option<&str>| {
             let options = TaskOptions::new().with_ttl_ms(60_000);

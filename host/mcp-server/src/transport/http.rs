@@ -1,4 +1,4 @@
-//! MCP over HTTP: serves the host through the HTTP server.
+//! Serves MCP over HTTP.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,14 +15,15 @@ use super::{DRAIN, settings as make};
 use crate::mcp::{Server, Shared};
 use portcullis_core::host::Host;
 
-/// Where the protocol is served.
+/// The path of the MCP endpoint.
 pub use portcullis_http_server::PATH;
 
-/// The settings of the HTTP server, with the host's metrics as a page. The host fetches the keys of issuers.
+/// The settings of the HTTP server, with a page of the host's metrics. The keys of OAuth issuers are fetched through
+/// the egress filter.
 ///
 /// # Errors
 ///
-/// Which key or file of the configuration cannot be used, and why.
+/// [`SettingsError`].
 pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
@@ -44,11 +45,11 @@ fn metrics_page(host: &Arc<Host>) -> Page {
     })
 }
 
-/// Serves pages alone on a listener: an origin that is nothing else's.
+/// Serves only these pages on a listener, so that no other content shares their origin.
 ///
 /// # Errors
 ///
-/// Where the pages make no sense.
+/// The HTTP server cannot be started.
 pub async fn serve_pages(
     shared: &Shared,
     listener: TcpListener,
@@ -63,25 +64,25 @@ pub async fn serve_pages(
         .await
 }
 
-/// Serves sessions, and pages beside them, on a listener until the host shuts down. Where `settings.stop` is
-/// cancelled, nothing new is taken, `leave` is called, and the host shuts down once no call is in flight, or
-/// after three seconds.
+/// Serves sessions and the pages of `settings` on a listener until the host shuts down. When `settings.stop` is
+/// cancelled, new requests are refused, `on_stop` is called, and the host shuts down once no call is in flight, or
+/// after [`DRAIN`].
 ///
 /// # Errors
 ///
-/// Where the settings make no sense: a host or an origin that is none.
+/// A setting is invalid: an allowed host or origin.
 pub async fn serve(
     shared: Arc<Shared>,
     listener: TcpListener,
     settings: Settings,
-    leave: impl FnOnce() + Send + 'static,
+    on_stop: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
     let shutdown = shared.host.shutdown.clone();
     let (stop, ending) = (settings.stop.clone(), shared.clone());
     let end = async move {
         stop.cancelled().await;
-        leave();
-        // Timed out or not, that is the end.
+        on_stop();
+        // The host shuts down also if calls are still in flight.
         let _drained = tokio::time::timeout(DRAIN, ending.idle()).await;
         ending.host.shutdown.cancel();
     };

@@ -1,4 +1,4 @@
-//! Makes the settings of the HTTP server from the `[http]` section of the configuration.
+//! Builds the settings of the HTTP server from the `[http]` table of the configuration.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,13 +9,13 @@ use portcullis_core::config::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
 use portcullis_result_passthrough::Raw;
 
-/// Fewest characters of a bearer token. A shorter one can be guessed.
+/// Minimum length of a bearer token in characters. A shorter token could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
 
 /// Why the HTTP server cannot be started as it is configured.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// Other machines could reach the server, and no credentials would be needed.
+    /// Other machines could call the server without credentials.
     #[error(
         "{0} can be reached by other machines: give --token-file or [http.oauth], or listen on 127.0.0.1"
     )]
@@ -23,9 +23,9 @@ pub enum SettingsError {
     /// One of certificate and private key is missing.
     #[error("`{given}` without `{missing}`: give both")]
     HalfOfTls {
-        /// The key that is there.
+        /// The key that is set.
         given: &'static str,
-        /// The key that is not.
+        /// The key that is missing.
         missing: &'static str,
     },
     /// Certificate or private key cannot be used.
@@ -52,7 +52,7 @@ pub enum SettingsError {
 ///
 /// # Errors
 ///
-/// A file cannot be used, TLS is half configured, or other machines could call without credentials.
+/// [`SettingsError`].
 pub(super) fn settings(
     config: &HttpConfig,
     raw: Raw,
@@ -93,7 +93,7 @@ pub(super) fn settings(
     })
 }
 
-/// The hosts that the operator named for OAuth. They may be in a private network.
+/// The hosts of the configured OAuth issuers. They may have private addresses.
 pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     let issuers = config.oauth.iter().flat_map(|oauth| &oauth.issuers);
     let named = issuers.flat_map(|one| [Some(&one.issuer), one.jwks_uri.as_ref()]).flatten();
@@ -101,7 +101,7 @@ pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     named.filter_map(host).collect()
 }
 
-/// The bearer token. It is in a file, so that no list of processes shows it.
+/// Reads the bearer token. It is in a file because command lines are visible to other users.
 #[expect(
     clippy::disallowed_methods,
     reason = "the operator names the file, at the start of the server"

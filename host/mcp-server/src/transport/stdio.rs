@@ -1,4 +1,4 @@
-//! MCP over stdin and stdout, until stdin ends.
+//! Serves MCP over stdin and stdout.
 
 use std::io;
 use std::sync::Arc;
@@ -12,38 +12,38 @@ use super::DRAIN;
 use crate::mcp::{Server, Shared};
 use portcullis_core::host::Host;
 
-/// Serves one session over this process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in
-/// flight may then go on for three seconds; where nobody reads stdout any more, they are cancelled at once.
-/// `leave` is called when the end begins, to see to it that the process ends whatever guests do.
+/// Serves one session over the process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in flight
+/// may then run on for [`DRAIN`]. If stdout is closed, they are cancelled at once. `on_stop` is called when the stop
+/// begins: it can make sure that the process ends even if a plugin does not.
 ///
 /// # Errors
 ///
-/// Where stdin or stdout fail.
+/// Reading stdin or writing stdout failed.
 pub async fn serve(
     shared: Arc<Shared>,
     stop: CancellationToken,
-    leave: impl FnOnce() + Send + 'static,
+    on_stop: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
     let (input, output) = rmcp::transport::stdio_pipes();
     let ends = EndSignals { input: stop, output: CancellationToken::new() };
     let lines = StdioTransport::new(input, output, shared.raw.clone(), ends.clone());
     let output = ends.output.clone();
-    tokio::spawn(end(ends, shared.host.clone(), leave));
+    tokio::spawn(shut_down(ends, shared.host.clone(), on_stop));
     let session = match Server::new(shared).serve(lines).await {
         Ok(session) => session,
-        // stdin ended before the client said anything: nothing is wrong.
+        // stdin ended before the first message. This is not an error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        // The log says that nobody reads stdout.
+        // stdout is closed. The transport has logged it.
         Err(_) if output.is_cancelled() => return Ok(()),
         Err(error) => return Err(io::Error::other(error.to_string())),
     };
     session.waiting().await.map(drop).map_err(io::Error::other)
 }
 
-/// Waits for the end of the input, and sees to it that calls in flight end soon after it.
-async fn end(ends: EndSignals, host: Arc<Host>, leave: impl FnOnce()) {
+/// Shuts the host down after the end of the input, when calls in flight had time to end.
+async fn shut_down(ends: EndSignals, host: Arc<Host>, on_stop: impl FnOnce()) {
     ends.input.cancelled().await;
-    leave();
+    on_stop();
     tokio::select! {
         () = tokio::time::sleep(DRAIN) => {}
         () = ends.output.cancelled() => {}

@@ -1,5 +1,6 @@
-//! `portcullis audit`: what each plugin can reach, and what it did last.
+//! `portcullis audit`: shows what each source can access and what the audit records of it.
 
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::End;
@@ -7,7 +8,7 @@ use super::setup::Setup;
 use super::style::{faint, green, red};
 use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_core::catalog::Catalog;
-use portcullis_core::plugins::{Compared, Loaded, compare};
+use portcullis_core::plugins::{Compared, LoadedPlugin, compare};
 use portcullis_core::sandbox::{ALWAYS, Import};
 use portcullis_core::upstreams::Summary;
 
@@ -22,21 +23,21 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
         let (catalog, mut upstreams) = setup.overview().await?;
         let plugins = &catalog.plugins;
         let folder = setup.audit.folder();
         let records = portcullis_audit::usage(folder)
-            .map_err(|error| format!("reading the audit in {}: {error}", folder.display()))?;
+            .with_context(|| format!("reading the audit in {}", folder.display()))?;
         let is_shown = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
         let loaded: Vec<_> = plugins.loaded.iter().filter(|l| is_shown(&l.plugin.name)).collect();
         let refused: Vec<_> = plugins.refused.iter().filter(|r| is_shown(&r.name)).collect();
         upstreams.retain(|upstream| is_shown(&upstream.name));
         let found = loaded.len() + refused.len() + upstreams.len();
         if let Some(plugin) = self.plugin.as_ref().filter(|_| found == 0) {
-            return Err(format!(
+            bail!(
                 "there is no plugin or upstream `{plugin}`\n  hint: `portcullis plugin list` lists them"
-            ));
+            );
         }
         let warnings = super::safety::warnings(&setup);
         if self.json {
@@ -70,8 +71,8 @@ impl Args {
     }
 }
 
-/// Number of denials that are shown.
-const SHOWN: usize = 5;
+/// Maximum number of denials that are shown.
+const MAX_DENIALS: usize = 5;
 
 /// What the audit records about one source.
 struct Use<'a> {
@@ -107,21 +108,21 @@ impl Use<'_> {
 
     fn as_json(&self) -> Value {
         let Self { last, calls, allowed, denied, denials } = self;
-        let denials: Vec<_> = denials.iter().take(SHOWN).map(|one| &one.subject).collect();
+        let denials: Vec<_> = denials.iter().take(MAX_DENIALS).map(|one| &one.subject).collect();
         json!({
             "calls": calls, "allowed": allowed, "denied": denied, "last": last, "denials": denials,
         })
     }
 }
 
-/// Remarks of the catalog on one source: the names and URIs that it did not get.
+/// The catalog's remarks on one source.
 fn catalog_remarks<'a>(source: &'a str, catalog: &'a Catalog) -> impl Iterator<Item = &'a str> {
     let own = catalog.remarks.iter().filter(move |remark| *remark.source == *source);
     own.map(|remark| remark.text.as_str())
 }
 
-/// Everything that the operator should know about a plugin.
-fn remarks<'a>(loaded: &'a Loaded, catalog: &'a Catalog) -> Vec<&'a str> {
+/// All remarks on a plugin.
+fn remarks<'a>(loaded: &'a LoadedPlugin, catalog: &'a Catalog) -> Vec<&'a str> {
     loaded
         .remarks
         .iter()
@@ -130,13 +131,13 @@ fn remarks<'a>(loaded: &'a Loaded, catalog: &'a Catalog) -> Vec<&'a str> {
         .collect()
 }
 
-/// The imports that reach beyond the sandbox. All others are available to every guest.
-fn granted_imports(loaded: &Loaded) -> Vec<&Import> {
+/// The imports that need a grant. All others are available to every plugin.
+fn granted_imports(loaded: &LoadedPlugin) -> Vec<&Import> {
     let always = |import: &&Import| !ALWAYS.iter().any(|a| import.interface.starts_with(a));
     loaded.imports.iter().filter(always).collect()
 }
 
-fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
+fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String {
     let plugin = &loaded.plugin;
     let used = Use::of(&plugin.name, records);
     let version = portcullis_sanitize::visible_line(&loaded.manifest.version, 40);
@@ -179,7 +180,7 @@ fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
     text += &format!("  limits   {}\n", faint(&limits.join(", ")));
     text += &used.line();
-    for denial in used.denials.iter().take(SHOWN) {
+    for denial in used.denials.iter().take(MAX_DENIALS) {
         let times =
             if denial.times > 1 { format!(" ({} times)", denial.times) } else { String::new() };
         let subject = portcullis_sanitize::visible_line(&denial.subject, 300);
@@ -191,7 +192,7 @@ fn as_text(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> String {
     text + "\n"
 }
 
-fn as_json(loaded: &Loaded, records: &Usage, catalog: &Catalog) -> Value {
+fn as_json(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> Value {
     let plugin = &loaded.plugin;
     let used = Use::of(&plugin.name, records);
     let capabilities: serde_json::Map<_, _> = compare(loaded)

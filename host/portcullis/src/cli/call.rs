@@ -1,12 +1,15 @@
-//! `portcullis call`: one tool, from the shell, through the same pipeline as any client's call.
+//! `portcullis call`: calls one tool through the same pipeline as MCP clients.
 
 use std::io::Read;
 use std::sync::Arc;
 
+use anyhow::{Context as _, anyhow, bail};
 use portcullis_core::bindings::ToolResult;
 use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
-use portcullis_core::call::client::{BoxFuture, Client, Notification, Origin, not_taken_part_in};
-use portcullis_core::call::{self, Answer, Answered, Call, CallFailure, ToolCall, Work};
+use portcullis_core::call::client::{
+    BoxFuture, Client, Forwarded, Notification, unsupported_method,
+};
+use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::sandbox::{Context, Notice};
 use portcullis_core::upstreams::Upstreams;
@@ -35,7 +38,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
         let mut arguments = self.arguments()?;
         if self.trail {
             setup.audit.keep_records();
@@ -45,7 +48,7 @@ impl Args {
         let Some(tool) = catalog.tool(&self.tool) else {
             let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
-            return Err(format!("unknown tool: {tool}; there are: {}", names.join(", ")));
+            bail!("unknown tool: {tool}; there are: {}", names.join(", "));
         };
         let first_root = setup.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);
@@ -64,14 +67,14 @@ impl Args {
             client: &client,
         };
         let waiting = call::call(tool.source(), call);
-        let answered = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
+        let answer = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
         upstreams.close().await;
-        let ended = self.show(answered);
+        let ended = self.show(answer);
         self.with_trail(&setup, ended)
     }
 
-    /// What is bundled, where that has the tool: nothing has to be compiled, and no other server started, for
-    /// it. Otherwise everything.
+    /// The catalog of the bundled plugins, if it has the tool: nothing then has to be compiled, and no upstream server
+    /// started. Otherwise the complete catalog.
     async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Catalog {
         let mut loader = setup.loader().await;
         let bundled = loader.bundled();
@@ -84,12 +87,12 @@ impl Args {
             loader.so_far()
         };
         let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
-        let (plugins, others) = tokio::join!(loading, upstreams.offered());
+        let (plugins, offers) = tokio::join!(loading, upstreams.offers());
         plugins.warn();
-        Catalog::new(plugins.into(), others, &upstreams.lock).await
+        Catalog::new(plugins.into(), offers, &upstreams.lock).await
     }
 
-    fn with_trail(&self, setup: &Setup, ended: Result<End, String>) -> Result<End, String> {
+    fn with_trail(&self, setup: &Setup, ended: anyhow::Result<End>) -> anyhow::Result<End> {
         if self.trail {
             for line in setup.audit.kept_records() {
                 print::json_text(&line)?;
@@ -98,71 +101,71 @@ impl Args {
         ended
     }
 
-    fn arguments(&self) -> Result<Map<String, Value>, String> {
+    fn arguments(&self) -> anyhow::Result<Map<String, Value>> {
         let mut text = self.arguments.clone();
         if text == "-" {
             text.clear();
             std::io::stdin()
                 .read_to_string(&mut text)
-                .map_err(|error| format!("reading the arguments from stdin: {error}"))?;
+                .context("reading the arguments from stdin")?;
         }
         serde_json::from_str(&text).map_err(|error| {
-            format!("the arguments are not a JSON object: {error}\n  given: {text}")
+            anyhow!("the arguments are not a JSON object: {error}\n  given: {text}")
         })
     }
 
-    fn show(&self, answered: Result<Answered, CallFailure>) -> Result<End, String> {
+    fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<End> {
         let asks = |keys: Vec<&str>| {
             let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
-            Err(format!("the tool asks its client a question ({keys}); call it from an MCP client"))
+            bail!("the tool asks its client a question ({keys}); call it from an MCP client")
         };
-        match answered.map_err(|failure| failure.to_string())? {
-            Answered::Typed(Answer::Tool(result)) => self.show_result(&result),
-            Answered::Typed(Answer::NeedInput(need)) => {
+        match answer.map_err(|failure| anyhow!("{failure}"))? {
+            SourceAnswer::Plugin(PluginAnswer::Tool(result)) => self.show_result(&result),
+            SourceAnswer::Plugin(PluginAnswer::NeedInput(need)) => {
                 let need = need.into_need();
                 asks(need.asks.iter().map(|(key, _)| key.as_str()).collect())
             }
-            Answered::Typed(_) => Err("the plugin did not return a tool result".into()),
-            Answered::Questions { requests, .. } => {
+            SourceAnswer::Plugin(_) => bail!("the plugin did not return a tool result"),
+            SourceAnswer::UpstreamQuestions { requests, .. } => {
                 asks(requests.keys().map(String::as_str).collect())
             }
-            Answered::Whole(result) => self.show_whole(&result),
+            SourceAnswer::Upstream(result) => self.show_upstream_result(&result),
         }
     }
 
     /// Prints the result of a plugin.
-    fn show_result(&self, result: &ToolResult) -> Result<End, String> {
+    fn show_result(&self, result: &ToolResult) -> anyhow::Result<End> {
         if self.json {
             let structured = result.structured.as_deref().map(serde_json::from_str::<Value>);
             let content: Vec<_> = result.content.iter().map(block).collect();
             let mut whole = json!({"content": content, "isError": result.is_error});
             if let Some(structured) = structured {
-                whole["structuredContent"] = structured.map_err(|error| error.to_string())?;
+                whole["structuredContent"] = structured?;
             }
             print::json(&whole)?;
         } else {
             for content in &result.content {
-                print::outside(&format!("{}\n", text(content)))?;
+                print::untrusted(&format!("{}\n", text(content)))?;
             }
         }
         Ok(if result.is_error { End::Failed } else { End::Done })
     }
 
     /// Prints the result of an upstream server.
-    fn show_whole(&self, result: &Value) -> Result<End, String> {
+    fn show_upstream_result(&self, result: &Value) -> anyhow::Result<End> {
         if self.json {
             print::json(result)?;
         } else {
             for block in result["content"].as_array().into_iter().flatten() {
                 let text = block["text"].as_str().map(str::to_owned);
-                print::outside(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
+                print::untrusted(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
             }
         }
         Ok(if result["isError"] == true { End::Failed } else { End::Done })
     }
 }
 
-/// The terminal as the client of a call: it shows progress and log records, and nobody there is asked.
+/// The terminal as the client of a call. It shows progress and log records, and answers no questions.
 struct Terminal {
     roots: Roots,
 }
@@ -174,7 +177,7 @@ impl Client for Terminal {
 
     fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
         if let Notification::Plugin(notice) = notification {
-            tell(&notice);
+            show_notice(&notice);
         }
         Box::pin(std::future::ready(()))
     }
@@ -190,7 +193,7 @@ impl Client for Terminal {
                 let roots: Vec<_> = uris.map(|uri| json!({ "uri": uri })).collect();
                 Ok(json!({ "roots": roots }))
             }
-            _ => Err(not_taken_part_in(method)),
+            _ => Err(unsupported_method(method)),
         };
         Box::pin(std::future::ready(answer))
     }
@@ -203,13 +206,13 @@ impl Client for Terminal {
         })
     }
 
-    fn origin(&self) -> Origin {
-        Origin { session: "call".into(), ..Origin::default() }
+    fn forwarded(&self) -> Forwarded {
+        Forwarded { session: "call".into(), ..Forwarded::default() }
     }
 }
 
-/// Progress and log records go to stderr.
-fn tell(notice: &Notice) {
+/// Shows progress or a log record on stderr.
+fn show_notice(notice: &Notice) {
     let line = match notice {
         Notice::Progress { done, total, message } => {
             let of = total.map(|total| format!("/{total}")).unwrap_or_default();
@@ -238,6 +241,6 @@ fn text(content: &Content) -> String {
 fn block(content: &Content) -> Value {
     match portcullis_mcp_server::mcp::block(content.clone()) {
         Ok(block) => json!(block),
-        Err(why) => json!({"type": "text", "text": why}),
+        Err(error) => json!({"type": "text", "text": error.to_string()}),
     }
 }

@@ -1,4 +1,4 @@
-//! `portcullis check`: configuration, plugins and grants against each other, both ways.
+//! `portcullis check`: checks the configuration, the plugins and their grants against each other.
 
 use serde_json::json;
 
@@ -7,19 +7,19 @@ use super::setup::Setup;
 use super::style::{green, red};
 use portcullis_core::plugins::{Compared, Plugins, compare};
 
-/// What was found.
+/// The findings of the check.
 #[derive(Default)]
 struct Findings {
     /// What works.
     good: Vec<String>,
-    /// What the operator may want to know.
+    /// Remarks for the operator.
     remarks: Vec<String>,
     /// What does not work.
     faults: Vec<String>,
 }
 
 /// Checks everything that can be checked without calling a tool.
-pub(super) async fn run(setup: &Setup, json: bool) -> Result<End, String> {
+pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
     let catalog = setup.catalog().await?;
     let mut findings = Findings::default();
     findings.good.push(match &setup.source {
@@ -36,7 +36,7 @@ pub(super) async fn run(setup: &Setup, json: bool) -> Result<End, String> {
     findings.remarks.extend(super::safety::warnings(setup));
     findings.good.push(format!("audit: {}", setup.audit.folder().display()));
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
-    for command in setup.config.commands().map_err(|error| error.to_string())? {
+    for command in setup.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good.push(line),
@@ -46,18 +46,18 @@ pub(super) async fn run(setup: &Setup, json: bool) -> Result<End, String> {
     examine(&catalog.plugins, &mut findings);
     let mut missing = Vec::new();
     for name in setup.config.upstreams.keys() {
-        match catalog.others.iter().find(|other| *other.source.name == **name) {
-            Some(other) => findings.good.push(format!(
+        match catalog.upstreams.iter().find(|one| *one.source.name == **name) {
+            Some(offer) => findings.good.push(format!(
                 "upstream `{name}`, tools: {}, MCP {}",
-                other.listing.tools.len(),
-                other.listing.peer.version
+                offer.listing.tools.len(),
+                offer.listing.peer.version
             )),
             None => missing.push(name.as_str()),
         }
     }
     if !missing.is_empty() {
-        let others = setup.others().await?;
-        let reason = |name: &str| others.iter().find(|other| other.name == name)?.reason.clone();
+        let all = setup.upstream_summaries().await?;
+        let reason = |name: &str| all.iter().find(|one| one.name == name)?.reason.clone();
         findings.remarks.extend(missing.into_iter().map(|name| match reason(name) {
             Some(why) => format!("the upstream `{name}` does not answer: {why}"),
             None => format!("the upstream `{name}` does not answer"),

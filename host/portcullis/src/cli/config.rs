@@ -1,11 +1,11 @@
-//! `portcullis config`: prints the configuration that applies, its path, and the schema of its file.
+//! `portcullis config`: prints the effective configuration, its path, and the JSON Schema of its file.
 
 use std::path::Path;
 
 use clap::Subcommand;
 
 use super::End;
-use portcullis_core::config::{Config, ConfigError, DEFAULT, Folders};
+use portcullis_core::config::{Config, ConfigError, ConfigFile, DEFAULT, Folders};
 
 /// The subcommands of `config`.
 #[derive(Subcommand)]
@@ -19,7 +19,7 @@ pub enum Args {
 }
 
 impl Args {
-    pub(super) fn run(&self, given: Option<&Path>) -> Result<End, String> {
+    pub(super) fn run(&self, given: Option<&Path>) -> anyhow::Result<End> {
         match self {
             Self::Schema => super::print::json(portcullis_core::config::schema()),
             Self::Path => path(given),
@@ -28,20 +28,20 @@ impl Args {
     }
 }
 
-fn path(given: Option<&Path>) -> Result<End, String> {
-    let (path, text) = portcullis_user_dirs::find(given, &Folders::of_user()?)?;
+fn path(given: Option<&Path>) -> anyhow::Result<End> {
+    let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     if text.is_none() {
-        super::log::say("(there is no such file: the defaults in the binary count)");
+        super::log::say("(there is no such file: the defaults in the binary apply)");
     }
     super::print(&format!("{}\n", path.display()))
 }
 
-fn show(given: Option<&Path>) -> Result<End, String> {
-    let (path, text) = portcullis_user_dirs::find(given, &Folders::of_user()?)?;
+fn show(given: Option<&Path>) -> anyhow::Result<End> {
+    let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     let Some(text) = text else { return super::print(DEFAULT) };
-    let at = |error: ConfigError| format!("{}: {error}", path.display());
+    let at = |error: ConfigError| ConfigError { file: Some(path.clone()), ..error };
     let shown = portcullis_core::config::shown(&text).map_err(at)?;
-    super::print::outside(&format!(
+    super::print::untrusted(&format!(
         "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
         path.display()
     ))?;

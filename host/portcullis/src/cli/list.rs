@@ -8,11 +8,11 @@ use super::End;
 use super::setup::Setup;
 use super::style::{faint, green, red};
 use portcullis_core::catalog::CatalogTool;
-use portcullis_core::plugins::{Loaded, Refused};
+use portcullis_core::plugins::{LoadedPlugin, Refused};
 use portcullis_core::upstreams::Summary;
 
 /// Lists every tool that can be called.
-pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
+pub(super) async fn tools(setup: &Setup, json: bool) -> anyhow::Result<End> {
     let catalog = setup.catalog().await?;
     if json {
         let tools: Vec<_> = catalog
@@ -24,8 +24,8 @@ pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
     let mut text = String::new();
     for (name, tool) in catalog.tools() {
         let description = match tool {
-            CatalogTool::Own(_, tool) => tool.definition.description.as_deref(),
-            CatalogTool::Other(_, tool) => {
+            CatalogTool::Plugin(_, tool) => tool.definition.description.as_deref(),
+            CatalogTool::Upstream(_, tool) => {
                 tool.definition.get("description").and_then(Value::as_str)
             }
         };
@@ -33,7 +33,7 @@ pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
         let plugin = faint(&format!("({})", tool.source().name()));
         let name = green(name);
         let description = portcullis_sanitize::visible_line(description, 300);
-        writeln!(text, "{name} {plugin}\n    {description}").map_err(|error| error.to_string())?;
+        writeln!(text, "{name} {plugin}\n    {description}")?;
     }
     if text.is_empty() {
         text = "there are no tools: `portcullis plugin list` says why\n".into();
@@ -41,17 +41,17 @@ pub(super) async fn tools(setup: &Setup, json: bool) -> Result<End, String> {
     super::print(&text)
 }
 
-/// Lists every plugin, loaded or refused, and every other server.
-pub(super) async fn plugins(setup: &Setup, json: bool) -> Result<End, String> {
-    let (catalog, others) = setup.overview().await?;
+/// Lists all plugins, loaded or refused, and all upstream servers.
+pub(super) async fn plugins(setup: &Setup, json: bool) -> anyhow::Result<End> {
+    let (catalog, upstreams) = setup.overview().await?;
     let plugins = &catalog.plugins;
-    let told: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
+    let of_catalog: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
     if json {
         let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
         let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
         let remarks: Vec<_> =
-            plugins.remarks.iter().map(String::as_str).chain(told.iter().copied()).collect();
-        let whole = json!({ "plugins": all, "upstreams": others, "remarks": remarks });
+            plugins.remarks.iter().map(String::as_str).chain(of_catalog.iter().copied()).collect();
+        let whole = json!({ "plugins": all, "upstreams": upstreams, "remarks": remarks });
         return super::print::json(&whole);
     }
     let mut text = String::new();
@@ -73,31 +73,32 @@ pub(super) async fn plugins(setup: &Setup, json: bool) -> Result<End, String> {
             faint("refused")
         );
     }
-    for remark in plugins.remarks.iter().map(String::as_str).chain(told) {
+    for remark in plugins.remarks.iter().map(String::as_str).chain(of_catalog) {
         text += &format!("{}\n", faint(&portcullis_sanitize::visible_line(remark, 400)));
     }
-    for other in &others {
-        text += &format!("{}\n    tools: {}; {}\n", title(other), other.tools.len(), other.reach);
+    for one in &upstreams {
+        text += &format!("{}\n    tools: {}; {}\n", title(one), one.tools.len(), one.reach);
     }
     super::print(&text)
 }
 
-/// Another server, in a line: its name, and how it is.
-pub(super) fn title(other: &Summary) -> String {
-    match &other.reason {
+/// The line of an upstream server: its name and its state.
+pub(super) fn title(upstream: &Summary) -> String {
+    match &upstream.reason {
         None => {
-            let is = [&other.server, &other.protocol].map(|text| text.as_deref().unwrap_or("?"));
-            format!("{} {}", green(&other.name), faint(&format!("{}, MCP {}", is[0], is[1])))
+            let peer =
+                [&upstream.server, &upstream.protocol].map(|text| text.as_deref().unwrap_or("?"));
+            format!("{} {}", green(&upstream.name), faint(&format!("{}, MCP {}", peer[0], peer[1])))
         }
         Some(why) => {
             let why = portcullis_sanitize::visible_line(why, 300);
-            format!("{} {}\n    {why}", red(&other.name), faint("unreachable"))
+            format!("{} {}\n    {why}", red(&upstream.name), faint("unreachable"))
         }
     }
 }
 
-/// A plugin that is loaded, in short.
-pub(super) fn summary(loaded: &Loaded) -> Value {
+/// The JSON of a loaded plugin, without details.
+pub(super) fn summary(loaded: &LoadedPlugin) -> Value {
     json!({
         "name": &*loaded.plugin.name,
         "state": "loaded",
@@ -108,7 +109,7 @@ pub(super) fn summary(loaded: &Loaded) -> Value {
     })
 }
 
-/// A plugin that is refused, and why.
+/// The JSON of a refused plugin.
 pub(super) fn refusal(refused: &Refused) -> Value {
     json!({
         "name": refused.name,

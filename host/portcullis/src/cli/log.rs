@@ -1,4 +1,4 @@
-//! The log, and all other output on stderr: for people, or as lines of JSON for programs.
+//! The log and all other output on stderr: as text, or as lines of JSON (`--log-json`).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -14,12 +14,12 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Whether stderr has lines of JSON, from the first to the last.
+/// Whether all output on stderr is lines of JSON.
 static AS_JSON: OnceLock<bool> = OnceLock::new();
 
-/// Decides how stderr is written, before anything is said there: by the arguments as they were typed, as
-/// those of another kind have to be refused in the same way.
-pub fn decide() {
+/// Decides on the format of stderr before anything is written there. Reads the raw arguments, because invalid arguments
+/// have to be reported in the same format.
+pub fn decide_format() {
     let typed = std::env::args_os().skip(1).take_while(|argument| argument != "--");
     let as_json = typed.into_iter().any(|argument| argument == "--log-json");
     if AS_JSON.set(as_json).is_ok() && as_json {
@@ -36,26 +36,26 @@ pub fn is_json() -> bool {
     AS_JSON.get().copied().unwrap_or_default()
 }
 
-/// Writes a line of JSON to stderr, whatever the filter says.
+/// Writes a line of JSON to stderr, whatever the log filter.
 fn write(level: &str, message: &str) {
     let mut timestamp = String::new();
-    // A clock that fails costs the time and not the line.
+    // If the clock fails, the line has no time.
     let _time = SystemTime.format_time(&mut Writer::new(&mut timestamp));
     let mut line = Line(Map::new());
     line.put("timestamp", timestamp);
     line.put("level", level);
     line.put("target", "portcullis");
     line.put("message", message);
-    // In one piece, for programs that wait for it.
+    // Written at once, so that a reader never gets part of a line.
     anstream::eprint!("{}", format!("{}\n", Value::from(line.0)));
 }
 
-/// Says something to the operator, whatever the filter says.
+/// Prints a message to the operator, whatever the log filter.
 pub fn say(line: &str) {
     if is_json() { write("INFO", line) } else { anstream::eprint!("{}", format!("{line}\n")) }
 }
 
-/// Says something that matters less.
+/// Prints a less important message, whatever the log filter.
 pub fn note(line: &str) {
     if is_json() {
         write("INFO", line)
@@ -64,7 +64,7 @@ pub fn note(line: &str) {
     }
 }
 
-/// Says why a command failed.
+/// Prints why a command failed.
 pub fn fail(why: &str) {
     if is_json() {
         write("ERROR", why);
@@ -73,11 +73,11 @@ pub fn fail(why: &str) {
     }
 }
 
-/// The log filter of `debug`, which is the most that is logged.
+/// The log filter of `debug`, the most verbose one.
 const DEBUG: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
 
-/// The log filter for the number of `-v`, and for the level that a variable of a plugin family asks for.
-/// `-v` says the least that is logged: with it, the variable can only ask for more.
+/// The log filter for the number of `-v` options and the level that a plugin family's environment variable asks for.
+/// The variable can only increase the verbosity of `-v`.
 fn filter(verbose: u8, asked: Option<&str>) -> &'static str {
     match (verbose, asked) {
         (0, Some("off")) => "off",
@@ -90,29 +90,28 @@ fn filter(verbose: u8, asked: Option<&str>) -> &'static str {
     }
 }
 
-/// The level that the variable of a plugin family asks for: see `plugins/*/family.toml`.
+/// The level that the environment variable of a plugin family asks for: see `plugins/*/family.toml`.
 #[expect(clippy::disallowed_methods, reason = "families name the variables that are honoured")]
-fn asked() -> Option<&'static str> {
+fn family_level() -> Option<&'static str> {
     let is_set = |(variable, value, _): &&(&str, &str, &str)| {
         std::env::var(variable).is_ok_and(|set| set == *value)
     };
     LOG_LEVELS.iter().find(is_set).map(|(_, _, level)| *level)
 }
 
-/// Begins to log to stderr: stdout carries answers and nothing else. `PORTCULLIS_LOG` counts over `-v`, and
-/// both over the variables of plugin families.
-#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is for whoever looks for a fault")]
+/// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v`, and both override the variables of plugin families.
+#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
 pub fn begin(verbose: u8, as_json: bool) {
-    let default = filter(verbose, asked());
+    let default = filter(verbose, family_level());
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
         .unwrap_or_else(|_| EnvFilter::new(default));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if *AS_JSON.get_or_init(|| as_json) {
-        return log.event_format(Lines).init();
+        return log.event_format(JsonLines).init();
     }
     let colours = anstream::AutoStream::choice(&std::io::stderr());
-    // Plugins and other servers write into the log, too: nothing of it acts on a terminal.
+    // The log contains untrusted text of plugins and upstream servers, so it is sanitised.
     let fields = debug_fn(|writer, field, value| {
         let value = format!("{value:?}");
         let value = portcullis_sanitize::visible(&value);
@@ -125,11 +124,11 @@ pub fn begin(verbose: u8, as_json: bool) {
     log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
 }
 
-/// An object a line: `timestamp`, `level`, `target`, `message`, and what else the event has, such as `request`. What
-/// a plugin says in JSON is `data` instead of `message`.
-struct Lines;
+/// The JSON format: one object per line with `timestamp`, `level`, `target`, `message` and the event's other fields, such
+/// as `request`. A plugin's message that is a JSON object is `data` instead of `message`.
+struct JsonLines;
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for JsonLines
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -147,7 +146,7 @@ where
         line.put("timestamp", timestamp);
         line.put("level", about.level().to_string());
         line.put("target", about.target());
-        // A plugin's own level counts instead of the one under which the host logs it.
+        // A plugin's level replaces the level of the host's event.
         event.record(&mut line);
         if let Some(Value::String(level)) = line.0.get_mut("level") {
             *level = level.rsplit("::").next().unwrap_or_default().to_ascii_uppercase();
@@ -165,7 +164,7 @@ where
     }
 }
 
-/// The target of what plugins say.
+/// The log target of plugins' messages.
 const PLUGIN: &str = "plugin";
 
 struct Line(Map<String, Value>);
@@ -207,7 +206,7 @@ mod tests {
     use super::filter;
 
     #[test]
-    fn verbosity_is_the_least_that_is_logged() {
+    fn a_family_level_cannot_reduce_the_verbosity() {
         for (verbose, asked, expected) in [
             (0, None, "warn"),
             (0, Some("off"), "off"),

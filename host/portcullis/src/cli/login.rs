@@ -1,5 +1,6 @@
 //! `portcullis upstream login` and `logout`: logins at upstream servers that require them.
 
+use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use super::End;
@@ -7,10 +8,10 @@ use super::setup::Setup;
 use super::style::green;
 use portcullis_mcp_client::{Login, Upstream};
 
-/// Tokens for other MCP servers.
+/// The subcommands of `upstream`.
 #[derive(Subcommand)]
 pub enum Upstreams {
-    /// Log in at another MCP server: shows an address to open in a browser, and waits for what comes back
+    /// Log in at another MCP server: prints a URL to open in a browser, and waits for the login
     Login {
         /// Its name in portcullis.toml
         upstream: String,
@@ -27,22 +28,22 @@ pub enum Upstreams {
 }
 
 impl Upstreams {
-    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
             if setup.config.upstreams.insert(name.clone(), typed).is_some() {
-                return Err(format!("[upstreams.{name}] has an address already: leave {url} out"));
+                bail!("[upstreams.{name}] has an address already: leave {url} out");
             }
-            setup.config.check().map_err(|error| error.to_string())?;
+            setup.config.check()?;
         }
         let upstreams = setup.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {
-            return Err(format!(
+            bail!(
                 "there is no upstream `{name}`\n  hint: if `wrap` serves it, pass its address, too"
-            ));
+            );
         };
-        let login = source.upstream.login().ok_or_else(|| {
+        let login = source.upstream.login().with_context(|| {
             format!(
                 "`{name}` has no login: it is a program, has `Authorization` in its `headers`, or is \
                  reached without TLS on another machine"
@@ -51,10 +52,9 @@ impl Upstreams {
         match &self {
             Self::Login { .. } => log_in(name, &source.upstream, login).await?,
             Self::Logout { .. } => {
-                let had = login.forget().await.map_err(|error| {
-                    let error = portcullis_sanitize::error_chain(&error);
-                    format!("cannot delete the login at `{name}`: {error}")
-                })?;
+                let deleted = login.forget().await;
+                let had =
+                    deleted.with_context(|| format!("cannot delete the login at `{name}`"))?;
                 let known = if had { "deleted" } else { "there was none" };
                 super::print(&format!("the login at `{name}`: {known}\n"))?;
             }
@@ -64,8 +64,8 @@ impl Upstreams {
     }
 }
 
-async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), String> {
-    // The server's refusal says which authorization server and scopes it demands.
+async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> anyhow::Result<()> {
+    // The server's refusal names the authorization server and the scopes that it requires.
     let _asked = upstream.listing().await;
     let authorized = login
         .authorize(async |address| {
@@ -73,9 +73,7 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), St
                 .map(drop)
         })
         .await
-        .map_err(|error| {
-            format!("cannot log in at `{name}`: {}", portcullis_sanitize::error_chain(&error))
-        })?;
+        .with_context(|| format!("cannot log in at `{name}`"))?;
     let scopes = match authorized.scopes.as_slice() {
         [] => String::new(),
         scopes => format!(", for {}", portcullis_sanitize::visible_line(&scopes.join(" "), 300)),
@@ -85,7 +83,7 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> Result<(), St
     if !authorized.renews {
         super::print("the token cannot be renewed: when it ends, log in again\n")?;
     }
-    let listing = upstream.refresh().await.map_err(|fault| fault.to_string())?;
+    let listing = upstream.refresh().await?;
     super::print(&format!("`{name}` has {} tools\n", listing.tools.len()))?;
     Ok(())
 }

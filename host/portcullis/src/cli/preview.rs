@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Context as _, anyhow};
 use portcullis_core::config::HttpConfig;
 use portcullis_http_server::Page;
 use tokio::net::TcpListener;
@@ -14,7 +15,7 @@ use super::{End, log, signals, views};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
-/// What `preview` takes.
+/// Arguments of `preview`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The tool to show first
@@ -26,13 +27,13 @@ pub struct Args {
     views: views::Flags,
 }
 
-/// How often the plugin folders are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the plugin folders are checked for changes.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 const INDEX: &str = include_str!("../../../../resources/preview/index.html");
 const SANDBOX: &str = include_str!("../../../../resources/preview/sandbox.html");
 
-/// The files that the page is made of.
+/// The files of the page, by path.
 const FILES: &[(&str, &str)] = &[
     ("/calls.js", include_str!("../../../../resources/preview/calls.js")),
     ("/dialogs.js", include_str!("../../../../resources/preview/dialogs.js")),
@@ -46,31 +47,30 @@ const FILES: &[(&str, &str)] = &[
     ("/view.js", include_str!("../../../../resources/preview/view.js")),
 ];
 
-/// The page says the rest of its policy itself; this cannot be said there.
+/// The part of the Content Security Policy that a page cannot declare in itself.
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         self.views.apply(&mut setup.config)?;
-        let failed = |error: std::io::Error| format!("listening on 127.0.0.1: {error}");
+        let failed = |error: std::io::Error| anyhow!(error).context("listening on 127.0.0.1");
         let bind = async |port| {
             let listener = TcpListener::bind(("127.0.0.1", port)).await?;
             Ok((listener.local_addr()?, listener.into_std()?))
         };
         let (address, page) = bind(self.port).await.map_err(failed)?;
         let (sandbox, frame) = bind(0).await.map_err(failed)?;
-        let over = CancellationToken::new();
-        signals::listen(over.clone())?;
+        let stop = CancellationToken::new();
+        signals::listen(stop.clone())?;
         log::say(&format!("previewing at http://{address}/"));
         let tool = self.tool.as_deref().map(escaped).unwrap_or_default();
         let index = INDEX
             .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
             .replace("{{tool}}", &tool);
-        while !over.is_cancelled() {
+        while !stop.is_cancelled() {
             let host = setup.host()?;
             let shared = Shared::new(host.clone());
-            let mut settings = transport::http::settings(&HttpConfig::default(), &shared)
-                .map_err(|error| error.to_string())?;
+            let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
                 listener.try_clone().and_then(TcpListener::from_std).map_err(failed)
@@ -79,7 +79,7 @@ impl Args {
             let framed = transport::http::serve_pages(&shared, listen(&frame)?, sandbox_page());
             let ends = async {
                 tokio::select! {
-                    () = over.cancelled() => {}
+                    () = stop.cancelled() => {}
                     () = changed(&setup) => {
                         log::say("the plugins changed: loading them again");
                     }
@@ -88,7 +88,7 @@ impl Args {
             };
             let (served, framed, ()) = tokio::join!(served, framed, ends);
             host.upstreams.close().await;
-            served.and(framed).map_err(|error| format!("serving the preview: {error}"))?;
+            served.and(framed).context("serving the preview")?;
         }
         Ok(End::Done)
     }
@@ -110,10 +110,10 @@ fn pages(index: &str) -> BTreeMap<String, Page> {
     pages
 }
 
-/// The page that views are shown in. Its policy stands in itself, next to why it is as it is.
+/// The page that contains the views. The page itself declares its policy and explains it.
 fn sandbox_page() -> BTreeMap<String, Page> {
     let policy = SANDBOX.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: "));
-    let policy = policy.expect("the sandbox says its policy");
+    let policy = policy.expect("the page declares its policy");
     let page = Page::new(|| ("text/html; charset=utf-8", SANDBOX.into())).under(policy);
     BTreeMap::from([("/sandbox.html".to_owned(), page)])
 }
@@ -126,15 +126,15 @@ fn escaped(text: &str) -> String {
     text.chars().map(reference).collect()
 }
 
-/// Waits until a plugin's file is another.
+/// Waits until a plugin's file changes.
 async fn changed(setup: &Setup) {
     let before = stamps(setup);
     while stamps(setup) == before {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
-/// What the files of the plugin folders look like from outside.
+/// The paths, times and sizes of the files in the plugin folders.
 #[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
 fn stamps(setup: &Setup) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
     let default = vec![setup.folders.plugins.clone()];
@@ -155,16 +155,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_stays_text() {
+    fn a_tool_name_is_escaped_as_html() {
         assert_eq!(escaped("a\"><b>'&"), "a&#34;&#62;&#60;b&#62;&#39;&#38;");
     }
 
     #[test]
-    fn the_pages_have_their_places() {
+    fn placeholders_are_in_the_index_page_only() {
         assert!(INDEX.contains("{{sandbox}}") && INDEX.contains("{{tool}}"));
         assert!(sandbox_page().contains_key("/sandbox.html"));
         for (path, text) in FILES {
-            assert!(!text.contains("{{"), "{path} has places, and none are filled there");
+            assert!(!text.contains("{{"), "{path} has a placeholder, which nothing replaces");
         }
     }
 }

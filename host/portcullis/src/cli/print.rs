@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::End;
 
-/// Writes the host's own text. Its colours are for terminals. What is quoted in it from outside has to be
-/// [`visible`](portcullis_sanitize::visible) already.
-pub fn print(text: &str) -> Result<End, String> {
+/// Prints the host's own text. Colours are removed if stdout is not a terminal. Untrusted text in it must have been
+/// sanitised by [`visible`](portcullis_sanitize::visible).
+pub fn print(text: &str) -> anyhow::Result<End> {
     ended(|| {
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -16,29 +16,28 @@ pub fn print(text: &str) -> Result<End, String> {
     })
 }
 
-/// Writes text from outside: to a terminal with everything written out that could act there; to a file or
-/// another program byte for byte.
-pub fn outside(text: &str) -> Result<End, String> {
+/// Prints untrusted text: sanitised to a terminal, unchanged to a file or another program.
+pub fn untrusted(text: &str) -> anyhow::Result<End> {
     if std::io::stdout().is_terminal() {
         return raw(&portcullis_sanitize::visible(text));
     }
     raw(text)
 }
 
-/// Writes a value as JSON. To a terminal, everything that could act there is an escape of JSON.
-pub fn json(value: &Value) -> Result<End, String> {
+/// Prints a value as JSON. To a terminal, control characters are JSON escapes.
+pub fn json(value: &Value) -> anyhow::Result<End> {
     json_text(&format!("{value:#}"))
 }
 
-/// Writes a line of JSON, as [`json`] does.
-pub fn json_text(text: &str) -> Result<End, String> {
+/// Prints a line of JSON, as [`json`] does.
+pub fn json_text(text: &str) -> anyhow::Result<End> {
     if std::io::stdout().is_terminal() {
         return raw(&format!("{}\n", portcullis_sanitize::visible_json(text)));
     }
     raw(&format!("{text}\n"))
 }
 
-fn raw(text: &str) -> Result<End, String> {
+fn raw(text: &str) -> anyhow::Result<End> {
     ended(|| {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -46,11 +45,11 @@ fn raw(text: &str) -> Result<End, String> {
     })
 }
 
-/// A reader that has gone away has read enough.
-fn ended(written: impl FnOnce() -> std::io::Result<()>) -> Result<End, String> {
+/// The end of a command that has printed. A closed pipe is not an error: its reader has read enough.
+fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<End> {
     match written() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("writing the answer: {error}"))
+            Err(anyhow::Error::new(error).context("writing to stdout"))
         }
         _ => Ok(End::Done),
     }

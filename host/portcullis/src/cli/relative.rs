@@ -1,4 +1,4 @@
-//! Relative paths in the arguments of `portcullis call`: made absolute before the tool is called.
+//! Makes relative paths in the arguments of `portcullis call` absolute.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use portcullis_core::bindings::PathArgument;
 
-/// Makes the relative paths among a tool's arguments absolute. A path stands for what exists beneath
-/// the first root, then for what exists beneath the working directory; where it exists in neither, it
-/// is a new name beneath the first root, or beneath the working directory where there is no root.
+/// Makes the relative paths among a tool's arguments absolute. A path that exists beneath the first root is relative to
+/// the root; else a path that exists beneath the working directory is relative to that directory. A path that exists in
+/// neither is relative to the first root, or to the working directory if there is no root.
 ///
 /// Only arguments that the tool declares as paths change. Roots still decide what can be opened.
 pub fn make_absolute(
@@ -32,10 +32,10 @@ pub fn make_absolute(
     }
 }
 
-/// The absolute path; `None`: it is absolute already, empty, or cannot be said in UTF-8.
+/// The absolute path. `None`: the path is absolute already, is empty, or would not be UTF-8.
 #[expect(
     clippy::disallowed_methods,
-    reason = "what is typed in a shell is relative to its directory"
+    reason = "paths in a shell are relative to its working directory"
 )]
 fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
     if text.is_empty() || Path::new(text).is_absolute() {
@@ -46,7 +46,7 @@ fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
         first_root.into_iter().chain(here.as_deref()).map(|base| base.join(text)).collect();
     let found = candidates.iter().find(|path| std::fs::symlink_metadata(path).is_ok());
     let found = found.or(candidates.first())?;
-    // Leaves out `.`, and keeps `..`, which the roots refuse.
+    // This removes `.` and keeps `..`, which the roots refuse.
     let path: PathBuf = found.components().collect();
     path.into_os_string().into_string().ok()
 }

@@ -1,11 +1,11 @@
-//! Warns of files of the operator that other users of the machine could read or change, and says how to mend it.
+//! Warns of the operator's files that other users of the machine can read or change.
 
 use std::path::Path;
 
 use super::setup::Setup;
 use portcullis_egress::Secret;
 
-/// What is wrong with the files that this configuration consists of and names.
+/// The warnings about the configuration file and the files that it names.
 pub fn warnings(setup: &Setup) -> Vec<String> {
     let config = &setup.config;
     let mut all = Vec::new();
@@ -27,7 +27,7 @@ pub fn warnings(setup: &Setup) -> Vec<String> {
     all
 }
 
-/// A warning, where others can read a file with a secret in it.
+/// A warning if other users can read a file with a secret.
 pub fn readable(what: &str, file: &Path) -> Option<String> {
     let mode = mode(file)?;
     (mode & 0o077 != 0).then(|| {
@@ -40,7 +40,7 @@ pub fn readable(what: &str, file: &Path) -> Option<String> {
     })
 }
 
-/// A warning, where others can change a file or a folder that decides what happens here.
+/// A warning if other users can change a file or folder that decides what plugins may do.
 fn changeable(what: &str, path: &Path) -> Option<String> {
     let mode = mode(path)?;
     let shown = path.display();
@@ -53,7 +53,7 @@ fn changeable(what: &str, path: &Path) -> Option<String> {
     None
 }
 
-/// The permissions of a file. `None`: it is not there, or this system has none.
+/// The permission bits of a file. `None`: the file does not exist, or the system has no such bits.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "files that the operator named")]
 fn mode(path: &Path) -> Option<u32> {

@@ -1,9 +1,10 @@
-//! `portcullis serve`: an MCP server, until its client or its operator ends it.
+//! `portcullis serve`: serves MCP over stdio or HTTP.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 use super::setup::Setup;
@@ -11,13 +12,13 @@ use super::{End, log, safety, signals, views};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
-/// After the end of stdin, or a signal: when the process ends, whatever is still going on.
-const STDIO_END: Duration = Duration::from_millis(4500);
+/// The time from the end of stdin, or a signal, to the forced exit of the process.
+const STDIO_EXIT: Duration = Duration::from_millis(4500);
 
-/// The same over HTTP, where answers have to be taken by their clients, too.
-const HTTP_END: Duration = Duration::from_secs(8);
+/// The time from a signal to the forced exit, over HTTP. Clients also have to receive their last responses.
+const HTTP_EXIT: Duration = Duration::from_secs(8);
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Serve over HTTP, by default at 127.0.0.1:8719
@@ -37,10 +38,10 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         self.views.apply(&mut setup.config)?;
         let host = setup.host()?;
-        // While the client introduces itself; `initialize` does not wait for it.
+        // Loading begins before the client sends `initialize`.
         let loading = host.clone();
         tokio::spawn(async move {
             loading.catalog().await;
@@ -49,10 +50,10 @@ impl Args {
         signals::listen(stop.clone())?;
         let shared = Shared::new(host.clone());
         let Some(address) = self.http else {
-            let leave = || signals::leave_after(STDIO_END);
-            let served = transport::stdio::serve(shared, stop, leave).await;
+            let exit = || signals::exit_after(STDIO_EXIT);
+            let served = transport::stdio::serve(shared, stop, exit).await;
             host.upstreams.close().await;
-            return served.map(|()| End::Done).map_err(|error| format!("serving stdio: {error}"));
+            return served.map(|()| End::Done).context("serving stdio");
         };
         let mut config = setup.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
@@ -65,24 +66,23 @@ impl Args {
         config.token_file = self.token_file.or(config.token_file);
         config.tls_cert = self.tls_cert.or(config.tls_cert);
         config.tls_key = self.tls_key.or(config.tls_key);
-        let mut settings =
-            transport::http::settings(&config, &shared).map_err(|error| error.to_string())?;
+        let mut settings = transport::http::settings(&config, &shared)?;
         settings.stop = stop;
         let listener = tokio::net::TcpListener::bind(config.listen)
             .await
-            .map_err(|error| format!("listening on {}: {error}", config.listen))?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
+            .with_context(|| format!("listening on {}", config.listen))?;
+        let address = listener.local_addr()?;
         if settings.tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(
-                "without TLS, whoever is on the way can read tokens and answers: give --tls-cert \
-                 and --tls-key, unless a proxy before this has it"
+                "without TLS, others on the network can read tokens and answers: give --tls-cert \
+                 and --tls-key, unless a proxy in front of this server has TLS"
             );
         }
         let (scheme, path) = (config.scheme(), transport::http::PATH);
         log::say(&format!("serving MCP at {scheme}://{address}{path}"));
-        let leave = || signals::leave_after(HTTP_END);
-        let served = transport::http::serve(shared, listener, settings, leave).await;
+        let exit = || signals::exit_after(HTTP_EXIT);
+        let served = transport::http::serve(shared, listener, settings, exit).await;
         host.upstreams.close().await;
-        served.map(|()| End::Done).map_err(|error| format!("serving HTTP: {error}"))
+        served.map(|()| End::Done).context("serving HTTP")
     }
 }

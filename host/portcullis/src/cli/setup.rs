@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use portcullis_roots::{HostFile, HostFiles, NoRoot, Root, Roots};
 
 use super::Common;
@@ -36,14 +37,13 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// What could not be read or opened, as a message to the user.
-    pub fn new(common: &Common) -> Result<Self, String> {
+    /// The configuration is invalid, or a root cannot be opened.
+    pub fn new(common: &Common) -> anyhow::Result<Self> {
         let folders = Folders::of_user()?;
-        let (config, source) = config::load(common.config.as_deref(), &folders)
-            .map_err(|error| portcullis_sanitize::error_chain(&error))?;
-        let by_custom = folders.clone();
+        let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let of_user = folders.clone();
         let folders = config.host.over(folders);
-        let own = host_files(&by_custom, &folders, &config, source.as_deref());
+        let own = host_files(&of_user, &folders, &config, source.as_deref());
         let roots = roots(common, &config, own)?;
         let audit = Audit::to_folder(folders.audit.clone());
         for remark in portcullis_file_transaction::recover(&folders.journals) {
@@ -66,34 +66,35 @@ impl Setup {
     }
 
     /// A host that loads its plugins when they are first needed.
-    pub fn host(&self) -> Result<Arc<Host>, String> {
+    pub fn host(&self) -> anyhow::Result<Arc<Host>> {
         let config = self.config.clone().for_clients();
         let (sandbox, folders) = (self.sandbox(), self.folders.clone());
         let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
-        let dressed = Records::sealed(self.folders.cache.join("dressed"), self.key.clone());
-        Ok(Host::new(self.roots.clone(), self.upstreams()?, dressed, load))
+        let views = Records::sealed(self.folders.cache.join("views"), self.key.clone());
+        Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
     }
 
     /// The upstream servers. None is started or reached before its first use.
-    pub fn upstreams(&self) -> Result<Upstreams, String> {
+    pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
         let Folders { lock, logins, .. } = self.folders.clone();
-        Upstreams::new(self.config.upstreams.iter(), lock, logins, self.audit.clone())
+        let upstreams = self.config.upstreams.iter();
+        Ok(Upstreams::new(upstreams, lock, logins, self.audit.clone())?)
     }
 
-    /// The state of each upstream server. The servers are started for it, and ended afterwards.
-    pub async fn others(&self) -> Result<Vec<Summary>, String> {
+    /// The state of each upstream server. The servers are started for this and closed afterwards.
+    pub async fn upstream_summaries(&self) -> anyhow::Result<Vec<Summary>> {
         let upstreams = self.upstreams()?;
         let all = report_if_slow("asking the upstream servers", upstreams.summaries()).await;
         upstreams.close().await;
         Ok(all)
     }
 
-    /// Everything that clients can see, and the state of each upstream server.
-    pub async fn overview(&self) -> Result<(Catalog, Vec<Summary>), String> {
+    /// The catalog, and the state of each upstream server.
+    pub async fn overview(&self) -> anyhow::Result<(Catalog, Vec<Summary>)> {
         let upstreams = self.upstreams()?;
-        let asked = report_if_slow("asking the upstream servers", upstreams.offered());
-        let (plugins, others) = tokio::join!(self.plugins(), asked);
-        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
+        let asking = report_if_slow("asking the upstream servers", upstreams.offers());
+        let (plugins, offers) = tokio::join!(self.plugins(), asking);
+        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
         let summaries = upstreams.summaries().await;
         upstreams.close().await;
         Ok((catalog, summaries))
@@ -104,25 +105,24 @@ impl Setup {
         Loader::begin(self.sandbox(), &self.config, &self.folders).await
     }
 
-    /// Everything that clients can see.
-    pub async fn catalog(&self) -> Result<Catalog, String> {
+    /// The catalog that clients see.
+    pub async fn catalog(&self) -> anyhow::Result<Catalog> {
         let upstreams = self.upstreams()?;
-        let (plugins, others) = tokio::join!(self.plugins(), upstreams.offered());
-        let catalog = Catalog::new(plugins.into(), others, &upstreams.lock).await;
+        let (plugins, offers) = tokio::join!(self.plugins(), upstreams.offers());
+        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
         upstreams.close().await;
         Ok(catalog)
     }
 }
 
-/// The roots of `--root` and of the configuration. Where there are none, the folder that a client names in the
-/// environment.
+/// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config, own: HostFiles) -> Result<Roots, String> {
+fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
-        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-        let root = Root::open(&path, &own).map_err(|error| no_root(&path, &error))?;
+        let path = std::path::absolute(path)?;
+        let root = Root::open(&path, &own).with_context(|| no_root(&path))?;
         if root.is_everything() {
             tracing::warn!(
                 "the root {} is the whole machine: plugins can be granted every file on it, except those \
@@ -132,28 +132,28 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> Result<Roots, Stri
         }
         roots.push(root);
     }
-    // Only where the operator named no roots: a client must not widen them.
+    // Only if the operator named no roots: a client must not widen the operator's roots.
     if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
         match Root::open(&path, &own) {
             Ok(root) if root.is_everything() => {
                 tracing::warn!("CLAUDE_PROJECT_DIR {}: {}", path.display(), NoRoot::Everything);
             }
             Ok(root) => roots.push(root),
-            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}", no_root(&path, &error)),
+            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}: {error}", no_root(&path)),
         }
     }
     Ok(Roots::new(roots, own))
 }
 
-/// The host's own files. No call reaches them, whatever the roots are.
+/// The host's own files. No call can access them, whatever the roots are.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
 fn host_files(
-    by_custom: &Folders,
+    of_user: &Folders,
     folders: &Folders,
     config: &Config,
     source: Option<&Path>,
 ) -> HostFiles {
-    let mut own: Vec<HostFile> = by_custom.own().into_iter().map(HostFile::folder).collect();
+    let mut own: Vec<HostFile> = of_user.own().into_iter().map(HostFile::folder).collect();
     let plugins = config.host.plugin_dirs.iter().flatten().cloned();
     own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
     let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
@@ -167,8 +167,8 @@ fn host_files(
     HostFiles::new(absolute)
 }
 
-fn no_root(path: &Path, error: &std::io::Error) -> String {
-    format!("the root {} cannot be opened: {error}", path.display())
+fn no_root(path: &Path) -> String {
+    format!("the root {} cannot be opened", path.display())
 }
 
 /// Waits for some work. Names the work on stderr if it takes longer than a second.

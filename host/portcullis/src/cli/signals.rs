@@ -1,24 +1,24 @@
-//! Signals: the first one asks a server to finish, the second one ends it at once, and a limit of file sizes
-//! ends nothing.
+//! Signals: the first one stops a server gracefully, the second one ends it at once. SIGXFSZ does not end the process.
 
 use std::time::Duration;
 
+#[cfg(unix)]
+use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 /// The exit code of a server whose shutdown timed out.
 pub const LEFT: i32 = 3;
 
-/// How long a process that has to end waits until stderr takes the last line of the log.
+/// How long an ending process waits until stderr accepts the last line of the log.
 const LAST_LINE: Duration = Duration::from_millis(250);
 
-/// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP; at the second, ends the process with 128 and the
-/// number of the signal, as a shell has it. A SIGHUP that is ignored from the start, as `nohup` does it, stays
-/// ignored.
+/// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP. The second signal ends the process with the exit code of
+/// shells: 128 plus the signal's number. A SIGHUP that is ignored at the start (`nohup`) stays ignored.
 ///
 /// # Errors
 ///
-/// Where signals cannot be listened to.
-pub fn listen(stop: CancellationToken) -> Result<(), String> {
+/// A signal handler cannot be installed.
+pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -40,12 +40,14 @@ pub fn listen(stop: CancellationToken) -> Result<(), String> {
         }
         let mut signals = Vec::new();
         for kind in kinds {
-            let signal = signal(kind).map_err(|error| format!("listening to signals: {error}"))?;
+            let signal = signal(kind).context("listening for signals")?;
             signals.push((kind.as_raw_value(), signal));
         }
         tokio::spawn(async move {
             let first = next(&mut signals).await;
-            tracing::info!("signal {first}: calls in flight may end; the next signal is the end");
+            tracing::info!(
+                "signal {first}: waiting for calls in flight; a second signal exits at once"
+            );
             stop.cancel();
             exit(128 + next(&mut signals).await);
         });
@@ -62,52 +64,52 @@ pub fn listen(stop: CancellationToken) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether SIGHUP is to be listened to. Only where it is known that nobody has it ignored: listening would
-/// undo that.
+/// Whether a handler for SIGHUP may be installed: only if SIGHUP is known not to be ignored, as a handler would undo
+/// that.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // SIGHUP is signal 1, which the lowest bit stands for.
+    // SIGHUP is signal 1: the lowest bit.
     ignored.is_some_and(|mask| mask & 1 == 0)
 }
 
-/// SIGXFSZ: its number on every system and processor that this program is built for.
+/// The number of SIGXFSZ, which is the same on all supported systems.
 #[cfg(unix)]
 const FILE_LIMIT: i32 = 25;
 
-/// Has a write beyond a limit of file sizes (`ulimit -f`) fail with an error instead of ending this program by
-/// SIGXFSZ. Children start with the system's default for the signal.
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) fail with an error: by default SIGXFSZ would end the
+/// process. Child processes start with the default.
 ///
 /// # Errors
 ///
-/// Where the signal cannot be listened to.
+/// The signal handler cannot be installed.
 ///
 /// # Panics
 ///
 /// Outside of a tokio runtime.
-pub fn survive_file_limits() -> Result<(), String> {
+pub fn survive_file_limits() -> anyhow::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // A signal that was listened to once keeps its handler for as long as the process lives.
+        // tokio's handler stays installed after the listener is dropped.
         let listening = signal(SignalKind::from_raw(FILE_LIMIT));
-        listening.map(drop).map_err(|error| format!("listening to SIGXFSZ: {error}"))?;
+        listening.map(drop).context("listening for SIGXFSZ")?;
     }
     Ok(())
 }
 
-/// Ends the process after `patience` with the exit code [`LEFT`], whatever still runs or blocks.
-pub fn leave_after(patience: Duration) {
+/// Ends the process after `timeout` with the exit code [`LEFT`], whatever still runs or blocks.
+pub fn exit_after(timeout: Duration) {
     std::thread::spawn(move || {
-        std::thread::sleep(patience);
-        // Where nobody reads stderr, logging blocks too, and must not keep the process.
+        std::thread::sleep(timeout);
+        // Logging blocks if nobody reads stderr. That must not delay the exit.
         let (logged, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            tracing::error!("shutdown timed out after {} s; exiting", patience.as_secs_f32());
-            // Too late is as good as not at all.
+            tracing::error!("shutdown timed out after {} s; exiting", timeout.as_secs_f32());
+            // The receiver may have timed out already.
             let _sent = logged.send(());
         });
         let _logged = done.recv_timeout(LAST_LINE);
@@ -115,7 +117,7 @@ pub fn leave_after(patience: Duration) {
     });
 }
 
-#[expect(clippy::disallowed_methods, reason = "the second signal, or what does not end")]
+#[expect(clippy::disallowed_methods, reason = "the second signal, or a shutdown that timed out")]
 fn exit(code: i32) -> ! {
     std::process::exit(code)
 }

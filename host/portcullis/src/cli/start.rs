@@ -1,5 +1,7 @@
 //! Runs the commands that need the configuration, on a runtime with one thread.
 
+use anyhow::Context as _;
+
 use super::setup::Setup;
 use super::{Command, Common, End, Plugin};
 
@@ -7,8 +9,8 @@ use super::{Command, Common, End, Plugin};
 ///
 /// # Errors
 ///
-/// Why the command failed, as a message to the user.
-pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String> {
+/// Why the command failed.
+pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
     super::log::begin(common.verbose, common.log_json);
     let setup = Setup::new(common)?;
     // `check` and `audit` show the warnings in their own output.
@@ -18,12 +20,12 @@ pub(super) fn block_on(common: &Common, command: Command) -> Result<End, String>
         }
     }
     let audit = setup.audit.clone();
-    // One thread serves all clients: passing a message between threads costs more than most calls do. Guests
-    // that run long, and blocking work, have threads of their own.
+    // One thread serves all clients: passing a message between threads takes longer than most calls. Long-running
+    // plugins and blocking work have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("starting threads: {error}"))?;
+        .context("starting the runtime")?;
     let ended = runtime.block_on(async move {
         super::signals::survive_file_limits()?;
         match command {

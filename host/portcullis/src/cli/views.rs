@@ -1,11 +1,12 @@
-//! Options of `serve` and `wrap` about views.
+//! Options about views, of `serve`, `wrap` and `preview`.
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use portcullis_core::config::Config;
 use portcullis_core::families::VIEW_PLUGIN;
 
-/// Flags for that plugin. What they say counts over the configuration.
+/// Options for the plugin that makes views. They override the configuration.
 #[derive(clap::Args)]
 pub struct Flags {
     /// Do not read or write the cache of generated views
@@ -20,16 +21,16 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Writes them into the configuration. Folders are made where there are none.
+    /// Applies the options to the configuration. Missing directories are created.
     ///
     /// # Errors
     ///
-    /// In words for whoever typed them.
-    pub fn apply(&self, config: &mut Config) -> Result<(), String> {
+    /// A directory cannot be created, or the resulting configuration is invalid.
+    pub fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
         if !self.no_cache && self.export_dir.is_none() && self.debug.is_none() {
             return Ok(());
         }
-        let name = VIEW_PLUGIN.ok_or("this program has no plugin that makes views")?;
+        let name = VIEW_PLUGIN.context("this program has no plugin that makes views")?;
         let plugin = config.plugins.entry(name.to_owned()).or_default();
         if self.no_cache {
             plugin.settings.insert("cache".into(), "false".into());
@@ -43,20 +44,19 @@ impl Flags {
         ];
         for (flag, key, folder) in folders {
             if let Some(folder) = folder {
-                let folder = made(folder).map_err(|error| {
-                    format!("{flag}: making the folder {}: {error}", folder.display())
-                })?;
-                let text = folder.to_str().ok_or("the folder's name is no text")?;
+                let folder = create(folder)
+                    .with_context(|| format!("{flag}: creating the folder {}", folder.display()))?;
+                let text = folder.to_str().context("the folder's name is not UTF-8")?;
                 plugin.settings.insert(key.into(), text.to_owned());
                 plugin.grants.let_write(folder);
             }
         }
-        config.check().map_err(|error| error.to_string())
+        Ok(config.check()?)
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the operator has just typed that folder")]
-fn made(folder: &Path) -> std::io::Result<PathBuf> {
+#[expect(clippy::disallowed_methods, reason = "the operator names the folder on the command line")]
+fn create(folder: &Path) -> std::io::Result<PathBuf> {
     let folder = std::path::absolute(folder)?;
     std::fs::create_dir_all(&folder)?;
     Ok(folder)

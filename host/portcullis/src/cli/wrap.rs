@@ -1,13 +1,14 @@
-//! `portcullis wrap`: another MCP server, with views for its tools, without a configuration file.
+//! `portcullis wrap`: serves the tools of another MCP server, with views, without a configuration file.
 
+use anyhow::bail;
 use portcullis_core::families::VIEW_PLUGIN;
 
 use super::setup::Setup;
 use super::{End, serve};
 
-/// What `wrap` takes.
+/// Arguments of `wrap`.
 #[derive(clap::Args)]
-// Its name is taken, by what it contains.
+// clap's group of this name is that of `serve::Args`.
 #[group(skip)]
 pub struct Args {
     #[command(flatten)]
@@ -27,13 +28,10 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> Result<End, String> {
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
         if setup.config.upstreams.insert(self.name.clone(), upstream).is_some() {
-            return Err(format!(
-                "portcullis.toml has an [upstreams.{}] already: give another --name",
-                self.name
-            ));
+            bail!("portcullis.toml has an [upstreams.{}] already: give another --name", self.name);
         }
         if !self.with_bundled {
             for (name, plugin) in &mut setup.config.plugins {
@@ -43,7 +41,7 @@ impl Args {
                 }
             }
         }
-        setup.config.check().map_err(|error| error.to_string())?;
+        setup.config.check()?;
         self.serve.run(setup).await
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fs;
 
-use portcullis_core::lock::{Held, Lock};
+use portcullis_core::lock::{HeldTool, LockFile};
 use tempfile::TempDir;
 
 /// Texts that mean something here.
@@ -44,7 +44,7 @@ pub fn target(bytes: &[u8]) {
 
 fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("a file");
-    let lock = Lock::at(path.to_owned());
+    let lock = LockFile::at(path.to_owned());
     let table = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<toml::Table>().ok());
     let tools = [("a", "1"), ("b", "2")];
     let Ok(approved) = lock.plugin("a") else {
@@ -69,6 +69,6 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     assert_eq!(names(&lock.unapproved("one", tools.into_iter())), expected);
 }
 
-fn names(held: &[Held]) -> Vec<&str> {
+fn names(held: &[HeldTool]) -> Vec<&str> {
     held.iter().map(|held| held.tool.as_str()).collect()
 }

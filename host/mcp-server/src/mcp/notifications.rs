@@ -15,49 +15,46 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Server;
-use super::client::rank;
-use super::input::Exchange;
-use super::session::{Caller, Session};
+use super::caller::Caller;
+use super::log_levels::rank;
+use super::session::{Session, Watch};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::call::client::NoClient;
-use portcullis_core::call::{self, Answer, Answered, Call, Work};
+use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::host::Host;
 use portcullis_core::sandbox::{Context, News};
 
-/// How often a plugin is asked whether a resource has changed, while somebody is subscribed to it.
-const POLL: Duration = Duration::from_secs(3);
+/// How often a plugin is asked for the version of a resource that a client is subscribed to.
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Resources that one session may be subscribed to.
+/// Maximum number of resources that one session may be subscribed to.
 const MAX_SUBSCRIPTIONS: usize = 64;
 
-/// Asks again and again whether a resource has changed, until it is dropped.
-pub type Watch = AbortOnDropHandle<()>;
-
 impl Server {
-    /// Tells a client of the era with `initialize` the news, until its session is over. What belongs
-    /// to no request may be another session's: only one that is alone hears it.
-    pub(super) fn follow(&self, peer: Peer<RoleServer>, is_alone: bool) {
+    /// Sends notifications to a client of the era with `initialize`, until its session ends. Log records of upstream
+    /// servers that belong to no request may concern another session, so only the only session gets them.
+    pub(super) fn notify_session(&self, peer: Peer<RoleServer>, is_only_session: bool) {
         let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
         let session = Arc::downgrade(&self.session);
-        let over = self.session.over.0.clone();
+        let end = self.session.end.0.clone();
         tokio::spawn(async move {
             loop {
                 let one = tokio::select! {
-                    one = next(&mut news, &over) => one,
-                    Some(record) = next(&mut logs, &over), if is_alone => {
+                    one = next(&mut news, &end) => one,
+                    Some(record) = next(&mut logs, &end), if is_only_session => {
                         let Some(session) = session.upgrade() else { return };
                         let record: Option<LoggingMessageNotificationParam> =
                             serde_json::from_value(record.into()).ok();
-                        let least = session.logs().map_or(u8::MAX, rank);
-                        if let Some(record) = record.filter(|record| rank(record.level) >= least) {
-                            said(peer.notify_logging_message(record).await);
+                        let minimum = session.log_level().map_or(u8::MAX, rank);
+                        if let Some(record) = record.filter(|record| rank(record.level) >= minimum) {
+                            log_failure(peer.notify_logging_message(record).await);
                         }
                         continue;
                     }
                 };
                 let (Some(one), Some(session)) = (one, session.upgrade()) else { return };
-                said(match one {
+                log_failure(match one {
                     News::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
                     News::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
                     News::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
@@ -77,9 +74,9 @@ impl Server {
         uri: String,
         cx: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // From here on the roots are those that the client last named.
+        // This asks for the client's roots, which the watch then uses.
         let caller = Caller::of(cx);
-        self.session.roots(&self.shared.host.roots, &caller, cx, &Exchange::default()).await;
+        self.session.roots(&self.shared.host.roots, &caller, &cx.peer, None).await;
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
             let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
@@ -92,8 +89,8 @@ impl Server {
         Ok(())
     }
 
-    /// Tells a client of 2026-07-28 the news that it listens to.
-    pub(super) async fn tell(&self, subscription: SubscriptionContext) {
+    /// Sends notifications to a client of 2026-07-28 for its `subscriptions/listen`.
+    pub(super) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
         let mut news = self.shared.host.shared_state.listen();
         let caller = Caller::of(subscription.request_context());
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
@@ -107,45 +104,45 @@ impl Server {
                 one = next(&mut news, &shutdown) => one,
                 () = subscription.cancelled() => None,
             };
-            // What it does not listen to, the sink refuses.
-            let told = match one {
+            // The sink drops notifications that the client did not subscribe to.
+            let sent = match one {
                 Some(News::List(ListKind::Tools)) => sink.notify_tool_list_changed().await,
                 Some(News::List(ListKind::Prompts)) => sink.notify_prompt_list_changed().await,
                 Some(News::List(ListKind::Resources)) => sink.notify_resource_list_changed().await,
                 Some(News::Resource(uri)) => sink.notify_resource_updated(uri).await,
                 None => break,
             };
-            if let Err(error) = told {
-                tracing::trace!("news did not reach a client: {error}");
+            if let Err(error) = sent {
+                tracing::trace!("a notification did not reach the client: {error}");
             }
         }
         drop(watches);
     }
 }
 
-fn said(told: Result<(), ServiceError>) {
-    if let Err(error) = told {
-        tracing::debug!("news did not reach a client: {error}");
+fn log_failure(sent: Result<(), ServiceError>) {
+    if let Err(error) = sent {
+        tracing::debug!("a notification did not reach the client: {error}");
     }
 }
 
-/// The next piece of news. `None`: there will be no more.
-async fn next<T: Clone>(news: &mut Receiver<T>, over: &CancellationToken) -> Option<T> {
+/// The next message. `None`: there will be no more.
+async fn next<T: Clone>(messages: &mut Receiver<T>, end: &CancellationToken) -> Option<T> {
     loop {
         let one = tokio::select! {
-            one = news.recv() => one,
-            () = over.cancelled() => return None,
+            one = messages.recv() => one,
+            () = end.cancelled() => return None,
         };
         match one {
             Ok(one) => return Some(one),
-            // Some were missed; a client that asks learns the newest anyhow.
+            // Some messages were missed. A client that lists or reads again gets the newest state.
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return None,
         }
     }
 }
 
-/// The roots of whoever watches a resource, as they are at the moment.
+/// The current roots of the session that watches a resource.
 struct WatchRoots {
     session: Weak<Session>,
     has_roots: bool,
@@ -169,11 +166,11 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
     let host = host.clone();
     AbortOnDropHandle::new(tokio::spawn(async move {
         let catalog = host.catalog().await;
-        let watched = catalog.other_with(&uri).map(|other| other.source.upstream.watch(&uri));
+        let watched = catalog.upstream_owner(&uri).map(|one| one.source.upstream.watch(&uri));
         let mut known = version(&host, &uri, &roots.now(&host.roots)).await;
-        // A resource whose plugin cannot tell is announced by the plugin, or by nobody.
+        // Without a version, only the plugin itself can report changes.
         while known.is_some() {
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let now = version(&host, &uri, &roots.now(&host.roots)).await;
             if now.is_some() && now != known {
                 host.shared_state.tell(News::Resource(uri.clone()));
@@ -199,7 +196,9 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
             resumed: None,
             client: &NoClient,
         };
-        if let Ok(Answered::Typed(Answer::Version(version))) = call::call(source, call).await {
+        if let Ok(SourceAnswer::Plugin(PluginAnswer::Version(version))) =
+            call::call(source, call).await
+        {
             return version;
         }
     }

@@ -1,0 +1,90 @@
+//! The caller of a request: its principal and the capabilities of its client.
+
+#![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
+
+use portcullis_http_server::Principal;
+use rmcp::RoleServer;
+use rmcp::model::{ClientCapabilities, LoggingLevel, ProgressToken};
+use rmcp::service::RequestContext;
+
+/// Whether the request is of the era with `initialize`.
+pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
+    cx.protocol_version().is_none_or(|version| version.has_initialize())
+}
+
+/// The caller of a request: the principal, and the client's capabilities.
+#[derive(Clone)]
+pub struct Caller {
+    /// The revision of MCP.
+    pub protocol: String,
+    /// Whether the client speaks 2026-07-28 or later: questions to it are part of answers.
+    pub modern: bool,
+    /// The capabilities that the client declared.
+    pub capabilities: ClientCapabilities,
+    /// The principal, if the transport authenticates callers.
+    pub principal: Option<String>,
+    /// The request's `_meta` without the reserved keys.
+    pub meta: Option<String>,
+    /// The token for progress notifications, if the client wants them.
+    pub progress: Option<ProgressToken>,
+    /// The minimum level of log records that this request asks for, from 2026-07-28 on.
+    pub log_level: Option<LoggingLevel>,
+}
+
+impl Caller {
+    /// The caller of a request.
+    pub fn of(cx: &RequestContext<RoleServer>) -> Self {
+        let parts = cx.extensions.get::<http::request::Parts>();
+        let principal = parts.and_then(|parts| parts.extensions.get::<Principal>());
+        let reserved =
+            |key: &String| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
+        let meta: serde_json::Map<_, _> = cx
+            .meta
+            .0
+            .0
+            .iter()
+            .filter(|(key, _)| !reserved(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        Self {
+            protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
+            modern: !is_legacy(cx),
+            capabilities: cx.client_capabilities().unwrap_or_default(),
+            principal: principal.map(Principal::to_string),
+            meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
+            progress: cx.meta.get_progress_token(),
+            log_level: cx.meta.log_level(),
+        }
+    }
+
+    /// The features that the client supports, by the contract's names for them.
+    pub fn features(&self) -> Vec<String> {
+        let mut features = Vec::new();
+        if let Some(elicitation) = &self.capabilities.elicitation {
+            // In older revisions, which have no modes, the capability means forms.
+            if elicitation.form.is_some() || elicitation.url.is_none() {
+                features.push("elicitation.form".to_owned());
+            }
+            if elicitation.url.is_some() {
+                features.push("elicitation.url".to_owned());
+            }
+        }
+        if let Some(sampling) = &self.capabilities.sampling {
+            features.push("sampling".to_owned());
+            if sampling.tools.is_some() {
+                features.push("sampling.tools".to_owned());
+            }
+        }
+        if self.capabilities.roots.is_some() {
+            features.push("roots".to_owned());
+        }
+        let extensions = self.capabilities.extensions.iter().flatten();
+        features.extend(extensions.map(|(id, _)| format!("extension:{id}")));
+        features
+    }
+
+    /// Whether the client supports a feature, by the contract's name for it.
+    pub fn supports(&self, feature: &str) -> bool {
+        self.features().iter().any(|known| known == feature)
+    }
+}

@@ -1,0 +1,181 @@
+//! Seals the state that clients carry between the rounds of a call, so that they cannot change it.
+
+use std::collections::BTreeMap;
+
+use portcullis_checked_files::digest;
+use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_mcp_client::Object;
+use rmcp::model::{
+    InputRequests, InputRequiredResult, InputResponses, JsonObject, RequestStateCodec,
+    RequestStateError, SealOptions,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::input::Exchange;
+
+/// The request to which a sealed state is bound. The state is valid only for the same source, name, caller and
+/// arguments, and for [`ANSWER_TIME`].
+pub struct Binding<'a> {
+    /// The source: see [`Source::identity`](portcullis_core::source::Source::identity).
+    pub source: &'a str,
+    /// The tool, prompt or resource.
+    pub name: &'a str,
+    /// The caller.
+    pub principal: Option<&'a str>,
+    /// The arguments.
+    pub arguments: &'a JsonObject,
+}
+
+impl Binding<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let Self { source, name, principal, arguments } = self;
+        let arguments = serde_json::to_string(&sorted(arguments)).unwrap_or_default();
+        json!([source, name, principal, digest(arguments.as_bytes())]).to_string().into_bytes()
+    }
+}
+
+/// The members of an object in a fixed order, also in nested objects. Objects in arrays keep their order.
+fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
+    object
+        .iter()
+        .map(|(key, value)| match value.as_object() {
+            Some(inner) => (key, json!(sorted(inner))),
+            None => (key, value.clone()),
+        })
+        .collect()
+}
+
+/// A state could not be sealed: a fault of the host.
+#[derive(Debug, thiserror::Error)]
+#[error("sealing a request's state")]
+pub struct SealError(#[from] RequestStateError);
+
+/// Seals exchanges with a random key of this process.
+pub struct Seal(RequestStateCodec);
+
+impl Seal {
+    /// A new key.
+    pub fn new() -> Self {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the system has randomness");
+        Self(RequestStateCodec::try_new(key).expect("the key is long enough"))
+    }
+
+    /// Opens the exchange that a client sends back with its answers, or begins a new one.
+    ///
+    /// # Errors
+    ///
+    /// The state is not of this server, not of this call, or too old.
+    pub fn open(
+        &self,
+        binding: &Binding<'_>,
+        sealed: Option<&str>,
+        responses: Option<InputResponses>,
+    ) -> Result<Exchange, &'static str> {
+        let Some(sealed) = sealed else {
+            return Ok(Exchange::with_early_answers(responses.unwrap_or_default()));
+        };
+        let mut exchange: Exchange = self.unseal(binding, sealed)?;
+        exchange.resume(responses.unwrap_or_default());
+        Ok(exchange)
+    }
+
+    /// The result that asks the client.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError`].
+    pub fn ask(
+        &self,
+        binding: &Binding<'_>,
+        exchange: &Exchange,
+        questions: InputRequests,
+    ) -> Result<InputRequiredResult, SealError> {
+        Ok(InputRequiredResult::new(Some(questions), Some(self.seal(binding, exchange)?)))
+    }
+
+    /// The result that passes an upstream server's questions to the client unchanged.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError`].
+    pub fn ask_for_upstream(
+        &self,
+        binding: &Binding<'_>,
+        exchange: &Exchange,
+        requests: Object,
+    ) -> Result<Value, SealError> {
+        Ok(json!({
+            "resultType": "input_required",
+            "inputRequests": requests,
+            "requestState": self.seal(binding, exchange)?,
+        }))
+    }
+
+    /// Seals a state for one request.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError`].
+    pub fn seal<T: Serialize>(
+        &self,
+        binding: &Binding<'_>,
+        state: &T,
+    ) -> Result<String, SealError> {
+        let bytes = binding.bytes();
+        let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
+        let sealed = self.0.seal_json_with(state, &options);
+        Ok(sealed?)
+    }
+
+    /// Opens a state that was sealed for this request.
+    ///
+    /// # Errors
+    ///
+    /// The state is not of this server, not of this request, or too old.
+    pub fn unseal<T: serde::de::DeserializeOwned>(
+        &self,
+        binding: &Binding<'_>,
+        sealed: &str,
+    ) -> Result<T, &'static str> {
+        self.0
+            .open_json_with(sealed, &binding.bytes())
+            .map_err(|_| "requestState is not what this server gave out for this call")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::input::ROOTS_KEY;
+    use super::*;
+
+    fn arguments(text: &str) -> JsonObject {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn binding(arguments: &JsonObject) -> Binding<'_> {
+        Binding { source: "p", name: "t", principal: None, arguments }
+    }
+
+    #[test]
+    fn a_state_is_valid_for_its_own_call_only() {
+        let seal = Seal::new();
+        let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
+        let mut exchange = Exchange::default();
+        let asks = exchange.ask_roots();
+        let state = seal.ask(&binding(&one), &exchange, asks).unwrap().request_state.unwrap();
+        let responses: InputResponses =
+            [(ROOTS_KEY.to_owned(), json!({"roots": [{"uri": "file:///a"}]}))].into();
+        let reordered = arguments(r#"{"b":2,"a":1}"#);
+        let opened = seal.open(&binding(&reordered), Some(&state), Some(responses)).unwrap();
+        assert_eq!(opened.roots().unwrap(), ["file:///a"]);
+        assert!(seal.open(&binding(&two), Some(&state), None).is_err(), "other arguments");
+        let other = Binding { name: "u", ..binding(&one) };
+        assert!(seal.open(&other, Some(&state), None).is_err(), "another tool");
+        let other = Binding { principal: Some("x"), ..binding(&one) };
+        assert!(seal.open(&other, Some(&state), None).is_err(), "another caller");
+        assert!(seal.open(&binding(&one), Some(&format!("{state}x")), None).is_err(), "tampered");
+        assert!(Seal::new().open(&binding(&one), Some(&state), None).is_err(), "another process");
+    }
+}
