@@ -154,7 +154,7 @@ fn a_prefix_goes_before_every_name_and_what_is_off_is_not_there() {
     let called = home.run(&["call", "my_fill", r#"{"bytes": 1}"#]);
     assert!(called.stderr.contains("unknown tool: my_fill"), "{called:?}");
     let checked = home.run(&["check"]);
-    assert!(checked.stdout.contains("`echo` has no tool `nothing`"), "{checked:?}");
+    assert!(checked.stdout.contains("`tools-off` of `echo` names `nothing`"), "{checked:?}");
 }
 
 #[test]

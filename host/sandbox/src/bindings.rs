@@ -1,4 +1,4 @@
-//! Rust for what `wit/` says.
+//! Rust types and traits that are generated from the plugin contract in `wit/`.
 
 #[expect(missing_docs, reason = "generated from wit/, where each item is documented")]
 mod generated {

@@ -1,29 +1,31 @@
-//! The gate: judges each ask of a plugin, records the verdict, and hands out permits for effects.
+//! The gate: judges each ask of a plugin, records the verdict, and makes permits for effects.
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use crate::capabilities::{Capability, Grants};
 use portcullis_audit::{Recorded, Trail, Verdict};
 
-/// Something a plugin would like to do to the world.
+/// An effect that a plugin asks for.
 ///
-/// [`is_within`](Ask::is_within) is pure. It decides whether a grant covers the ask, and by default whether the
-/// plugin's wants cover it, too.
+/// [`is_within`](Ask::is_within) is pure. It decides whether a grant covers the ask, and by default also whether the
+/// plugin's wants cover it.
 pub trait Ask {
-    /// What the operator grants and the plugin wants, for this capability.
+    /// The type of the capability's grants and wants.
     type Grant;
 
-    /// Which capability this asks for.
+    /// The capability.
     const CAPABILITY: Capability;
 
-    /// This capability's part of all grants. `None`: nothing is granted, so the ask is refused.
+    /// The capability's part of all grants. `None`: it is not granted, so the ask is refused.
     fn grant(grants: &Grants) -> Option<&Self::Grant>;
 
     /// Whether the grant covers this ask.
     fn is_within(&self, grant: &Self::Grant) -> bool;
 
-    /// Whether what the plugin says it wants covers this ask.
+    /// Whether the plugin's wants cover this ask.
     fn is_wanted(&self, wants: &Self::Grant) -> bool {
         self.is_within(wants)
     }
@@ -33,39 +35,39 @@ pub trait Ask {
         true
     }
 
-    /// What is asked for, for the audit record: what is to be done to what, and never secrets.
+    /// The effect and its object, for the audit record. Never contains secrets.
     fn subject(&self) -> String;
 
-    /// The keys of this capability's block beneath `[plugins.NAME.grants]` that would allow it beside all
-    /// that is granted now.
+    /// The TOML keys of this capability in `[plugins.NAME.grants]` that would allow this ask and all that is granted
+    /// now.
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
-/// Proof that the gate let one ask through. Every function with an effect takes one by value, and only
-/// the gate makes them.
+/// Proof that the gate allowed one ask. Every function with an effect takes a permit by value, and only the gate makes
+/// permits.
 ///
-/// An ask that changes something is on record before there is a permit. An ask that only reads has a single
-/// record, with its outcome: [`Permit::record`] writes it before the plugin has anything of the effect. Where a
-/// permit of the second kind is dropped unused, the record says so.
+/// An ask that changes something is recorded before its permit is made. An ask that only reads has a single record with
+/// its outcome, which [`Permit::record`] writes before the plugin gets the result. If the permit of a read is dropped
+/// unused, the record says so.
 #[must_use = "a permit is for an effect, which takes it by value"]
 pub struct Permit<A: Ask> {
-    /// `None` only while it is taken apart.
+    /// `None` only while the permit is used up.
     ask: Option<A>,
     gate: Gate,
-    /// Whether there is a record of the ask already.
+    /// Whether the ask is recorded already.
     is_recorded: bool,
 }
 
-/// Outcome of a permit that was dropped unused.
+/// The outcome of a permit that was dropped unused.
 const UNUSED: &str = "unused";
 
 impl<A: Ask> Permit<A> {
-    /// What was permitted.
+    /// The ask that was permitted.
     pub fn ask(&self) -> &A {
         self.ask.as_ref().expect("an ask is there until the permit is used up")
     }
 
-    /// Whether there was a record of the ask before the permit.
+    /// Whether the ask was recorded before the permit was made.
     pub fn is_recorded(&self) -> bool {
         self.is_recorded
     }
@@ -74,8 +76,7 @@ impl<A: Ask> Permit<A> {
     ///
     /// # Errors
     ///
-    /// [`Denied`] where the outcome cannot be recorded and there is no earlier record: the plugin must get
-    /// nothing of the effect.
+    /// [`Denied`]: the outcome cannot be recorded, and there is no earlier record. The plugin must not get the result.
     pub fn record(mut self, outcome: &str) -> Result<(), Denied> {
         let Some(ask) = self.ask.take() else { return Ok(()) };
         if self.is_recorded {
@@ -85,8 +86,7 @@ impl<A: Ask> Permit<A> {
         self.gate.record(&ask, Verdict::Allowed, Some(outcome))
     }
 
-    /// Uses the permit up: the effect was carried out as the record before it says. Where there is no record
-    /// before it, `outcome` is written.
+    /// Uses the permit up: the effect was carried out. If the ask is not recorded yet, a record with `outcome` is written.
     ///
     /// # Errors
     ///
@@ -99,8 +99,8 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: the effect was refused after the permit was given, for a reason other than grants and wants.
-    /// The caller tells the operator of it.
+    /// Uses the permit up: the effect was refused for a reason other than grants and wants. The caller informs the
+    /// operator.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl<A: Ask> Permit<A> {
         self.gate.record_refusal(&ask, outcome)
     }
 
-    /// Uses the permit up: on the way to the effect it turned out that no grant can allow it, such as a path
-    /// that leads out of its directory.
+    /// Uses the permit up: it turned out that no grant can allow the effect, for example because a path leads out of its
+    /// directory.
     pub fn revoke(mut self, outcome: &'static str) -> Denied {
         let ask = self.ask.take().expect("an ask is there until the permit is used up");
         if self.is_recorded {
@@ -144,8 +144,8 @@ impl<A: Ask + fmt::Debug> fmt::Debug for Permit<A> {
     }
 }
 
-/// A refusal. `Display` is what the client may read: its reader is a model, perhaps with an
-/// editor, so the remedy is not in it.
+/// A refusal. `Display` is for the client, whose model may be able to edit the configuration. So it does not contain the
+/// remedy.
 #[derive(Debug, Clone)]
 pub struct Denied {
     plugin: Arc<str>,
@@ -155,28 +155,32 @@ pub struct Denied {
 
 #[derive(Debug, Clone)]
 enum Reason {
-    /// With the block of the configuration that would allow it, and whether there is one already.
+    /// The grants do not cover the ask.
     Ungranted {
-        block: String,
-        is_there: bool,
+        /// The table of the configuration that would allow the ask.
+        table: String,
+        /// Whether the configuration has such a table already.
+        exists: bool,
     },
+    /// The wants do not cover the ask.
     Unwanted(Capability),
-    /// No grant can allow it; why, in a word or two, where the subject does not say so.
+    /// No grant can allow the ask: why, if the subject does not say so.
     Never(Option<&'static str>),
-    Unrecorded(String),
+    /// The audit cannot be written.
+    Unrecorded(Arc<io::Error>),
 }
 
 impl Denied {
-    /// What the operator reads: who, what, and the line that would allow it.
+    /// The text for the operator, with the remedy.
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {
-            Reason::Ungranted { block, is_there: false } => format!(
-                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{block}"
+            Reason::Ungranted { table, exists: false } => format!(
+                "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{table}"
             ),
-            Reason::Ungranted { block, is_there: true } => format!(
-                "`{plugin}` may not {subject}; to allow it, write this in the place of that block of \
-                 portcullis.toml:\n{block}"
+            Reason::Ungranted { table, exists: true } => format!(
+                "`{plugin}` may not {subject}; to allow it, replace that table of portcullis.toml \
+                 by:\n{table}"
             ),
             Reason::Unwanted(capability) => format!(
                 "`{plugin}` may not {subject}: its own manifest does not ask for this use of \
@@ -199,30 +203,38 @@ impl fmt::Display for Denied {
     }
 }
 
-impl std::error::Error for Denied {}
+impl Error for Denied {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::Unrecorded(error) => Some(&**error),
+            Reason::Ungranted { .. } | Reason::Unwanted(_) | Reason::Never(_) => None,
+        }
+    }
+}
 
-/// What one plugin wants and was granted. Both must cover an ask.
+/// The grants and wants of one plugin. Both must cover an ask.
 #[derive(Debug, Default)]
 pub struct Policy {
-    /// What the operator wrote into `portcullis.toml`.
+    /// The operator's grants, from `portcullis.toml`.
     pub grants: Grants,
-    /// What the plugin's manifest says it needs.
+    /// The wants of the plugin's manifest.
     pub wants: Grants,
-    /// What it can do without: this is there without a grant, and refuses everything.
+    /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse every
+    /// ask.
     pub dispensable: Vec<Capability>,
-    /// Whether it is a foreign component. All of its imports are linked, as imports say nothing about needs; what is
-    /// not granted refuses.
+    /// Whether the plugin is a foreign component. All of its imports are linked, because imports do not show what a
+    /// component needs. Capabilities that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 
 impl Policy {
-    /// Whether the capability is there at all.
+    /// Whether the capability is linked.
     pub fn has(&self, capability: Capability) -> bool {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 }
 
-/// Judges the asks of one call: holds one plugin's policy and the trail that the call leaves.
+/// Judges the asks of one call, by the plugin's policy, and records them in the call's audit trail.
 #[derive(Clone)]
 pub struct Gate {
     policy: Arc<Policy>,
@@ -235,12 +247,12 @@ impl Gate {
         Self { policy, trail }
     }
 
-    /// The trail this gate writes to.
+    /// The audit trail.
     pub fn trail(&self) -> &Trail {
         &self.trail
     }
 
-    /// What the operator granted, for limits that are part of a grant.
+    /// The operator's grants, for limits that are part of a grant.
     pub fn grants(&self) -> &Grants {
         &self.policy.grants
     }
@@ -249,19 +261,19 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// [`Denied`] where the grants or the wants do not hold the ask, or it cannot be recorded.
+    /// [`Denied`]: the grants or the wants do not cover the ask, or it cannot be recorded.
     pub fn pass<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
         self.judge(&ask)?;
         self.record(&ask, Verdict::Allowed, None)?;
         Ok(Permit { ask: Some(ask), gate: self.clone(), is_recorded: true })
     }
 
-    /// Judges an ask that changes nothing, such as to open a file for reading. A refusal is recorded at once.
-    /// What is allowed is recorded together with its outcome, through the permit.
+    /// Judges an ask that changes nothing, such as opening a file for reading. A refusal is recorded at once. An allowed
+    /// ask is recorded with its outcome, through the permit.
     ///
     /// # Errors
     ///
-    /// [`Denied`] where the grants or the wants do not hold the ask.
+    /// [`Denied`]: the grants or the wants do not cover the ask.
     pub fn pass_read<A: Ask>(&self, ask: A) -> Result<Permit<A>, Denied> {
         self.judge(&ask)?;
         Ok(Permit { ask: Some(ask), gate: self.clone(), is_recorded: false })
@@ -272,7 +284,7 @@ impl Gate {
         let reason = if !ask.is_grantable() {
             Reason::Never(None)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
-            // Checked first: where the plugin does not want it, no grant helps.
+            // Checked first: if the plugin does not want it, no grant helps.
             Reason::Unwanted(A::CAPABILITY)
         } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
             self.ungranted(ask)
@@ -282,7 +294,7 @@ impl Gate {
         Err(self.refuse(ask, None, reason))
     }
 
-    /// Records the outcome of an ask that is on record already.
+    /// Records the outcome of an ask that is recorded already.
     fn record_outcome<A: Ask>(&self, ask: &A, verdict: Verdict, outcome: &str) {
         let subject = ask.subject();
         let recorded =
@@ -296,12 +308,11 @@ impl Gate {
         }
     }
 
-    /// Records an ask that is refused for a reason other than grants and wants. The caller tells the operator
-    /// of it.
+    /// Records an ask that is refused for a reason other than grants and wants. The caller informs the operator.
     ///
     /// # Errors
     ///
-    /// [`Denied`] where it cannot be recorded.
+    /// [`Denied`]: the refusal cannot be recorded.
     pub fn record_refusal<A: Ask>(&self, ask: &A, outcome: &str) -> Result<(), Denied> {
         self.record(ask, Verdict::Denied, Some(outcome))
     }
@@ -311,7 +322,7 @@ impl Gate {
         self.refuse(ask, Some(outcome), Reason::Never(Some(outcome)))
     }
 
-    /// Records an ask for what nobody is granted.
+    /// Records an ask for something that can be granted to nobody.
     pub fn refuse_to_all(&self, what: &str, subject: &str) {
         let plugin = self.trail.plugin();
         match self.trail.record_ask(what, subject, Verdict::Denied, None) {
@@ -320,7 +331,9 @@ impl Gate {
                 tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
             }
             Err(error) => {
-                tracing::error!("the audit does not say that `{plugin}` would {subject}: {error}");
+                tracing::error!(
+                    "the refusal of `{plugin}` ({subject}) could not be written to the audit: {error}"
+                );
             }
         }
     }
@@ -335,7 +348,7 @@ impl Gate {
         match self.trail.record_ask(A::CAPABILITY.as_str(), &subject, verdict, outcome) {
             Ok(_) => Ok(()),
             Err(error) => {
-                let reason = Reason::Unrecorded(error.to_string());
+                let reason = Reason::Unrecorded(Arc::new(error));
                 let denied = Denied { plugin: self.trail.plugin(), subject, reason };
                 tracing::warn!("{}", denied.for_operator());
                 Err(denied)
@@ -343,20 +356,20 @@ impl Gate {
         }
     }
 
-    /// Records a refusal, and tells the operator of it unless there were very many in this call.
+    /// Records a refusal, and logs it for the operator, unless this call had very many of them.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
         let recorded =
             self.trail.record_ask(A::CAPABILITY.as_str(), &subject, Verdict::Denied, outcome);
-        let (reason, told) = match recorded {
+        let (reason, recorded) = match recorded {
             Ok(recorded) => (reason, recorded),
-            Err(error) => (Reason::Unrecorded(error.to_string()), Recorded::Described),
+            Err(error) => (Reason::Unrecorded(Arc::new(error)), Recorded::Described),
         };
         let denied = Denied { plugin: self.trail.plugin(), subject, reason };
-        match told {
+        match recorded {
             Recorded::Described => tracing::warn!("{}", denied.for_operator()),
             Recorded::FirstCounted => tracing::warn!(
-                "{}; further refusals of this call are counted in the audit and not told here",
+                "{}; further refusals of this call are counted in the audit and not logged",
                 denied.for_operator()
             ),
             Recorded::Counted => {}
@@ -367,7 +380,7 @@ impl Gate {
     fn ungranted<A: Ask>(&self, ask: &A) -> Reason {
         let (plugin, granted) = (self.trail.plugin(), A::grant(&self.policy.grants));
         let keys = ask.remedy(granted);
-        let block = format!("[plugins.{plugin}.grants.{}]\n{keys}", A::CAPABILITY);
-        Reason::Ungranted { block, is_there: granted.is_some() }
+        let table = format!("[plugins.{plugin}.grants.{}]\n{keys}", A::CAPABILITY);
+        Reason::Ungranted { table, exists: granted.is_some() }
     }
 }

@@ -1,9 +1,8 @@
-//! What a plugin can do, and nothing else: a fresh instance for each call, what it was granted, and the
-//! one door that everything passes.
+//! The sandbox: runs each call of a plugin in a fresh WebAssembly instance, with the granted capabilities only.
 //!
-//! Start reading at [`gate`]. What can be granted is in [`capabilities`], what runs it in [`sandbox`],
-//! and what plugins and host say to each other in `wit/`, of which [`bindings`] is the Rust. Nothing here
-//! knows MCP, the configuration's file, or where plugins come from.
+//! Start reading at [`gate`], which every effect passes. [`capabilities`] defines what can be granted, [`sandbox`] runs
+//! plugins, and [`bindings`] is generated from the contract in `wit/`. This crate does not know MCP, the configuration
+//! file, or where plugins come from.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

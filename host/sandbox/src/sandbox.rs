@@ -1,4 +1,4 @@
-//! A plugin: load, describe, call.
+//! Runs plugins: reads what a component says about itself, and serves calls in fresh instances.
 
 mod component_info;
 mod foreign;
@@ -32,33 +32,34 @@ use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, Subject, Trail};
-use portcullis_checked_files::{Records, SealKey};
+use portcullis_checked_files::{Records, SealKey, WriteError};
 use portcullis_engine::ComponentFile;
 use portcullis_engine::code::{Aligned, CodeCache};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 
-/// What all plugins share: the engine, the code, the audit, and the threads for guests.
+/// State that all plugins share: the engine, compiled code, the audit, and the threads for guests.
 pub struct Sandbox {
     engine: OnceLock<Engine>,
     memory_bytes: u64,
     codes: CodeCache,
-    known: Records,
+    /// What components said about themselves, and refusals, by digest.
+    remembered: Records,
     audit: Audit,
     slots: Arc<Semaphore>,
-    /// For instances that wait for a call.
+    /// Limits the number of prepared instances.
     spares: Arc<Semaphore>,
     guests: Guests,
 }
 
 impl Sandbox {
-    /// A sandbox whose engine is made when the first guest runs, with room for guests of
-    /// `memory_bytes`, and that keeps what it knows of plugins beneath `cache`, sealed with `key`.
+    /// A sandbox with room for guests of `memory_bytes`. Its engine is made when the first guest runs. Compiled code and
+    /// information about components are kept in the folder `cache`, sealed with `key`.
     pub fn new(memory_bytes: u64, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
             memory_bytes,
             codes: CodeCache::new(cache.join("compiled"), key.clone()),
-            known: Records::sealed(cache.join("described"), key),
+            remembered: Records::sealed(cache.join("described"), key),
             audit,
             slots: Arc::new(Semaphore::new(CALLS as usize)),
             spares: Arc::new(Semaphore::new(SPARES as usize)),
@@ -66,41 +67,43 @@ impl Sandbox {
         }
     }
 
-    /// Where calls are recorded.
+    /// The audit that records the calls.
     pub fn audit(&self) -> &Audit {
         &self.audit
     }
 
-    /// What is known of a component from before: how it describes itself, or why it is refused within these
-    /// limits.
-    pub fn known(&self, digest: &str, limits: &Limits) -> Option<Result<ComponentInfo, String>> {
-        let before = self.known.read(&component_info::key(digest)).ok().flatten();
+    /// The remembered information about a component, or its remembered refusal within these limits.
+    pub fn remembered(
+        &self,
+        digest: &str,
+        limits: &Limits,
+    ) -> Option<Result<ComponentInfo, RefusedComponent>> {
+        let before = self.remembered.read(&component_info::key(digest)).ok().flatten();
         if let Some(known) = before.and_then(|record| ComponentInfo::from_bytes(&record.value)) {
             return Some(Ok(known));
         }
         self.refusal(digest, limits).map(|why| {
-            Err(format!(
-                "{why}\nThis was found out before; `portcullis plugin approve` has the file tried again"
-            ))
+            Err(RefusedComponent(format!(
+                "{why}\nThis refusal is remembered; `portcullis plugin approve` tries the file again"
+            )))
         })
     }
 
     fn refusal(&self, digest: &str, limits: &Limits) -> Option<String> {
         let record =
-            self.known.read(&component_info::refusal_key(digest, limits)).ok().flatten()?;
+            self.remembered.read(&component_info::refusal_key(digest, limits)).ok().flatten()?;
         String::from_utf8(record.value).ok()
     }
 
-    /// Forgets why a component was refused, so that it is tried again.
+    /// Forgets the refusal of a component, so that the component is tried again.
     pub fn forget(&self, digest: &str, limits: &Limits) {
-        if let Err(error) = self.known.remove(&component_info::refusal_key(digest, limits)) {
-            tracing::warn!("why a component was refused is not forgotten: {error}");
+        if let Err(error) = self.remembered.remove(&component_info::refusal_key(digest, limits)) {
+            tracing::warn!("cannot forget the refusal of a component: {error}");
         }
     }
 
-    fn keep(&self, key: &str, bytes: &[u8]) -> Result<(), String> {
-        let written = self.known.write(key, bytes, None, None, |_| true);
-        written.map(drop).map_err(|error| format!("{error:?}"))
+    fn remember(&self, key: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.remembered.write(key, bytes, None, None, |_| true).map(drop)
     }
 
     fn engine(&self) -> Result<&Engine, GuestFailure> {
@@ -113,12 +116,12 @@ impl Sandbox {
     }
 }
 
-/// Where a plugin's component is.
+/// Where a plugin's component comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// In this binary.
+    /// It is part of this binary.
     Bundled,
-    /// In a file.
+    /// A file.
     File(PathBuf),
 }
 
@@ -131,23 +134,23 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Where the code of a component is.
+/// The code of a component.
 #[derive(Clone)]
 pub enum Code {
-    /// Compiled ahead of time, when this binary was built.
+    /// Code that was compiled when this binary was built.
     Bundled(&'static Aligned<[u8]>),
     /// The file of a component, which a child process compiles.
     File(Arc<ComponentFile>),
 }
 
-/// What the operator says of one plugin.
+/// The operator's terms for one plugin.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// What it may do.
+    /// The grants and wants.
     pub policy: Arc<Policy>,
-    /// What it may use up.
+    /// The limits of each call.
     pub limits: Limits,
-    /// What it can read.
+    /// The settings that it can read.
     pub settings: Arc<BTreeMap<String, String>>,
 }
 
@@ -155,11 +158,11 @@ pub struct Terms {
 pub struct Plugin {
     /// The operator's name for it.
     pub name: Arc<str>,
-    /// SHA-256 of the component.
+    /// The SHA-256 digest of the component.
     pub digest: Arc<str>,
-    /// Where it came from.
+    /// Where the component comes from.
     pub origin: Origin,
-    /// What the operator says of it.
+    /// The operator's terms.
     pub terms: Terms,
     code: Code,
     places: Places,
@@ -169,14 +172,14 @@ pub struct Plugin {
     slots: Semaphore,
 }
 
-/// Why a guest gave no answer.
+/// Why a guest returned no answer.
 #[derive(Debug)]
 pub enum GuestFailure {
-    /// A limit of time, by its name in `portcullis.toml`, was reached.
+    /// A time limit was reached: its name in `portcullis.toml`.
     TimedOut(&'static str),
     /// Another limit was reached.
     Limit(LimitHit),
-    /// The guest ended by itself, with these words.
+    /// The guest trapped or exited: with this message.
     Crashed(String),
     /// The component cannot be run at all.
     Unusable(String),
@@ -187,7 +190,7 @@ pub enum GuestFailure {
 }
 
 impl GuestFailure {
-    /// Whether the host remembers this failure, and does not try again with the same limits.
+    /// Whether the host remembers this failure and does not try the component again with the same limits.
     fn is_lasting(&self) -> bool {
         match self {
             Self::TimedOut(_) | Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
@@ -195,33 +198,38 @@ impl GuestFailure {
         }
     }
 
-    /// Why a component cannot be a plugin, in words for the operator.
-    fn of_describing(self) -> String {
-        match self {
+    /// The refusal of a component for which this failure occurred while its manifest was read.
+    fn into_refusal(self) -> RefusedComponent {
+        RefusedComponent(match self {
             Self::Unusable(why) => format!("not a runnable component: {why}"),
             Self::Crashed(why) => format!("it failed while it described itself: {why}"),
             Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
             Self::Limit(hit) => format!("while it described itself, {hit}"),
             Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
             Self::Host(why) => why,
-        }
+        })
     }
 }
 
-/// One run of a plugin: its work, directories, context and limit of time.
+/// A component cannot be a plugin: why, for the operator. It is a text because refusals are remembered on disk.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RefusedComponent(String);
+
+/// One run of a plugin: its work, directories, context and time limit.
 pub struct Run {
-    /// What is to be done.
+    /// The work.
     pub work: Work,
-    /// The directories it has.
+    /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
-    /// What the guest can learn of the call.
+    /// What the guest can read about the call.
     pub context: Context,
-    /// The limit of time for the guest. Waiting for a free thread has the same limit, separately.
+    /// The time limit of the guest. The wait for a free slot has the same limit, separately.
     pub wall: Duration,
 }
 
 impl Plugin {
-    /// A component, before anything is known about it.
+    /// A plugin of this component. Nothing is read or run yet.
     pub fn new(
         sandbox: Arc<Sandbox>,
         name: Arc<str>,
@@ -237,12 +245,12 @@ impl Plugin {
         Self { name, digest, origin, terms, code, places, sandbox, offer, next, slots }
     }
 
-    /// How many look-ups in its cache found something, and how many did not.
+    /// Hits and misses of the plugin's cache.
     pub fn cache_use(&self) -> Option<(u64, u64)> {
         self.places.cache.as_ref().map(|cache| cache.look_ups())
     }
 
-    /// The trail of one request to this plugin.
+    /// The audit trail of one request to this plugin.
     pub fn trail(&self, request: String, tool: String, principal: Option<String>) -> Trail {
         let subject = Subject {
             request,
@@ -254,41 +262,45 @@ impl Plugin {
         Trail::new(self.sandbox.audit.clone(), subject)
     }
 
-    /// What is known of the component: from an earlier run, or found out now. It describes itself with nothing granted.
-    /// It is not run where it imports an unknown interface, or a capability that the policy does not give.
+    /// Information about the component: remembered, or read now by asking the component for its manifest with nothing
+    /// granted. The component is not run if it imports an unknown interface, or a capability that the policy does not
+    /// link.
     ///
     /// # Errors
     ///
-    /// In words for the operator, where it cannot be compiled, instantiated or described. If that is the
-    /// component's own fault, it is remembered, and the component is not tried again.
-    pub async fn know(&self) -> Result<ComponentInfo, String> {
+    /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or does not return a manifest. If this is
+    /// the component's own fault, the refusal is remembered.
+    pub async fn examine(&self) -> Result<ComponentInfo, RefusedComponent> {
         let limits = &self.terms.limits;
-        if let Some(known) = self.sandbox.known(&self.digest, limits) {
-            return known;
+        if let Some(remembered) = self.sandbox.remembered(&self.digest, limits) {
+            return remembered;
         }
-        let found = self.find_out().await;
+        let found = self.examine_now().await;
         let key = component_info::key(&self.digest);
         match found {
             Ok(known) => {
-                let kept = known.to_bytes().and_then(|bytes| self.sandbox.keep(&key, &bytes));
+                let bytes = known.to_bytes().map_err(std::io::Error::other);
+                let kept = bytes
+                    .map_err(WriteError::from)
+                    .and_then(|bytes| self.sandbox.remember(&key, &bytes));
                 if let Err(error) = kept {
-                    tracing::warn!("what is known of `{}` is not kept: {error}", self.name);
+                    tracing::warn!("the information about `{}` is not kept: {error:?}", self.name);
                 }
                 Ok(known)
             }
             Err(failure) => {
                 let lasting = failure.is_lasting();
-                let why = failure.of_describing();
+                let refused = failure.into_refusal();
                 let key = component_info::refusal_key(&self.digest, limits);
-                if lasting && let Err(error) = self.sandbox.keep(&key, why.as_bytes()) {
-                    tracing::warn!("why `{}` is refused is not kept: {error}", self.name);
+                if lasting && let Err(error) = self.sandbox.remember(&key, refused.0.as_bytes()) {
+                    tracing::warn!("the refusal of `{}` is not kept: {error:?}", self.name);
                 }
-                Err(why)
+                Err(refused)
             }
         }
     }
 
-    async fn find_out(&self) -> Result<ComponentInfo, GuestFailure> {
+    async fn examine_now(&self) -> Result<ComponentInfo, GuestFailure> {
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
         let imports = component_info::imports(engine, &component);
@@ -305,7 +317,7 @@ impl Plugin {
         } else if missing(&known.imports, &self.terms.policy).is_empty() {
             known.manifest = Some(self.describe().await?);
         }
-        known.check_size().map_err(GuestFailure::Unusable)?;
+        known.check_size().map_err(|error| GuestFailure::Unusable(error.to_string()))?;
         Ok(known)
     }
 
@@ -314,7 +326,7 @@ impl Plugin {
         let component = match &self.code {
             Code::Bundled(code) => CodeCache::bundled(engine, code),
             Code::File(file) => {
-                // Another process may have found out in the meantime that it cannot be run.
+                // Another process may have refused the component in the meantime.
                 let refused = || self.sandbox.refusal(&self.digest, &self.terms.limits);
                 self.sandbox.codes.foreign(engine, file, &refused).await
             }
@@ -339,7 +351,7 @@ impl Plugin {
         }
     }
 
-    /// Asks the component what it is, with nothing granted.
+    /// Asks the component for its manifest, with nothing granted.
     async fn describe(&self) -> Result<Manifest, GuestFailure> {
         let maker = self.maker().await?;
         let (output, running) = (state::output(&self.terms.limits), maker.engine.run());
@@ -352,11 +364,11 @@ impl Plugin {
         self.bounded(work, self.terms.limits.wall(), &output).await
     }
 
-    /// Does some work in a fresh instance.
+    /// Does the work in a fresh instance.
     ///
     /// # Errors
     ///
-    /// See [`GuestFailure`]. Nothing of a failed call outlives it.
+    /// [`GuestFailure`]. Nothing of a failed call outlives it.
     pub async fn run(&self, gate: Gate, job: Run) -> Result<Answer, GuestFailure> {
         let Run { work, preopens, context, wall } = job;
         let wait = async {
@@ -388,7 +400,7 @@ impl Plugin {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
             };
-            // Dropped in this order: the slot of the pool is free only when the store is gone.
+            // Dropped in this order: the slot of the pool is free only after the store is dropped.
             let mut remains = (made, running, of_all);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
@@ -397,13 +409,12 @@ impl Plugin {
         });
         let (answer, remains) = self.bounded(work, wall, &output).await?;
         self.show(&output);
-        self.tidy_up(remains, again);
+        self.clean_up(remains, again);
         answer.map_err(GuestFailure::Protocol)
     }
 
-    /// What nobody has to wait for, as the answer goes first: this instance is cleaned up, and the
-    /// next one made.
-    fn tidy_up(&self, remains: impl Send + 'static, maker: InstanceMaker) {
+    /// Drops the instance and prepares the next one, after the answer has been sent.
+    fn clean_up(&self, remains: impl Send + 'static, maker: InstanceMaker) {
         let (next, sandbox) = (self.next.clone(), self.sandbox.clone());
         tokio::spawn(async move {
             tokio::task::yield_now().await;
@@ -416,7 +427,7 @@ impl Plugin {
                     let _running = running;
                     maker.make(output).await
                 });
-                // One that fails does so again, and with words, in the call that needs it.
+                // A failure occurs again in the call that needs the instance, and is reported there.
                 if let Ok(Ok(fresh)) = tokio::time::timeout(wall, sandbox.guests.run(work)).await {
                     next.lock().get_or_insert((fresh, place));
                 }
@@ -435,8 +446,8 @@ impl Plugin {
         })
     }
 
-    /// Runs a guest within its wall time: begun on this thread, and moved to the threads for
-    /// guests if it does not end at once.
+    /// Runs a guest within its time limit: first on this thread, and on the threads for guests if it does not end at
+    /// once.
     async fn bounded<T: Send + 'static>(
         &self,
         work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,

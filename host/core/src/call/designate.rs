@@ -199,7 +199,7 @@ pub(super) fn granted(loaded: &LoadedPlugin, roots: &Roots) -> Result<Vec<Preope
             preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
         }
     }
-    for (directory, access) in grant.beside_the_roots().map_err(host)? {
+    for (directory, access) in grant.outside_roots().map_err(host)? {
         let root = match Root::open(directory, roots.own()) {
             // A directory that is only read may not exist yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,

@@ -178,7 +178,7 @@ mod tests {
             extra: None,
         };
         let (input, output) = (OnceLock::new(), OnceLock::new());
-        PluginTool { definition, on: true, text_only: false, input, output }
+        PluginTool { definition, is_on: true, text_only: false, input, output }
     }
 
     /// Whether the tool is said to only read, whether to reach out, and the remarks.

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::{Definition, PluginTool};
 use crate::bindings::Manifest;
 use crate::capabilities::actions::{ActionAsk, ActionsGrant, ToolInput};
-use crate::capabilities::{Capability, Grants, Unusable};
+use crate::capabilities::{Capability, Grants, UnusableWant};
 use crate::gate::{Ask as _, Policy};
 use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
 
@@ -47,7 +47,7 @@ pub(super) fn judge(
     if !is_foreign {
         let (wants, unusable) = Grants::wanted(&manifest.wants, settings);
         policy.wants = wants;
-        let remark = |one: Unusable| format!("`{name}` wants `{}`: {}", one.want, one.reason);
+        let remark = |one: UnusableWant| format!("`{name}` wants `{}`: {}", one.want, one.reason);
         return Ok((policy, manifest, unusable.into_iter().map(remark).collect()));
     }
     if manifest.tools.is_empty() {

@@ -132,7 +132,7 @@ impl Loader {
 
     async fn load_if_compiled(&mut self, place: usize, opened: Opened) {
         let limits = self.config.limits_of(&opened.candidate.name);
-        if self.sandbox.known(&opened.digest, &limits).is_some() {
+        if self.sandbox.remembered(&opened.digest, &limits).is_some() {
             self.finish(place, opened).await;
         } else {
             self.uncompiled.push((place, opened));
@@ -174,7 +174,7 @@ impl Loader {
         let ungranted =
             plugin(Policy { dispensable: Capability::ALL.to_vec(), ..Policy::default() });
         let ComponentInfo { imports, features, manifest } =
-            ungranted.know().await.map_err(refuse)?;
+            ungranted.examine().await.map_err(|refused| refuse(refused.to_string()))?;
         let is_foreign = !features.contains(&Feature::Manifest);
         let judged =
             judge(name, is_foreign, &imports, manifest, own.grants, &settings).map_err(refuse)?;

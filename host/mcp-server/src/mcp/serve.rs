@@ -63,6 +63,12 @@ impl From<CallFailure> for RequestFailure {
     }
 }
 
+impl From<SealError> for RequestFailure {
+    fn from(error: SealError) -> Self {
+        Self::Host(error)
+    }
+}
+
 impl Server {
     /// The roots of a call. `None`: the client has to be asked for its roots first, as part of the answer.
     async fn roots(
@@ -107,8 +113,8 @@ impl Server {
             .map_err(RequestFailure::State)?;
         let Some(roots) = self.roots(&request, &caller, cx, &exchange).await else {
             let questions = exchange.ask_roots();
-            let result = seal.ask(&binding, &exchange, questions);
-            return result.map(RequestResult::InputRequired).map_err(RequestFailure::Host);
+            let result = seal.ask(&binding, &exchange, questions)?;
+            return Ok(RequestResult::InputRequired(result));
         };
         // True if the plugin deferred its work and the client does not support tasks: the work is then done in this request.
         let mut without_task = false;
@@ -120,8 +126,8 @@ impl Server {
                     SourceAnswer::Upstream(result) => return Ok(RequestResult::Upstream(result)),
                     SourceAnswer::UpstreamQuestions { requests, state } => {
                         exchange.set_upstream_state(state);
-                        let result = seal.ask_for_upstream(&binding, &exchange, requests);
-                        return result.map(RequestResult::Upstream).map_err(RequestFailure::Host);
+                        let result = seal.ask_for_upstream(&binding, &exchange, requests)?;
+                        return Ok(RequestResult::Upstream(result));
                     }
                 };
             let Some(loaded) = request.source.plugin() else {
@@ -131,10 +137,8 @@ impl Server {
                 PluginAnswer::NeedInput(need) => {
                     let questions = exchange.ask(need, &caller, loaded)?;
                     if caller.modern && !questions.is_empty() {
-                        let result = seal.ask(&binding, &exchange, questions);
-                        return result
-                            .map(RequestResult::InputRequired)
-                            .map_err(RequestFailure::Host);
+                        let result = seal.ask(&binding, &exchange, questions)?;
+                        return Ok(RequestResult::InputRequired(result));
                     }
                     ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
                 }

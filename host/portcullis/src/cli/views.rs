@@ -48,7 +48,7 @@ impl Flags {
                     .with_context(|| format!("{flag}: creating the folder {}", folder.display()))?;
                 let text = folder.to_str().context("the folder's name is not UTF-8")?;
                 plugin.settings.insert(key.into(), text.to_owned());
-                plugin.grants.let_write(folder);
+                plugin.grants.add_writable_directory(folder);
             }
         }
         Ok(config.check()?)

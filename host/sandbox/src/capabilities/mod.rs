@@ -1,4 +1,4 @@
-//! Everything a plugin can be granted: a folder each, and one line each in the table `register!`.
+//! The capabilities: each has a folder here and one line in the table `register!`.
 
 pub mod actions;
 pub mod cache;
@@ -23,25 +23,25 @@ use wasmtime::component::Linker;
 use crate::bindings::Want;
 use crate::sandbox::State;
 
-/// What the folder of a capability says of it. It is implemented by the type of its grants.
+/// The registration of a capability, implemented by the type of its grant.
 trait Registered: Sized + PartialEq + fmt::Display {
-    /// Its name in `portcullis.toml`, and in the audit.
+    /// The capability's name in `portcullis.toml` and in the audit.
     const NAME: &'static str;
 
-    /// The interfaces that exist for a plugin only where this is granted, as prefixes of their names.
+    /// The interfaces that are linked only if the capability is granted, as prefixes of their names.
     const IMPORTS: &'static [&'static str] = &[];
 
-    /// The keys of the smallest grant.
-    const LEAST: &'static str;
+    /// The keys of the smallest grant, as TOML.
+    const SMALLEST: &'static str;
 
-    /// Adds a want to what is wanted so far.
+    /// Adds a want of the manifest to the plugin's wants.
     ///
     /// # Errors
     ///
-    /// What is wrong with the want, in words for the operator.
-    fn want(sum: &mut Option<Self>, target: &str, access: &str) -> Result<(), String>;
+    /// [`InvalidWant`].
+    fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant>;
 
-    /// Whether this grant is what the plugin wants, apart from what only an operator can say.
+    /// Whether this grant equals the plugin's want, apart from values that only the operator can give.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self == want
     }
@@ -50,52 +50,50 @@ trait Registered: Sized + PartialEq + fmt::Display {
     ///
     /// # Errors
     ///
-    /// Where two parts define one name: a fault of this program.
+    /// Two interfaces define one name: a fault of this program.
     fn link(_linker: &mut Linker<State>) -> wasmtime::Result<()> {
         Ok(())
     }
 }
 
-/// Makes the list of capabilities, and what plugins are granted of them.
+/// Defines [`Capability`] and [`Grants`] from the list of capabilities.
 macro_rules! register {
     ($($(#[doc = $doc:literal])* $capability:ident: $folder:ident::$grant:ident;)*) => {
-        /// The kinds of things a plugin can be granted.
+        /// A capability.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Capability {
             $($(#[doc = $doc])* $capability,)*
         }
 
         impl Capability {
-            /// All of them, in the order in which they are shown.
+            /// All capabilities, in the order in which they are displayed.
             pub const ALL: [Self; [$(Self::$capability),*].len()] = [$(Self::$capability),*];
 
-            /// Its name in `portcullis.toml`, and in the audit.
+            /// The name in `portcullis.toml` and in the audit.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$capability => $folder::$grant::NAME,)* }
             }
 
-            /// The interfaces that exist for a plugin only where this is granted.
-            ///
-            /// A prefix of the interface's name without its version.
+            /// The interfaces that are linked only if the capability is granted, as prefixes of their names.
             pub fn imports(self) -> &'static [&'static str] {
                 match self { $(Self::$capability => $folder::$grant::IMPORTS,)* }
             }
 
-            fn least(self) -> &'static str {
-                match self { $(Self::$capability => $folder::$grant::LEAST,)* }
+            fn smallest_grant(self) -> &'static str {
+                match self { $(Self::$capability => $folder::$grant::SMALLEST,)* }
             }
 
-            /// Links its interfaces.
+            /// Links the interfaces.
             ///
             /// # Errors
             ///
-            /// Where two parts define one name: a fault of this program.
+            /// Two interfaces define one name: a fault of this program.
             pub fn link(self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
                 match self { $(Self::$capability => $folder::$grant::link(linker),)* }
             }
         }
 
-        /// What one plugin is granted, or says it wants. Absence is refusal.
+        /// The grants of a plugin, or its wants. A capability that is absent is refused.
         #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Grants {
@@ -109,8 +107,8 @@ macro_rules! register {
                 }
             }
 
-            /// Whether the grant of a capability is what a plugin wants of it, apart from what only an
-            /// operator can say, such as private networks. Also true where neither is there.
+            /// Whether the grant of a capability equals the plugin's want, apart from values that only the operator
+            /// can give, such as private networks. Also true if there is neither.
             pub fn is_as_wanted(&self, capability: Capability, wants: &Self) -> bool {
                 match capability {
                     $(Capability::$capability => match (&self.$folder, &wants.$folder) {
@@ -121,8 +119,13 @@ macro_rules! register {
                 }
             }
 
-            /// Adds a want to what is wanted so far.
-            fn want(&mut self, of: Capability, target: &str, access: &str) -> Result<(), String> {
+            /// Adds a want of the manifest to these wants.
+            fn want(
+                &mut self,
+                of: Capability,
+                target: &str,
+                access: &str,
+            ) -> Result<(), InvalidWant> {
                 match of {
                     $(Capability::$capability =>
                         $folder::$grant::want(&mut self.$folder, target, access),)*
@@ -152,9 +155,9 @@ register! {
 }
 
 impl Capability {
-    /// The smallest block for `portcullis.toml` that grants it to `plugin`.
+    /// The smallest table of `portcullis.toml` that grants the capability to `plugin`.
     pub fn remedy(self, plugin: &str) -> String {
-        format!("[plugins.{plugin}.grants.{self}]\n{}", self.least())
+        format!("[plugins.{plugin}.grants.{self}]\n{}", self.smallest_grant())
     }
 }
 
@@ -165,22 +168,25 @@ impl fmt::Display for Capability {
 }
 
 impl Grants {
-    /// Whether anything of this capability is granted.
+    /// Whether the capability is granted.
     pub fn has(&self, capability: Capability) -> bool {
         self.get(capability).is_some()
     }
 
-    /// One line about each capability granted, as `audit` shows it.
+    /// A line for display about each granted capability.
     pub fn lines(&self) -> Vec<(Capability, String)> {
         let line = |capability| Some((capability, self.get(capability)?.to_string()));
         Capability::ALL.into_iter().filter_map(line).collect()
     }
 
-    /// What a manifest's wants come to, and the wants nobody understands.
+    /// The wants of a manifest, and the wants that are invalid.
     ///
-    /// A target `$NAME` stands for what the operator's setting NAME holds, so that a plugin can
-    /// want "the mirror I was configured with" without knowing it.
-    pub fn wanted(wants: &[Want], settings: &BTreeMap<String, String>) -> (Self, Vec<Unusable>) {
+    /// A target `$NAME` is the value of the operator's setting NAME: a plugin can want the host that it is configured
+    /// with, without knowing the host.
+    pub fn wanted(
+        wants: &[Want],
+        settings: &BTreeMap<String, String>,
+    ) -> (Self, Vec<UnusableWant>) {
         let mut sum = Self::default();
         let mut unusable = Vec::new();
         for want in wants {
@@ -195,12 +201,12 @@ impl Grants {
                 Capability::ALL.into_iter().find(|one| one.as_str() == want.capability);
             let joined = match capability {
                 Some(capability) => sum.want(capability, &target, &want.access),
-                // Always there: it reaches nothing but what the operator wrote for this plugin.
+                // Always linked: a plugin reads only the settings that the operator wrote for it.
                 None if want.capability == settings::NAME => Ok(()),
-                None => Err("this host knows no such capability".to_owned()),
+                None => Err(InvalidWant::UnknownCapability),
             };
             if let Err(reason) = joined {
-                unusable.push(Unusable {
+                unusable.push(UnusableWant {
                     want: format!("{} {}", want.capability, want.target),
                     optional: want.optional,
                     reason,
@@ -211,7 +217,7 @@ impl Grants {
     }
 }
 
-/// A list of TOML: what is there, and one more.
+/// A TOML list of these values and one more.
 fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> String {
     let mut all: Vec<String> = there.into_iter().map(|one| one.to_string()).collect();
     if !all.iter().any(|one| one == more) {
@@ -220,8 +226,8 @@ fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> St
     format!("{all:?}")
 }
 
-/// A list that names at least one: an empty one in a grant is a mistake. Two lists are equal if they name the same,
-/// in whatever order.
+/// A list with at least one name: an empty list in a grant would be a mistake. The order does not matter when lists are
+/// compared.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("minItems" = 1))]
 #[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]
@@ -252,17 +258,17 @@ impl<T: fmt::Display> fmt::Display for Named<T> {
 }
 
 impl<T: PartialEq> Named<T> {
-    /// Whether it names this one.
+    /// Whether the list has this name.
     pub fn contains(&self, name: &T) -> bool {
         self.0.contains(name)
     }
 
-    /// Its names.
+    /// The names.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
 
-    /// Adds a name, to a list that may not be there yet.
+    /// Adds a name to a list, or makes the list.
     fn add(list: Option<Self>, name: T) -> Self {
         let mut names = list.map_or_else(Vec::new, |Self(names)| names);
         names.push(name);
@@ -270,13 +276,30 @@ impl<T: PartialEq> Named<T> {
     }
 }
 
-/// A want that this host cannot make sense of.
+/// Why a want of a manifest is invalid.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum InvalidWant {
+    /// The capability is unknown to this host.
+    #[error("this host knows no such capability")]
+    UnknownCapability,
+    /// The target or the access is not one of those that the capability has: which ones it has.
+    #[error("{0}")]
+    Unexpected(&'static str),
+    /// The target is not a number of bytes.
+    #[error("the target is a number of bytes above 0")]
+    Bytes(#[source] std::num::ParseIntError),
+    /// The target is not the origin of a URL.
+    #[error("{0}")]
+    Origin(String),
+}
+
+/// A want that is invalid.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unusable {
-    /// The want, in short.
+pub struct UnusableWant {
+    /// The capability and the target.
     pub want: String,
-    /// Whether the plugin can do without.
+    /// Whether the plugin can run without it.
     pub optional: bool,
-    /// What is wrong with it.
-    pub reason: String,
+    /// Why it is invalid.
+    pub reason: InvalidWant,
 }

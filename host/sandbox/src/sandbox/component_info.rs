@@ -1,4 +1,4 @@
-//! What is known of a component without running it: its imports, and the manifest that it once returned.
+//! Information about a component: its imports, its exported interfaces, and its manifest.
 
 use std::sync::LazyLock;
 
@@ -14,18 +14,18 @@ use crate::capabilities::Capability;
 use crate::gate::Policy;
 use portcullis_engine::{Engine, Limits};
 
-/// Kept by digest from one start of the host to the next.
+/// Information about a component. It is kept on disk by the component's digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComponentInfo {
-    /// What it imports.
+    /// The imported interfaces.
     pub imports: Vec<Import>,
-    /// Which of the contract's interfaces it exports.
+    /// The contract's interfaces that it exports.
     pub features: Vec<Feature>,
-    /// What it says of itself. `None`: it has not been asked, as it imports what nobody gets.
+    /// The manifest. `None`: the component was not asked, because it imports an interface that is not linked.
     pub manifest: Option<Manifest>,
 }
 
-/// Of the contract's texts that shape [`Manifest`], and so the bytes that are kept of it.
+/// A digest of the contract's files that define [`Manifest`], and so the format of the kept bytes.
 static CONTRACT: LazyLock<String> = LazyLock::new(|| {
     let texts = concat!(
         include_str!("../../../../wit/manifest.wit"),
@@ -34,33 +34,54 @@ static CONTRACT: LazyLock<String> = LazyLock::new(|| {
     portcullis_checked_files::digest(texts.as_bytes())
 });
 
-/// What this host's knowledge of a component is kept under.
+/// The key under which the information about a component is kept.
 pub fn key(digest: &str) -> String {
     format!("{digest} {} {} 3", env!("CARGO_PKG_VERSION"), *CONTRACT)
 }
 
-/// What a refusal of a component within these limits is kept under.
+/// The key under which the refusal of a component within these limits is kept.
 pub fn refusal_key(digest: &str, limits: &Limits) -> String {
     let limits: Vec<_> = limits.lines().into_iter().map(|(_, value, ..)| value).collect();
     format!("{} refused {} {limits:?}", key(digest), portcullis_engine::compiler::LIMITS_VERSION)
 }
 
-/// Most tools of one plugin.
+/// Maximum number of tools of one plugin.
 const MAX_TOOLS: usize = 256;
 
-/// Most prompts, resources and resource templates of one plugin, each.
+/// Maximum number of prompts, of resources and of resource templates of one plugin.
 const MAX_OTHERS: usize = 1024;
 
-/// Most bytes of all that one plugin says of itself.
+/// Maximum size of a manifest in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
+/// A manifest is too large.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// There are too many tools, prompts, resources or templates.
+    #[error("it has {number} {kind}; one plugin may have {most}")]
+    TooMany {
+        /// What there is too much of.
+        kind: &'static str,
+        /// How many there are.
+        number: usize,
+        /// The maximum.
+        most: usize,
+    },
+    /// The manifest has too many bytes.
+    #[error("its manifest has {0} bytes; the maximum is {MAX_BYTES}")]
+    TooLarge(usize),
+    /// The manifest cannot be serialised.
+    #[error("its manifest cannot be serialised")]
+    Bytes(#[from] postcard::Error),
+}
+
 impl ComponentInfo {
-    /// Whether a plugin says no more of itself than clients can read.
+    /// Checks that the manifest is not too large for clients.
     ///
     /// # Errors
     ///
-    /// What there is too much of, and how much is the most.
-    pub fn check_size(&self) -> Result<(), String> {
+    /// [`ManifestError`].
+    pub fn check_size(&self) -> Result<(), ManifestError> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         for (kind, number, most) in [
             ("tools", manifest.tools.len(), MAX_TOOLS),
@@ -69,55 +90,53 @@ impl ComponentInfo {
             ("resource templates", manifest.templates.len(), MAX_OTHERS),
         ] {
             if number > most {
-                return Err(format!("it has {number} {kind}; one plugin may have {most}"));
+                return Err(ManifestError::TooMany { kind, number, most });
             }
         }
         let bytes = self.to_bytes()?.len();
         if bytes > MAX_BYTES {
-            return Err(format!(
-                "what it says of itself and its tools has {bytes} bytes; {MAX_BYTES} are the most"
-            ));
+            return Err(ManifestError::TooLarge(bytes));
         }
         Ok(())
     }
 
-    /// As it was kept. `None`: by another host than this one.
+    /// Reads kept information. `None`: another version of the host wrote it.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
         rest.is_empty().then_some(known)
     }
 
-    /// To be kept: every start reads it, and JSON would take that several times as long.
+    /// The bytes to keep. They are not JSON, because every start reads them and JSON would take several times as long.
     ///
     /// # Errors
     ///
-    /// In words for the operator.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
-        postcard::to_allocvec(self).map_err(|error| format!("keeping what is known: {error}"))
+    /// A value cannot be serialised: a fault of this program.
+    pub fn to_bytes(&self) -> postcard::Result<Vec<u8>> {
+        postcard::to_allocvec(self)
     }
 }
 
 /// One imported interface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Import {
-    /// Its full name, with the version.
+    /// The full name, with the version.
     pub interface: String,
-    /// The functions used. A reader imports `[method]descriptor.open-at`; a plugin that does not
-    /// cannot open a file, whatever it is granted.
+    /// The imported functions. A plugin that does not import `[method]descriptor.open-at` cannot open a file, whatever
+    /// it is granted.
     pub functions: Vec<String>,
 }
 
-/// Why an import is not to be had.
+/// Why an import cannot be linked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Missing {
-    /// It needs a grant.
+    /// The capability is not granted.
     Grant(Capability),
-    /// This host offers it to nobody.
+    /// This host does not know the interface.
     Unknown(String),
 }
 
-/// The capabilities that a plugin can do without: all that it wants of them is optional. Where one is not
-/// granted, it is there and refuses everything.
+/// The capabilities that a plugin can run without: all of its wants of them are optional. They are linked even if they
+/// are not granted, and then refuse every ask.
 pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
     let can_do_without = |capability: &Capability| {
         let mut wants =
@@ -127,7 +146,7 @@ pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
     Capability::ALL.into_iter().filter(can_do_without).collect()
 }
 
-/// What these imports need beyond what this policy gives, each once.
+/// The imports that this policy does not allow, each capability or interface once.
 pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
     let mut missing = Vec::new();
     for import in imports {

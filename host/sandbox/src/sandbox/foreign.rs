@@ -1,4 +1,4 @@
-//! Foreign components: they export functions and nothing of the contract. Each function is a tool.
+//! Foreign components: components that export functions and do not know the plugin contract. Each function is a tool.
 
 use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
 use serde_json::{Map, Value, json};
@@ -11,13 +11,16 @@ use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
 use crate::bindings::{Manifest, Tool, ToolHints, ToolResult};
 use portcullis_engine::Engine;
 
-/// What can be said of a plain component without running it.
+/// The manifest of a foreign component, made without running it.
 pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]) -> Manifest {
     let docs = Docs::of_component(bytes);
     let (functions, others) =
         portcullis_foreign_components::tools(engine.wasmtime(), component, &docs);
     for other in others {
-        tracing::info!("`{name}`: no tool: {}", portcullis_sanitize::line(&other, 300));
+        tracing::info!(
+            "`{name}`: a function is not offered as a tool: {}",
+            portcullis_sanitize::line(&other, 300)
+        );
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {
@@ -55,14 +58,14 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
 ///
 /// # Errors
 ///
-/// Where the guest fails. Arguments that do not fit its types are an answer that says so.
+/// The guest fails. Arguments that do not fit the function's types are a [`ProtocolError`].
 pub async fn work(
     store: &mut Store<State>,
     one: &Instance,
     component: &Component,
     work: Work,
 ) -> Result<Result<Answer, ProtocolError>> {
-    let Work::Tool(call) = work else { bail!("it has tools alone") };
+    let Work::Tool(call) = work else { bail!("a foreign component has tools only") };
     let arguments: Map<String, Value> = serde_json::from_str(call.arguments())?;
     let engine = store.engine().clone();
     let (functions, _) = portcullis_foreign_components::tools(&engine, component, &Docs::default());

@@ -1,4 +1,4 @@
-//! The interfaces of the contract that a component exports, and how they are called.
+//! The contract's interfaces that a component exports, and calls of them.
 
 use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};
@@ -13,7 +13,7 @@ use crate::bindings::{Manifest, completions, jobs, manifest, prompts, resources,
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
-    /// What it is; only plain components are without.
+    /// The manifest. Only foreign components lack it.
     Manifest,
     /// Tools.
     Tools,
@@ -25,7 +25,7 @@ pub enum Feature {
     Completions,
     /// Views for tools.
     Views,
-    /// Jobs for later.
+    /// Deferred jobs.
     Jobs,
 }
 
@@ -52,7 +52,7 @@ impl Feature {
         }
     }
 
-    /// Those that a component exports.
+    /// The interfaces that a component exports.
     pub fn of(component: &Component) -> Vec<Self> {
         let exported =
             |feature: &Self| component.get_export_index(None, feature.interface()).is_some();
@@ -60,7 +60,7 @@ impl Feature {
     }
 }
 
-/// A linked component, and where its exports are.
+/// A linked component with the indexes of its exports.
 #[derive(Clone)]
 pub struct Offer {
     pre: InstancePre<State>,
@@ -78,7 +78,7 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// Where one of them is not as the contract has it.
+    /// An export does not have the type that the contract defines.
     pub fn new(pre: InstancePre<State>) -> Result<Self> {
         let features = Feature::of(pre.component());
         let has = |feature| features.contains(&feature);
@@ -100,30 +100,30 @@ impl Offer {
         })
     }
 
-    /// A new instance.
+    /// Makes an instance.
     ///
     /// # Errors
     ///
-    /// Where the component's own beginning fails, or a limit is reached.
+    /// The component's start function fails, or a limit is reached.
     pub async fn instantiate(&self, store: &mut Store<State>) -> Result<Instance> {
         self.pre.instantiate_async(store).await
     }
 
-    /// Asks an instance what it is.
+    /// Asks an instance for its manifest.
     ///
     /// # Errors
     ///
-    /// Where the guest fails.
+    /// The guest fails.
     pub async fn describe(&self, store: &mut Store<State>, one: &Instance) -> Result<Manifest> {
-        let Some(manifest) = &self.manifest else { bail!("it does not describe itself") };
+        let Some(manifest) = &self.manifest else { bail!("it exports no manifest") };
         manifest.load(&mut *store, one)?.call_describe(store).await
     }
 
-    /// Has an instance do some work.
+    /// Lets an instance do the work.
     ///
     /// # Errors
     ///
-    /// Where the guest fails; within: where it answers with an error.
+    /// The outer error: the guest fails. The inner error: the guest answers with an error.
     pub async fn work(
         &self,
         store: &mut Store<State>,

@@ -1,4 +1,4 @@
-//! Instances that are prepared in advance: created with nothing granted, for one call alone.
+//! Instances that are prepared in advance. Each is created with nothing granted and serves one call only.
 
 use std::sync::Arc;
 
@@ -12,39 +12,39 @@ use super::state::{Parts, Places, State};
 use crate::gate::Gate;
 use portcullis_engine::{Engine, LimitHit, Limits, Output};
 
-/// An instance that has served nobody.
+/// An instance that has served no call.
 pub struct PreparedInstance {
-    /// Its data: of no call, until [`PreparedInstance::begin`].
+    /// The store. Its data belong to no call until [`PreparedInstance::begin`].
     pub store: Store<State>,
-    /// What runs in it.
+    /// The instance.
     pub instance: Instance,
-    /// Where its output goes.
+    /// The receiver of stdout and stderr.
     pub output: Output,
 }
 
 /// Makes instances of one plugin.
 #[derive(Clone)]
 pub struct InstanceMaker {
-    /// What they run in.
+    /// The engine.
     pub engine: Engine,
-    /// What they are instances of.
+    /// The linked component.
     pub offer: Offer,
-    /// What each of them may use up.
+    /// The limits of each call.
     pub limits: Limits,
-    /// A gate that lets nothing through.
+    /// A gate that refuses everything.
     pub gate: Gate,
-    /// Where the plugin's data are: not for use before a call.
+    /// Where the plugin's data are. They are not used before a call.
     pub places: Places,
 }
 
 impl InstanceMaker {
-    /// Makes an instance. While it is instantiated, nothing is granted to it.
+    /// Makes an instance. Nothing is granted during the instantiation.
     ///
     /// # Errors
     ///
-    /// Where the component's own beginning fails, or a limit is reached.
+    /// The component's start function fails, or a limit is reached.
     pub async fn make(self, output: Output) -> wasmtime::Result<PreparedInstance> {
-        let parts = Parts::of_nobody(self.gate, self.places, output.clone());
+        let parts = Parts::unassigned(self.gate, self.places, output.clone());
         let mut store = store(&self.engine, &self.limits, parts);
         let instance = self.offer.instantiate(&mut store).await?;
         Ok(PreparedInstance { store, instance, output })
@@ -52,14 +52,14 @@ impl InstanceMaker {
 }
 
 impl PreparedInstance {
-    /// Makes it the instance of a call: what that may do and use up.
+    /// Assigns the instance to a call, with the call's policy and limits.
     pub fn begin(&mut self, limits: &Limits, parts: Parts) {
         self.store.data_mut().begin(limits, parts);
         bound_time(&mut self.store, limits);
     }
 }
 
-/// The data of a fresh instance, within its limits.
+/// The store of a fresh instance, with its limits.
 pub fn store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
     let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
     store.limiter(|state| &mut state.limiter);
@@ -69,7 +69,7 @@ pub fn store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
     store
 }
 
-/// A tick is a millisecond, and only guests that compute notice it.
+/// Limits the CPU time. The epoch ticks once in a millisecond, and only a guest that computes notices it.
 fn bound_time(store: &mut Store<State>, limits: &Limits) {
     let mut left = limits.cpu_ms.get();
     store.set_epoch_deadline(2);
@@ -79,5 +79,5 @@ fn bound_time(store: &mut Store<State>, limits: &Limits) {
     });
 }
 
-/// The instance that waits for a plugin's next call, with its place among those that wait.
+/// The prepared instance for a plugin's next call, with its place among all prepared instances.
 pub type Next = Arc<Mutex<Option<(PreparedInstance, OwnedSemaphorePermit)>>>;

@@ -1,4 +1,4 @@
-//! State shared by all calls of one host: news for clients, jobs for later, and the tools that plugins may see.
+//! State shared by all calls of one host: notifications to clients, deferred jobs, and the tools that plugins may see.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,17 +11,18 @@ use tokio::sync::{Notify, broadcast};
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::request::ListKind;
 
-/// News that may wait for a slow client before it misses some.
-const NEWS: usize = 256;
+/// Maximum number of notifications that wait for a slow client. Further ones are lost.
+const MAX_NEWS: usize = 256;
 
-/// Jobs of one plugin that may wait.
+/// Maximum number of waiting jobs of one plugin.
 const MAX_JOBS: usize = 32;
 
-/// Answers that are kept for plugins that may see them, and the longest of them, in bytes.
+/// Maximum number of tool answers that are kept for plugins with the capability `catalog`, and the maximum size of one
+/// answer in bytes.
 const MAX_RESULTS: usize = 256;
 const MAX_RESULT: usize = 64 * 1024;
 
-/// What clients beside the caller may want to know.
+/// A notification to all clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// A resource has changed.
@@ -30,20 +31,20 @@ pub enum News {
     List(ListKind),
 }
 
-/// Something a plugin asked to be called with later.
+/// A job that a plugin deferred.
 #[derive(Debug)]
 pub struct LaterJob {
-    /// Which plugin.
+    /// The name of the plugin.
     pub plugin: Arc<str>,
-    /// The request that it belongs to: the one in which it was put off first.
+    /// The correlation id of the request in which the job was first deferred.
     pub request: String,
-    /// What it wrote itself.
+    /// The plugin's data for the job.
     pub job: Vec<u8>,
-    /// The roots of the call that put it off.
+    /// The roots of the call that deferred the job.
     pub roots: Roots,
 }
 
-/// Whose answer, and of which tool.
+/// The principal and the tool of a kept answer.
 type ResultOf = (Option<String>, String);
 
 /// State shared by all calls of one host.
@@ -61,7 +62,7 @@ pub struct SharedState {
 impl Default for SharedState {
     fn default() -> Self {
         Self {
-            news: broadcast::channel(NEWS).0,
+            news: broadcast::channel(MAX_NEWS).0,
             tools_changed: AtomicU64::new(0),
             views_changed: AtomicBool::new(false),
             jobs: Mutex::default(),
@@ -74,17 +75,16 @@ impl Default for SharedState {
 }
 
 impl SharedState {
-    /// Tells all clients.
+    /// Notifies all clients.
     pub fn tell(&self, news: News) {
         if news == News::List(ListKind::Tools) {
             self.tools_changed.fetch_add(1, Ordering::AcqRel);
         }
-        // No client listens.
+        // Sending fails if no client listens.
         let _nobody = self.news.send(news);
     }
 
-    /// Tells all clients what a plugin says. Where it is about the list of tools, its views may be others
-    /// from now on.
+    /// Notifies all clients for a plugin. If the plugin reports a change of the list of tools, its views may have changed.
     pub fn tell_for_plugin(&self, news: News) {
         if news == News::List(ListKind::Tools) {
             self.views_changed.store(true, Ordering::Release);
@@ -92,23 +92,23 @@ impl SharedState {
         self.tell(news);
     }
 
-    /// Whether a plugin has said so since the host began.
+    /// Whether a plugin has reported a change of the list of tools since the start of the host.
     pub fn have_views_changed(&self) -> bool {
         self.views_changed.load(Ordering::Acquire)
     }
 
-    /// The news from here on.
+    /// Receives the notifications from now on.
     pub fn listen(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
     }
 
-    /// A number that grows whenever the list of tools is said to have changed.
+    /// A number that grows with each reported change of the list of tools.
     pub fn tools_changed(&self) -> u64 {
         self.tools_changed.load(Ordering::Acquire)
     }
 
-    /// Keeps a job, unless too many of that plugin wait. One that waits already is not added again.
-    pub fn later(&self, plugin: Arc<str>, request: &str, job: Vec<u8>, roots: &Roots) -> bool {
+    /// Adds a job, unless the same job waits already. `false`: too many jobs of the plugin wait.
+    pub fn add_job(&self, plugin: Arc<str>, request: &str, job: Vec<u8>, roots: &Roots) -> bool {
         let mut jobs = self.jobs.lock();
         let mut own = jobs.iter().filter(|other| other.plugin == plugin);
         if own.clone().any(|other| other.job == job) {
@@ -139,17 +139,17 @@ impl SharedState {
         self.tools.read().clone()
     }
 
-    /// From now on these are the tools.
+    /// Replaces the tools that plugins may see.
     pub fn set_tools(&self, tools: Vec<Entry>) {
         *self.tools.write() = tools.into();
     }
 
-    /// Says whether any plugin may see answers: none is kept for nobody.
+    /// Sets whether any plugin may see answers of tools. Otherwise no answer is kept.
     pub fn want_results(&self, wanted: bool) {
         self.results_wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Keeps a tool's structured answer, for that caller; the oldest ones go.
+    /// Keeps a tool's structured answer for the caller. The oldest answers are removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,
@@ -176,7 +176,7 @@ impl SharedState {
         }
     }
 
-    /// The structured answer that this caller last had from a tool.
+    /// The last structured answer of a tool to this caller.
     pub fn result(&self, principal: Option<String>, tool: &str) -> Option<String> {
         self.results.lock().0.get(&(principal, tool.to_owned())).cloned()
     }
@@ -189,17 +189,17 @@ mod tests {
     #[tokio::test]
     async fn jobs_wait_once_each_and_not_without_end() {
         let shared = SharedState::default();
-        assert!(shared.later("a".into(), "first", b"1".to_vec(), &Roots::default()));
+        assert!(shared.add_job("a".into(), "first", b"1".to_vec(), &Roots::default()));
         assert!(
-            shared.later("a".into(), "second", b"1".to_vec(), &Roots::default()),
+            shared.add_job("a".into(), "second", b"1".to_vec(), &Roots::default()),
             "it waits already"
         );
         for job in 0..MAX_JOBS {
-            shared.later("a".into(), "", vec![u8::try_from(job).unwrap(), 0], &Roots::default());
+            shared.add_job("a".into(), "", vec![u8::try_from(job).unwrap(), 0], &Roots::default());
         }
-        assert!(!shared.later("a".into(), "", b"one too many".to_vec(), &Roots::default()));
+        assert!(!shared.add_job("a".into(), "", b"one too many".to_vec(), &Roots::default()));
         assert!(
-            shared.later("b".into(), "", b"1".to_vec(), &Roots::default()),
+            shared.add_job("b".into(), "", b"1".to_vec(), &Roots::default()),
             "another plugin's jobs do not count"
         );
         let first = shared.next_job().await;

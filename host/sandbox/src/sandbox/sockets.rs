@@ -1,6 +1,5 @@
-//! Sockets for plain components: there, so that such a component can be linked, and refusing everything.
-//!
-//! What a language's runtime brings imports sockets, whether its program uses them or not.
+//! Sockets for foreign components. They are linked and refuse everything: the runtimes of many languages import sockets
+//! even if the program does not use them.
 
 use wasmtime::Result;
 use wasmtime::component::Linker;
@@ -11,15 +10,15 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView, WasiSocketsView as
 
 use super::state::State;
 
-/// The start of the names of what is linked here.
+/// The prefix of the names of these interfaces.
 pub(super) const INTERFACES: &str = "wasi:sockets/";
 
-/// Links them. They refuse because a `WasiCtx` allows no protocol and no look-ups unless told to; each
-/// attempt to begin something is recorded.
+/// Links the interfaces. They refuse, because a `WasiCtx` allows no protocol and no look-ups by default. Attempts to open
+/// a socket or look up a name are recorded.
 ///
 /// # Errors
 ///
-/// Where two parts define one name: a fault of this program.
+/// Two interfaces define one name: a fault of this program.
 pub(super) fn link(linker: &mut Linker<State>) -> Result<()> {
     tcp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
     udp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;

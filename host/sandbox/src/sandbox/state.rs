@@ -25,73 +25,73 @@ use crate::capabilities::http::Http;
 use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};
 
-/// Bytes that a plugin may leave for a job.
+/// Maximum size of a job's data in bytes.
 const MAX_JOB: usize = 32 * 1024;
 
-/// Where the durable and the derived data of one plugin are.
+/// Where the data of one plugin are.
 #[derive(Clone)]
 pub struct Places {
-    /// Folder of its store.
+    /// The folder of its store.
     pub store: PathBuf,
-    /// Folder for journals of changes to files; all plugins share it.
+    /// The folder for journals of file transactions, which all plugins share.
     pub journals: PathBuf,
-    /// Its cache, where it was granted one.
+    /// Its cache, if one is granted.
     pub cache: Option<Arc<Cache>>,
-    /// Every command of the host; which of them it may use, the gate knows.
+    /// All commands of the host. The gate decides which of them the plugin may use.
     pub commands: Arc<Commands>,
 }
 
-/// What the host tells the client while a call goes on.
+/// A notification to the client during a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// How far the call is.
+    /// The progress of the call.
     Progress {
-        /// How much is done.
+        /// The amount that is done.
         done: f64,
-        /// Of how much.
+        /// The total amount, if it is known.
         total: Option<f64>,
-        /// In words.
+        /// A description.
         message: Option<String>,
     },
     /// A log record.
     Log {
-        /// How serious.
+        /// The level.
         level: request::Level,
-        /// Which part of the plugin speaks.
+        /// The name of the logger.
         logger: Option<String>,
-        /// Any JSON.
+        /// The record: any JSON.
         data: serde_json::Value,
     },
 }
 
-/// What a guest can learn of the call it serves.
+/// What a guest can read about the call that it serves.
 #[derive(Clone, Default)]
 pub struct Context {
-    /// MCP revision spoken with the client.
+    /// The revision of MCP that the client speaks.
     pub protocol: String,
-    /// Who calls, where the transport knows.
+    /// The principal, if the transport authenticates callers.
     pub principal: Option<String>,
     /// The request's `_meta` without the reserved keys.
     pub meta: Option<String>,
-    /// The features the client takes part in.
+    /// The features that the client supports.
     pub features: Vec<String>,
-    /// The answers to what earlier rounds asked.
+    /// The answers to the questions of earlier rounds.
     pub answers: BTreeMap<String, Answer>,
-    /// The plugin's own state of the round before.
+    /// The plugin's state from the previous round.
     pub state: Option<Vec<u8>>,
-    /// Set once the caller gives up.
+    /// Set when the client has cancelled the call.
     pub cancelled: Arc<AtomicBool>,
-    /// Whether nobody waits for the answer.
+    /// Whether no client waits for the answer.
     pub background: bool,
-    /// Where progress and log records go, if the client wants any.
+    /// The receiver of notifications, if the client wants any.
     pub notices: Option<UnboundedSender<Notice>>,
     /// State shared by all calls of the host.
     pub shared: Option<Arc<SharedState>>,
-    /// The roots of a job that the plugin puts off; `None`: it cannot be called later.
+    /// The roots for jobs that the plugin starts. `None`: the plugin has no jobs.
     pub job_roots: Option<Roots>,
 }
 
-/// The store data of one instance.
+/// The data of one instance's store.
 pub struct State {
     pub(crate) table: ResourceTable,
     pub(crate) gate: Gate,
@@ -108,27 +108,27 @@ pub struct State {
     notices_left: u32,
 }
 
-/// What it takes to make a [`State`].
+/// The parts of a [`State`] that belong to one call.
 pub struct Parts {
     /// The gate of the call.
     pub gate: Gate,
-    /// What the guest can learn of the call.
+    /// What the guest can read about the call.
     pub context: Context,
-    /// The directories the call has.
+    /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
     /// The operator's settings for the plugin.
     pub settings: Arc<BTreeMap<String, String>>,
-    /// Where its data is.
+    /// Where the plugin's data are.
     pub places: Places,
-    /// Where its output goes.
+    /// The receiver of stdout and stderr.
     pub output: Output,
-    /// How long the call may take.
+    /// The time limit of the call.
     pub wall: Duration,
 }
 
 impl Parts {
-    /// Of an instance that serves nobody yet.
-    pub fn of_nobody(gate: Gate, places: Places, output: Output) -> Self {
+    /// The parts of a prepared instance, which serves no call yet.
+    pub fn unassigned(gate: Gate, places: Places, output: Output) -> Self {
         let places = Places { cache: None, commands: Arc::default(), ..places };
         let (context, settings) = (Context::default(), Arc::default());
         let wall = Duration::ZERO;
@@ -142,7 +142,7 @@ impl State {
         let Parts { gate, context, preopens, settings, places, output, wall } = parts;
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
-        // No environment, arguments, stdin or inherited stdio: that is the builder's default.
+        // By default, a `WasiCtx` has no environment, arguments, stdin or inherited stdio.
         let wasi = WasiCtx::builder().stdout(output.clone()).stderr(output).build();
         Self {
             table,
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    /// From here on it is the data of a call. What the instance holds stays.
+    /// Assigns the instance to a call. Its resources stay.
     pub fn begin(&mut self, limits: &Limits, parts: Parts) {
         let Parts { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));
@@ -170,12 +170,12 @@ impl State {
         (self.deadline, self.wall) = (Instant::now() + wall, wall);
     }
 
-    /// When the call must have ended.
+    /// The time at which the call must have ended.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Tells all clients, as long as this call has not told them too much.
+    /// Notifies all clients, within the call's limit of notifications.
     fn announce(&mut self, news: News) {
         if let Some(shared) = &self.call.shared
             && let Some(left) = self.notices_left.checked_sub(1)
@@ -190,7 +190,7 @@ impl State {
             && let Some(left) = self.notices_left.checked_sub(1)
         {
             self.notices_left = left;
-            // Nobody listens any more: the call is about to end.
+            // If the receiver is gone, the call is about to end.
             let _gone = notices.send(notice());
         }
     }
@@ -205,12 +205,12 @@ fn quota(limits: &Limits) -> Quota {
     )
 }
 
-/// Links what every guest has, and of the rest only what is granted, or what the plugin says it can do
-/// without: that refuses everything. Without either, the capability does not exist for it.
+/// Links the interfaces that every guest has, and those of the capabilities that are granted or dispensable. A
+/// dispensable capability that is not granted refuses every ask. All other capabilities are not linked.
 ///
 /// # Errors
 ///
-/// Where two parts define one name: a fault of this program.
+/// Two interfaces define one name: a fault of this program.
 pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
@@ -281,10 +281,10 @@ impl WasiHttpView for State {
     }
 }
 
-/// The request being served: a resource of the guest. All it says is in [`Context`].
+/// The request that is served: a resource of the guest. Its data are in [`Context`].
 pub struct Request;
 
-/// A guest's handle of it.
+/// A guest's handle of the request.
 type This = Resource<Request>;
 
 impl request::Host for State {}
@@ -339,7 +339,7 @@ impl request::HostRequest for State {
             return Ok(false);
         };
         let trail = self.gate.trail();
-        Ok(job.len() <= MAX_JOB && shared.later(trail.plugin(), trail.request(), job, roots))
+        Ok(job.len() <= MAX_JOB && shared.add_job(trail.plugin(), trail.request(), job, roots))
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! What a plugin is asked for, and what it answers.
+//! The work that a plugin can do, and its answers.
 
 use crate::bindings::types::Need;
 use crate::bindings::{
@@ -7,43 +7,43 @@ use crate::bindings::{
 };
 use crate::capabilities::actions::PermittedTool;
 
-/// What is asked of a plugin. `T` is a tool call: what the client asks for, or a call whose actions are permitted.
+/// The work of a plugin. `T` is a tool call: as the client requested it, or with permitted actions.
 #[derive(Debug, Clone)]
 pub enum Work<T = PermittedTool> {
-    /// To call a tool.
+    /// A tool call.
     Tool(T),
-    /// A page of the resources that its manifest does not name, after this cursor.
+    /// A page of the resources that are not in the manifest, after this cursor.
     Resources(Option<String>),
     /// A resource, by its URI.
     Resource(String),
-    /// The tag that changes with a resource.
+    /// The version of the resource with this URI.
     Version(String),
     /// A prompt.
     Prompt {
-        /// Which.
+        /// The name.
         name: String,
-        /// Its arguments, checked.
+        /// The arguments, which have been checked.
         arguments: Vec<(String, String)>,
     },
-    /// What an argument may be.
+    /// Possible values of an argument.
     Completion {
-        /// Of what.
+        /// The prompt or the template.
         subject: Subject,
-        /// Which argument.
+        /// The name of the argument.
         argument: String,
-        /// What has been typed of it.
+        /// The beginning of the value.
         value: String,
-        /// The arguments before it.
+        /// The values of other arguments.
         context: Vec<(String, String)>,
     },
-    /// Which tools have which views.
+    /// The views of tools.
     Views,
-    /// What it put off.
+    /// A deferred job, with the plugin's data.
     Job(Vec<u8>),
 }
 
 impl<T> Work<T> {
-    /// The same work, with another description of a tool call.
+    /// Converts the tool call, if the work is one.
     ///
     /// # Errors
     ///
@@ -64,33 +64,33 @@ impl<T> Work<T> {
     }
 }
 
-/// What a plugin answers. `Q` are questions to the client: those of the plugin, or permitted ones.
+/// The answer of a plugin. `Q` are questions to the client: as the plugin asks them, or permitted ones.
 #[derive(Debug)]
 pub enum Answer<Q = Need> {
-    /// The tool ran; its result may say that it failed.
+    /// The result of a tool, which may have `isError`.
     Tool(ToolResult),
     /// A page of resources.
     Resources(Page),
     /// A resource.
     Resource(ReadResult),
-    /// The tag of a resource.
+    /// The version of a resource. `None`: the plugin does not know versions of it.
     Version(Option<String>),
     /// A prompt.
     Prompt(PromptResult),
-    /// Values that an argument may have.
+    /// Possible values of an argument.
     Completion(Completion),
-    /// Which tools have which views.
+    /// The views of tools.
     Views(Vec<Dressing>),
     /// The job is done.
     Job,
     /// The plugin has questions to the client.
     NeedInput(Q),
-    /// The rest takes long, and is to be done with this state.
+    /// The plugin defers the rest of its work, which takes long and continues with this state.
     Background(Option<Vec<u8>>),
 }
 
 impl<Q> Answer<Q> {
-    /// The same answer, with another description of the questions.
+    /// Converts the questions, if the answer has any.
     ///
     /// # Errors
     ///

@@ -1,18 +1,18 @@
-//! Taking actions: calling a tool takes a permit for each action that it needs.
+//! Takes actions: a call of a tool takes a permit for each action that the tool needs.
 
 use std::sync::Arc;
 
 use super::grant::{ActionAsk, ToolInput};
 use crate::gate::{Denied, Permit};
 
-/// A tool call whose actions are all permitted. Running the tool is the effect of these permits: it can be run once.
+/// A tool call whose actions are all permitted. It can be run once.
 #[derive(Debug)]
 pub struct PermittedTool(Arc<ToolInput>);
 
 /// Why a tool may not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPermitted {
-    /// There is no permit for this action of this very call.
+    /// There is no permit for this action of this call.
     #[error("there is no permit for the action `{0}`")]
     Missing(String),
     /// The actions cannot be recorded.
@@ -22,7 +22,7 @@ pub enum NotPermitted {
 
 impl PermittedTool {
     /// A call of a tool that needs these actions. `permits` has one permit for each action, asked for with the same
-    /// input. They are used up: the actions are on record, and the record of the call has the outcome.
+    /// input. The permits are used up. The outcome is in the record of the call.
     ///
     /// # Errors
     ///

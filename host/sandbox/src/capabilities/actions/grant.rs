@@ -1,4 +1,4 @@
-//! Which actions can be granted, and whether a grant holds an ask.
+//! The grant of actions, and the check whether it covers an ask.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
-/// Which actions are granted, by the plugin's own names for them.
+/// The granted actions, by the plugin's own names.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActionsGrant {
@@ -24,32 +24,32 @@ impl fmt::Display for ActionsGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<ActionsGrant>, target: &str) -> Result<(), String> {
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<ActionsGrant>, target: &str) -> Result<(), InvalidWant> {
     if target.is_empty() {
-        return Err("an action has a name".into());
+        return Err(InvalidWant::Unexpected("an action has a name"));
     }
-    let allow = Named::add(sum.take().map(|sum| sum.allow), target.to_owned());
-    *sum = Some(ActionsGrant { allow });
+    let allow = Named::add(wants.take().map(|wants| wants.allow), target.to_owned());
+    *wants = Some(ActionsGrant { allow });
     Ok(())
 }
 
-/// Longest text of a call's arguments in a record, in characters, and of one of them.
+/// Maximum length of all arguments of a call in a record, and of one of them, in characters.
 const MAX_DOING: usize = 800;
 const MAX_VALUE: usize = 200;
 
-/// The input of one tool call. Permits are asked for with it, and are good for no other call.
+/// The input of one tool call. Permits that are asked for with it are valid for no other call.
 #[derive(Debug)]
 pub struct ToolInput {
     name: String,
     /// A JSON object.
     arguments: Arc<Value>,
-    /// The same as JSON text.
+    /// The arguments as JSON text.
     text: String,
 }
 
 impl ToolInput {
-    /// A call of the tool that the plugin calls `name`; `arguments` are a JSON object.
+    /// The input of a call: the plugin's own name for the tool, and the arguments, a JSON object.
     pub fn new(name: &str, arguments: Arc<Value>) -> Arc<Self> {
         let text = arguments.to_string();
         Arc::new(Self { name: name.to_owned(), arguments, text })
@@ -66,19 +66,19 @@ impl ToolInput {
     }
 }
 
-/// One action.
+/// An ask to take one action.
 #[derive(Debug)]
 pub struct ActionAsk {
     pub(super) action: String,
     input: Arc<ToolInput>,
-    /// What is to be done, for the record.
+    /// The tool with its arguments, for the record.
     doing: String,
 }
 
 impl ActionAsk {
-    /// An action that a tool needs for a call with this input.
+    /// The ask for an action that a tool needs for a call with this input.
     pub fn of(action: &str, input: &Arc<ToolInput>) -> Self {
-        let arguments = told(&input.arguments, 0).to_string();
+        let arguments = redacted(&input.arguments, 0).to_string();
         let doing = format!("{} {}", input.name, portcullis_sanitize::line(&arguments, MAX_DOING));
         Self { action: action.to_owned(), input: input.clone(), doing }
     }
@@ -89,21 +89,23 @@ impl ActionAsk {
     }
 }
 
-/// Arguments as a record may have them: bounded, and without secrets.
-fn told(value: &Value, depth: usize) -> Value {
+/// Arguments for a record: shortened, and without secrets.
+fn redacted(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) => {
             let text = portcullis_sanitize::line(text, MAX_VALUE);
             portcullis_audit::without_secrets(&text).into()
         }
         Value::Array(_) | Value::Object(_) if depth == 4 => "…".into(),
-        Value::Array(items) => items.iter().take(20).map(|item| told(item, depth + 1)).collect(),
+        Value::Array(items) => {
+            items.iter().take(20).map(|item| redacted(item, depth + 1)).collect()
+        }
         Value::Object(map) => {
             let one = |(name, value): (&String, &Value)| {
                 let shown = if portcullis_audit::is_secret_name(name) {
                     "***".into()
                 } else {
-                    told(value, depth + 1)
+                    redacted(value, depth + 1)
                 };
                 (portcullis_sanitize::line(name, 80), shown)
             };

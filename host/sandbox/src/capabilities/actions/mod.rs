@@ -1,12 +1,12 @@
-//! The capability `actions`: what a plugin's tools may do in the world beyond what files and hosts
-//! tell apart, such as to change what an editor has open. A tool without its actions does not exist.
+//! The capability `actions`: effects of a plugin's tools that the grants of files and hosts cannot distinguish, such as
+//! changes in a running editor. A tool whose actions are not granted is not listed.
 
 pub mod effect;
 mod grant;
 #[cfg(test)]
 mod tests;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 
 pub use effect::PermittedTool;
 pub use grant::{ActionAsk, ActionsGrant, ToolInput};
@@ -14,9 +14,9 @@ pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 /// Nothing is linked: the tools that need an action ask for it before they run.
 impl Registered for ActionsGrant {
     const NAME: &'static str = "actions";
-    const LEAST: &'static str = "allow = [\"ACTION\"]";
+    const SMALLEST: &'static str = "allow = [\"ACTION\"]";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 }

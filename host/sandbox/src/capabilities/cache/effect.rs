@@ -1,4 +1,4 @@
-//! Keeping a value, which takes its permit.
+//! Caches a value, which takes a permit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use portcullis_cache::Cache;
 use super::grant::CacheAsk;
 use crate::gate::Permit;
 
-/// Keeps one value, for `ttl` where that is given.
+/// Caches one value, for at most `ttl`.
 pub async fn keep(
     permit: Permit<CacheAsk>,
     cache: Arc<Cache>,

@@ -1,4 +1,4 @@
-//! What can be granted of the cache, and whether a grant holds an ask.
+//! The grant of the cache, and the check whether it covers a value.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -6,14 +6,14 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
-/// How much one plugin may have cached.
+/// The size and place of a plugin's cache.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheGrant {
-    /// Bytes of all keys and values together.
+    /// Maximum size of all keys and values together, in bytes.
     pub bytes: NonZeroU64,
     /// Whether the cache is kept on disk between starts of the host.
     #[serde(default)]
@@ -27,17 +27,17 @@ impl fmt::Display for CacheGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<CacheGrant>, target: &str) -> Result<(), String> {
-    let bytes = target.parse().map_err(|_| "the target is a number of bytes above 0")?;
-    *sum = Some(CacheGrant { bytes, disk: false });
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<CacheGrant>, target: &str) -> Result<(), InvalidWant> {
+    let bytes = target.parse().map_err(InvalidWant::Bytes)?;
+    *wants = Some(CacheGrant { bytes, disk: false });
     Ok(())
 }
 
-/// Caching one value.
+/// An ask to cache one value.
 #[derive(Debug)]
 pub struct CacheAsk {
-    /// The key, as far as it is shown.
+    /// The key, shortened for display.
     pub key: String,
     /// Size of key and value.
     pub bytes: u64,
@@ -51,8 +51,7 @@ impl Ask for CacheAsk {
         grants.cache.as_ref()
     }
 
-    /// A value larger than the whole cache is refused; that all of them together keep to the
-    /// granted size is the cache's own work, which drops the oldest.
+    /// Refuses a value that is larger than the whole cache. The cache itself removes old values to keep to its size.
     fn is_within(&self, grant: &CacheGrant) -> bool {
         self.bytes <= grant.bytes.get()
     }

@@ -1,4 +1,4 @@
-//! What a guest sees of its cache: the interface `cache`.
+//! The host's side of the interface `cache`.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl cache::Host for State {
         let ttl = (ttl_ms > 0).then(|| Duration::from_millis(ttl_ms));
         match self.gate.pass(ask) {
             Ok(permit) => effect::keep(permit, cache, key, value, ttl).await,
-            // The plugin is not told: a cache may drop any value.
+            // The plugin gets no error: a cache may drop any value.
             Err(_) => Ok(()),
         }
     }

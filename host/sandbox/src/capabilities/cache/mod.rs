@@ -8,7 +8,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use grant::{CacheAsk, CacheGrant};
@@ -17,13 +17,13 @@ pub use link::Claim;
 impl Registered for CacheGrant {
     const NAME: &'static str = "cache";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/cache"];
-    const LEAST: &'static str = "bytes = 1_000_000";
+    const SMALLEST: &'static str = "bytes = 1_000_000";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 
-    /// Where the cache is kept is for the operator to say.
+    /// Only the operator can say whether the cache is on disk.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self.bytes == want.bytes
     }

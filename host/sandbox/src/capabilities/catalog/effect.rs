@@ -1,11 +1,11 @@
-//! Reading the catalog and the last answers: each takes its permit.
+//! Reads the catalog and the last answers of tools. Each takes a permit.
 
 use super::grant::CatalogAsk;
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::gate::Permit;
 use crate::sandbox::SharedState;
 
-/// Lists the tools of all sources, as the plugin of this name sees them.
+/// Lists the tools of all sources for the plugin of this name.
 pub fn list_tools(permit: Permit<CatalogAsk>, shared: &SharedState, plugin: &str) -> Vec<Entry> {
     let own = |entry: &Entry| Entry { of_this_plugin: entry.source == plugin, ..entry.clone() };
     let tools = shared.tools().iter().map(own).collect();

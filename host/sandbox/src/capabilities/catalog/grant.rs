@@ -1,11 +1,11 @@
-//! What can be granted of the catalog, and whether a grant holds an ask.
+//! The grant of the catalog, and the check whether it covers an ask.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
 /// A part of the catalog.
@@ -27,7 +27,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// Which parts are granted.
+/// The granted parts of the catalog.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogGrant {
@@ -36,7 +36,7 @@ pub struct CatalogGrant {
 }
 
 impl CatalogGrant {
-    /// Whether the last answers are granted.
+    /// Whether the last answers of tools are granted.
     pub fn has_results(&self) -> bool {
         self.read.contains(&Part::Results)
     }
@@ -48,16 +48,16 @@ impl fmt::Display for CatalogGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<CatalogGrant>, target: &str) -> Result<(), String> {
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(), InvalidWant> {
     let part = [Part::Tools, Part::Results].into_iter().find(|part| part.to_string() == target);
-    let part = part.ok_or("of the catalog there are tools and results")?;
-    let read = Named::add(sum.take().map(|sum| sum.read), part);
-    *sum = Some(CatalogGrant { read });
+    let part = part.ok_or(InvalidWant::Unexpected("of the catalog there are tools and results"))?;
+    let read = Named::add(wants.take().map(|wants| wants.read), part);
+    *wants = Some(CatalogGrant { read });
     Ok(())
 }
 
-/// To see a part of the catalog.
+/// An ask to read a part of the catalog.
 #[derive(Debug)]
 pub struct CatalogAsk(pub Part);
 

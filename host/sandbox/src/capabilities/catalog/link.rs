@@ -1,4 +1,4 @@
-//! What a guest sees of the catalog: the interface `catalog`.
+//! The host's side of the interface `catalog`.
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -13,7 +13,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 }
 
 impl State {
-    /// The tools, where they may be seen.
+    /// The tools, or none if the gate refuses.
     fn visible_tools(&self) -> Vec<Entry> {
         let Some(shared) = &self.call.shared else { return Vec::new() };
         match self.gate.pass(CatalogAsk(Part::Tools)) {

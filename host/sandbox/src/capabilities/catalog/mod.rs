@@ -8,7 +8,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use grant::{CatalogAsk, CatalogGrant, Part};
@@ -16,10 +16,10 @@ pub use grant::{CatalogAsk, CatalogGrant, Part};
 impl Registered for CatalogGrant {
     const NAME: &'static str = "catalog";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/catalog"];
-    const LEAST: &'static str = "read = [\"tools\"]";
+    const SMALLEST: &'static str = "read = [\"tools\"]";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {

@@ -1,19 +1,19 @@
-//! Asking the client, which takes a permit for each question.
+//! Puts questions to the client. Each takes a permit.
 
 use super::grant::ClientAsk;
 use crate::bindings::types;
 use crate::gate::{Denied, Permit};
 
-/// Questions to the client, each of which is permitted. Asking them is the effect of these permits.
+/// Questions to the client, all of which are permitted.
 #[derive(Debug)]
 pub struct PermittedQuestions(types::Need);
 
 impl PermittedQuestions {
-    /// The questions of a plugin. `permit` gets a permit for each of them.
+    /// The questions of a plugin. `permit` asks the gate for a permit for each of them.
     ///
     /// # Errors
     ///
-    /// Where one is of a kind that this host does not know (`None`), or is not permitted.
+    /// A question is not permitted, or is of a kind that this host does not know (`None`).
     pub fn new(
         need: types::Need,
         permit: impl Fn(ClientAsk) -> Result<Permit<ClientAsk>, Denied>,
@@ -25,17 +25,17 @@ impl PermittedQuestions {
         Ok(Self(need))
     }
 
-    /// The questions, to be put to the client now.
+    /// The questions, to be sent to the client.
     pub fn into_need(self) -> types::Need {
         self.0
     }
 }
 
-/// Uses up the permit of one question that is put to the client.
+/// Records one question, which uses up its permit.
 ///
 /// # Errors
 ///
-/// [`Denied`] where it cannot be recorded.
+/// [`Denied`]: the question cannot be recorded.
 pub fn record_question(permit: Permit<ClientAsk>) -> Result<(), Denied> {
     permit.record_done("asked")
 }

@@ -1,4 +1,4 @@
-//! What can be granted of the client, and whether a grant holds an ask.
+//! The grant of questions to the client, and the check whether it covers a question.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,20 +7,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::bindings::types;
-use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
 /// What can be asked of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Feature {
-    /// Have the user fill in a form or visit a page.
+    /// Ask the user to fill in a form or to visit a page.
     Elicitation,
-    /// Have the client's model complete a prompt.
+    /// Ask the client's model to complete a prompt.
     Sampling,
-    /// Be told the client's roots.
+    /// Ask for the client's roots.
     Roots,
-    /// Have the host ask the user to agree to something.
+    /// Ask the user for consent, in the host's words.
     Consent,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Feature {
     }
 }
 
-/// Which questions are granted.
+/// The granted questions.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientGrant {
@@ -48,13 +48,13 @@ pub struct ClientGrant {
 }
 
 impl ClientGrant {
-    /// Whether the operator agreed to this beforehand.
+    /// Whether the operator agreed to this in the configuration.
     pub fn agrees(&self, kind: &str, subject: &str) -> bool {
         self.agreed.get(kind).is_some_and(|all| all.iter().any(|one| matches(one, subject)))
     }
 }
 
-/// Whether a text is what a pattern says, `*` being any text.
+/// Whether a text matches a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
@@ -77,54 +77,55 @@ impl fmt::Display for ClientGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<ClientGrant>, target: &str) -> Result<(), String> {
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<ClientGrant>, target: &str) -> Result<(), InvalidWant> {
     let all = [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent];
     let feature = all.into_iter().find(|feature| feature.to_string() == target);
-    let feature =
-        feature.ok_or("a client can be asked for elicitation, sampling, roots or consent")?;
-    let features = Named::add(sum.take().map(|sum| sum.features), feature);
-    *sum = Some(ClientGrant { features, agreed: BTreeMap::new() });
+    let feature = feature.ok_or(InvalidWant::Unexpected(
+        "a client can be asked for elicitation, sampling, roots or consent",
+    ))?;
+    let features = Named::add(wants.take().map(|wants| wants.features), feature);
+    *wants = Some(ClientGrant { features, agreed: BTreeMap::new() });
     Ok(())
 }
 
-/// One question.
+/// An ask to put a question to the client.
 #[derive(Debug)]
 pub struct ClientAsk {
-    /// Of which kind.
+    /// The kind of the question.
     pub feature: Feature,
-    /// What the user is to agree to; empty for other questions.
-    pub deed: String,
+    /// The action that needs consent. Empty for other questions.
+    pub action: String,
 }
 
 impl ClientAsk {
-    /// What a plugin's question needs. `None`: a kind of question this host does not know.
+    /// The ask for a plugin's question. `None`: this host does not know the kind of question.
     pub fn of(ask: &types::Ask) -> Option<Self> {
-        let mut deed = String::new();
+        let mut action = String::new();
         let feature = match ask {
             types::Ask::Form(_) | types::Ask::Visit(_) => Feature::Elicitation,
             types::Ask::Sample(_) => Feature::Sampling,
             types::Ask::Roots => Feature::Roots,
             types::Ask::Consent(consent) => {
-                deed = deed_of(consent);
+                action = action_of(consent);
                 Feature::Consent
             }
             types::Ask::Other(_) => return None,
         };
-        Some(Self { feature, deed })
+        Some(Self { feature, action })
     }
 }
 
-/// What a plugin would do, as a record has it: bounded, and without secrets.
-fn deed_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
+/// The action that needs consent, for a record: shortened, and without secrets.
+fn action_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
     let clean = |text: &str, most| {
         portcullis_audit::without_secrets(&portcullis_sanitize::line(text, most))
     };
-    let mut deed = format!("{} {}", portcullis_sanitize::line(kind, 80), clean(subject, 800));
+    let mut action = format!("{} {}", portcullis_sanitize::line(kind, 80), clean(subject, 800));
     if let Some(lost) = overwrites {
-        deed += &format!(" (overwrites {})", clean(lost, 300));
+        action += &format!(" (overwrites {})", clean(lost, 300));
     }
-    deed
+    action
 }
 
 impl Ask for ClientAsk {
@@ -140,9 +141,9 @@ impl Ask for ClientAsk {
     }
 
     fn subject(&self) -> String {
-        match self.deed.as_str() {
+        match self.action.as_str() {
             "" => format!("ask the client for {}", self.feature),
-            deed => format!("ask the client for {}: {deed}", self.feature),
+            action => format!("ask the client for {}: {action}", self.feature),
         }
     }
 

@@ -5,7 +5,7 @@ mod grant;
 #[cfg(test)]
 mod tests;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 
 pub use effect::PermittedQuestions;
 pub use grant::{ClientAsk, ClientGrant, Feature};
@@ -13,9 +13,9 @@ pub use grant::{ClientAsk, ClientGrant, Feature};
 /// Nothing is linked: a plugin asks through the outcome of a call, and not through an import.
 impl Registered for ClientGrant {
     const NAME: &'static str = "client";
-    const LEAST: &'static str = "features = [\"elicitation\"]";
+    const SMALLEST: &'static str = "features = [\"elicitation\"]";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 }

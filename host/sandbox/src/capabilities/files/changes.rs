@@ -1,4 +1,4 @@
-//! Changes to several files that take effect together or not at all: a part of the capability `files`.
+//! The host's side of the interface `changes`: changes several files together or not at all.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -1,11 +1,11 @@
-//! Using files: the crate `portcullis-files` opens, makes, changes and removes them, and each of its functions
-//! takes the permit that is handed over here.
+//! Lets the crate `portcullis-files` open, create, change and remove files: each of its functions takes a permit, which
+//! is made here.
 
 use portcullis_files::{Access, FilePermit, FileUse, Judge, Outcome};
 
 use crate::gate::{Gate, Permit};
 
-/// Hands a permit over to the crate that uses the file.
+/// Converts a permit for the crate that uses the file.
 pub fn hand_over(permit: Permit<FileUse>) -> Box<dyn FilePermit> {
     Box::new(permit)
 }
@@ -16,12 +16,12 @@ impl Judge for Gate {
             Access::Read => self.pass_read(wanted),
             Access::Write => self.pass(wanted),
         };
-        // The refusal is on record; the guest is told by an error code.
+        // The refusal is recorded. The guest gets an error code.
         permit.ok().map(hand_over)
     }
 
     fn refuse(&self, wanted: FileUse, why: &'static str) {
-        // The refusal is on record; the guest is told by an error code of its own.
+        // The refusal is recorded. The guest gets another error code.
         let _recorded = self.refuse_always(&wanted, why);
     }
 }
@@ -32,7 +32,7 @@ impl FilePermit for Permit<FileUse> {
             Outcome::Done => self.record_done("opened").is_ok(),
             Outcome::Failed(why) => Self::record(*self, why).is_ok(),
             Outcome::Refused(why) => {
-                // What changes something was on record before; the guest gets the code of the system.
+                // An ask that changes something was recorded before. The guest then gets the system's error code.
                 let was_recorded = self.is_recorded();
                 let _denied = self.revoke(why);
                 was_recorded

@@ -1,4 +1,4 @@
-//! Which files can be granted, and whether a grant holds a use of one.
+//! The grant of files, and the check whether it covers a use of a file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use portcullis_files::{Access, FileUse, Origin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants, listed};
+use crate::capabilities::{Capability, Grants, InvalidWant, listed};
 use crate::gate::Ask;
 
-/// Which part of the session's roots.
+/// The part of the session's roots that is granted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -21,7 +21,7 @@ pub enum Scope {
     Roots,
 }
 
-/// Which files a plugin may use.
+/// The files that a plugin may use.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilesGrant {
@@ -54,13 +54,12 @@ fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D
 }
 
 impl FilesGrant {
-    /// The directories beside the roots, and what may be done there. Those that may be written are
-    /// made where they are missing.
+    /// The granted directories outside the roots. Missing writable ones are created.
     ///
     /// # Errors
     ///
-    /// Where one cannot be made.
-    pub fn beside_the_roots(&self) -> std::io::Result<Vec<(&Path, Access)>> {
+    /// A directory cannot be created.
+    pub fn outside_roots(&self) -> std::io::Result<Vec<(&Path, Access)>> {
         for directory in &self.writable {
             portcullis_checked_files::create_private_folder(directory)?;
         }
@@ -88,8 +87,8 @@ impl fmt::Display for FilesGrant {
 }
 
 impl Grants {
-    /// Grants a directory beside the roots, to be read and written.
-    pub fn let_write(&mut self, directory: PathBuf) {
+    /// Grants reading and writing of a directory outside the roots.
+    pub fn add_writable_directory(&mut self, directory: PathBuf) {
         let files = self.files.get_or_insert_with(|| FilesGrant {
             access: Access::Write,
             scope: Scope::default(),
@@ -100,14 +99,18 @@ impl Grants {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<FilesGrant>, target: &str, access: &str) -> Result<(), String> {
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(
+    wants: &mut Option<FilesGrant>,
+    target: &str,
+    access: &str,
+) -> Result<(), InvalidWant> {
     let access = match access {
         "read" => Access::Read,
         "write" => Access::Write,
-        _ => return Err("the access is \"read\" or \"write\"".into()),
+        _ => return Err(InvalidWant::Unexpected("the access is \"read\" or \"write\"")),
     };
-    let grant = sum.get_or_insert_with(|| FilesGrant {
+    let grant = wants.get_or_insert_with(|| FilesGrant {
         access: Access::Read,
         scope: Scope::Arguments,
         directories: Vec::new(),
@@ -123,9 +126,13 @@ pub(super) fn want(sum: &mut Option<FilesGrant>, target: &str, access: &str) -> 
             }
             return Ok(());
         }
-        // A setting may hold a directory or an address; the latter is no matter of files.
+        // A setting may hold a directory or a URL. A URL needs no grant of files.
         address if address.contains("://") => return Ok(()),
-        _ => return Err("the target is \"arguments\", \"roots\" or an absolute path".into()),
+        _ => {
+            return Err(InvalidWant::Unexpected(
+                "the target is \"arguments\", \"roots\" or an absolute path",
+            ));
+        }
     }
     grant.access = grant.access.max(access);
     Ok(())
@@ -144,16 +151,16 @@ impl Ask for FileUse {
             Origin::Argument => self.access <= grant.access,
             Origin::Root => self.access <= grant.access && grant.scope == Scope::Roots,
             Origin::Directory => {
-                let lies_in = |list: &[PathBuf]| list.iter().any(|one| self.path.starts_with(one));
-                lies_in(&grant.writable)
-                    || (self.access == Access::Read && lies_in(&grant.directories))
+                let is_in = |list: &[PathBuf]| list.iter().any(|one| self.path.starts_with(one));
+                is_in(&grant.writable) || (self.access == Access::Read && is_in(&grant.directories))
             }
             Origin::Beside => false,
         };
         place && self.access <= self.opened_for
     }
 
-    /// What was opened to be read is not written to, and neighbours of a file are not reached.
+    /// A file that was opened for reading cannot be written, and other files beside a designated file cannot be
+    /// accessed.
     fn is_grantable(&self) -> bool {
         self.origin != Origin::Beside && self.access <= self.opened_for
     }

@@ -1,5 +1,5 @@
-//! The capability `files`: the paths that a call names, or the session's roots, or directories of
-//! the operator's choice; to read, or to write as well.
+//! The capability `files`: reads or writes the paths that a call names, the session's roots, or directories that the
+//! operator names.
 
 mod changes;
 pub mod effect;
@@ -10,7 +10,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use grant::{FilesGrant, Scope};
@@ -19,10 +19,10 @@ pub use portcullis_files::FileUse;
 impl Registered for FilesGrant {
     const NAME: &'static str = "files";
     const IMPORTS: &'static [&'static str] = &["wasi:filesystem/", "portcullis:plugin/changes"];
-    const LEAST: &'static str = "access = \"read\"";
+    const SMALLEST: &'static str = "access = \"read\"";
 
-    fn want(sum: &mut Option<Self>, target: &str, access: &str) -> Result<(), String> {
-        grant::want(sum, target, access)
+    fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target, access)
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {

@@ -1,4 +1,4 @@
-//! What can be granted of `http`, and which requests and connections are within a grant.
+//! The grant of HTTP requests, and the check whether it covers a request or a connection.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use portcullis_egress::{Connection, Origin, Request, Secrets};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
 /// Which requests a plugin may make.
@@ -206,19 +206,19 @@ impl HttpGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
+/// Adds a want of the manifest to the plugin's wants.
 pub(in crate::capabilities) fn want(
-    sum: &mut Option<HttpGrant>,
+    wants: &mut Option<HttpGrant>,
     target: &str,
     access: &str,
-) -> Result<(), String> {
-    // A setting may hold a directory or an address; the former is no matter of requests.
+) -> Result<(), InvalidWant> {
+    // A setting may hold a directory or a URL. A directory needs no grant of requests.
     if std::path::Path::new(target).is_absolute() {
         return Ok(());
     }
-    let origin = target.parse()?;
+    let origin = target.parse().map_err(InvalidWant::Origin)?;
     let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
-    sum.get_or_insert_default().add(origin, methods);
+    wants.get_or_insert_default().add(origin, methods);
     Ok(())
 }
 

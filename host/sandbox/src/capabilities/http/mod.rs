@@ -8,7 +8,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use grant::{HttpGrant, HttpRule};
@@ -18,13 +18,13 @@ pub use portcullis_egress::{Connection, Request};
 impl Registered for HttpGrant {
     const NAME: &'static str = "http";
     const IMPORTS: &'static [&'static str] = &["wasi:http/"];
-    const LEAST: &'static str = "hosts = [\"HOST\"]";
+    const SMALLEST: &'static str = "hosts = [\"HOST\"]";
 
-    fn want(sum: &mut Option<Self>, target: &str, access: &str) -> Result<(), String> {
-        grant::want(sum, target, access)
+    fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target, access)
     }
 
-    /// Private networks and headers are for the operator to say.
+    /// Only the operator can grant private networks and headers.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self.has_rules_of(want) && want.has_rules_of(self)
     }

@@ -1,4 +1,4 @@
-//! Starting a command, or having one answer: each takes its permit.
+//! Starts a command, or sends a message to the worker of one. Each takes a permit.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use super::grant::ProcessAsk;
 use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
 use crate::gate::Permit;
 
-/// The permit of a command that runs. Where the call ends before the command, the record says that the command
-/// was stopped.
+/// The permit of a running command. If the call ends before the command, the record says that the command was stopped.
 struct RunningPermit(Option<Permit<ProcessAsk>>);
 
 impl RunningPermit {
@@ -53,10 +52,10 @@ fn word(fault: &CommandError) -> &'static str {
     }
 }
 
-/// A command that runs: a resource of the guest.
+/// A running command: a resource of the guest.
 pub struct Running(pub(super) AbortOnDropHandle<Result<Output, ProcessError>>);
 
-/// Has a worker of a command answer one message.
+/// Sends one message to a worker of a command and returns the answer.
 pub async fn request(
     permit: Permit<ProcessAsk>,
     commands: &Commands,

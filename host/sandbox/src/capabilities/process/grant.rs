@@ -1,4 +1,4 @@
-//! Which commands can be granted, and whether a grant holds an ask.
+//! The grant of commands, and the check whether it covers the use of a command.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use portcullis_files::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants, Named, listed};
+use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
-/// Which commands a plugin may use.
+/// The commands that a plugin may use.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessGrant {
@@ -24,25 +24,25 @@ impl fmt::Display for ProcessGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<ProcessGrant>, target: &str) -> Result<(), String> {
-    let commands = Named::add(sum.take().map(|sum| sum.commands), target.to_owned());
-    *sum = Some(ProcessGrant { commands });
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<ProcessGrant>, target: &str) -> Result<(), InvalidWant> {
+    let commands = Named::add(wants.take().map(|wants| wants.commands), target.to_owned());
+    *wants = Some(ProcessGrant { commands });
     Ok(())
 }
 
-/// One use of a command.
+/// An ask to use a command.
 #[derive(Debug)]
 pub struct ProcessAsk {
     /// The command's name.
     pub command: String,
-    /// Its arguments, beyond those of the operator.
+    /// The arguments after those of the operator.
     pub arguments: Vec<String>,
-    /// Where, as the plugin spells it. `None`: in an empty directory of its own.
+    /// The directory, as the plugin wrote it. `None`: an empty temporary directory.
     pub directory: Option<PathBuf>,
-    /// What it may do there.
+    /// What the command may do in the directory.
     pub access: Access,
-    /// What no grant can allow, where there is such a thing.
+    /// Why no grant can allow this, if none can.
     pub fault: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What a guest sees of its commands: the interface `process`.
+//! The host's side of the interface `process`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     process::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }
 
-/// What a guest is answered. The outer error ends its call: a fault of this program.
+/// The result for a guest. The outer error is a fault of this program and ends the call.
 type Outcome<T> = wasmtime::Result<Result<T, ProcessError>>;
 
-/// A command that may run, the directory that it runs in, and the permit.
+/// A permitted command with its directory and the permit.
 type Admitted = (Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>);
 
 impl State {
-    /// The command, and the directory it is to work in, if the gate lets them through.
+    /// Finds the command, opens its directory and asks the gate.
     fn admit(
         &mut self,
         command: &str,

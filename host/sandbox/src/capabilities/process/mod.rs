@@ -8,7 +8,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use effect::Running;
@@ -17,10 +17,10 @@ pub use grant::{ProcessAsk, ProcessGrant};
 impl Registered for ProcessGrant {
     const NAME: &'static str = "process";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/process"];
-    const LEAST: &'static str = "commands = [\"COMMAND\"]";
+    const SMALLEST: &'static str = "commands = [\"COMMAND\"]";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {

@@ -1,12 +1,11 @@
-//! The capability `settings`: names and values the operator gave the plugin, read-only.
+//! The capability `settings`: reads the values in `[plugins.NAME.settings]`.
 //!
-//! There is nothing to ask at the gate: what can be read is what the operator wrote for exactly
-//! this plugin, in `[plugins.NAME.settings]`.
+//! The gate is not asked: the operator wrote these values for this plugin.
 
 use crate::bindings::portcullis::plugin::settings;
 use crate::sandbox::State;
 
-/// Its name in the wants of a manifest.
+/// The name in the wants of a manifest.
 pub(super) const NAME: &str = "settings";
 
 impl settings::Host for State {

@@ -1,4 +1,4 @@
-//! Opening, writing and removing: each takes its permit.
+//! Opens keyspaces, and writes and removes values. Each takes a permit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::gate::{Denied, Permit};
 
 /// An open keyspace: a resource of the guest.
 pub struct Keyspace {
-    /// Those of all the plugin's keyspaces: what it may keep is counted over all of them.
+    /// The records of all the plugin's keyspaces: the limit of size is for all of them together.
     pub(super) records: Arc<Records>,
-    /// What the keys of this one begin with.
+    /// The prefix of this keyspace's keys.
     pub(super) prefix: String,
     pub(super) caller_only: bool,
 }
@@ -30,14 +30,14 @@ pub fn open(permit: Permit<StoreAsk>, folder: PathBuf, prefix: String) -> Result
     Ok(Keyspace { records: Arc::new(Records::new(folder)), prefix, caller_only })
 }
 
-/// Writes a value that was prepared. Answers its new version.
+/// Writes a prepared value. Returns its new version.
 pub fn keep(permit: Permit<StoreAsk>, prepared: PreparedWrite<'_>) -> Result<u64, WriteError> {
     let version = prepared.commit()?;
     permit.record_done("kept").map_err(std::io::Error::other)?;
     Ok(version)
 }
 
-/// Removes a value; an absent one is fine.
+/// Removes a value, if it exists.
 pub fn remove(permit: Permit<StoreAsk>, records: &Records, key: &str) -> std::io::Result<()> {
     records.remove(key)?;
     permit.record_done("removed").map_err(std::io::Error::other)

@@ -1,4 +1,4 @@
-//! What can be granted of the store, and whether a grant holds an ask.
+//! The grant of the store, and the check whether it covers a use of the store.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -6,14 +6,14 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::capabilities::{Capability, Grants};
+use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
-/// How much one plugin may keep.
+/// The size of a plugin's store.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreGrant {
-    /// Bytes of all keys and values together.
+    /// Maximum size of all keys and values together, in bytes.
     pub bytes: NonZeroU64,
 }
 
@@ -23,30 +23,30 @@ impl fmt::Display for StoreGrant {
     }
 }
 
-/// Adds a want to what is wanted so far.
-pub(super) fn want(sum: &mut Option<StoreGrant>, target: &str) -> Result<(), String> {
-    let bytes = target.parse().map_err(|_| "the target is a number of bytes above 0")?;
-    *sum = Some(StoreGrant { bytes });
+/// Adds a want of the manifest to the plugin's wants.
+pub(super) fn want(wants: &mut Option<StoreGrant>, target: &str) -> Result<(), InvalidWant> {
+    let bytes = target.parse().map_err(InvalidWant::Bytes)?;
+    *wants = Some(StoreGrant { bytes });
     Ok(())
 }
 
-/// Use of a keyspace.
+/// An ask to use a keyspace.
 #[derive(Debug)]
 pub struct StoreAsk {
-    /// The key, as far as it is shown; empty where it is about all of them.
+    /// The key, shortened for display. Empty if the ask is for the whole keyspace.
     pub key: String,
-    /// Shared by all callers, or one caller's own.
+    /// Whether the keyspace is of one caller only, and not shared by all.
     pub caller_only: bool,
-    /// What for.
+    /// The kind of use.
     pub act: Act,
 }
 
-/// What can be done with a keyspace.
+/// A use of a keyspace.
 #[derive(Debug, Clone, Copy)]
 pub enum Act {
-    /// Open it, and read what is there.
+    /// Open it and read values.
     Open,
-    /// Write a value: how many bytes the plugin would then keep, in all its keyspaces.
+    /// Write a value. The number is the size of all the plugin's keyspaces after that, in bytes.
     Keep(u64),
     /// Remove a value.
     Delete,

@@ -1,7 +1,6 @@
 //! The capability `store`: small durable state of one plugin, one record a file.
 //!
-//! Writes are versioned, so that two calls (or two processes) that change one key at once notice
-//! each other.
+//! Writes are versioned, so that two calls or processes that change one key at the same time notice each other.
 
 pub mod effect;
 mod grant;
@@ -11,7 +10,7 @@ mod tests;
 
 use wasmtime::component::Linker;
 
-use super::Registered;
+use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
 pub use effect::Keyspace;
@@ -20,10 +19,10 @@ pub use grant::{Act, StoreAsk, StoreGrant};
 impl Registered for StoreGrant {
     const NAME: &'static str = "store";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/store"];
-    const LEAST: &'static str = "bytes = 1_000_000";
+    const SMALLEST: &'static str = "bytes = 1_000_000";
 
-    fn want(sum: &mut Option<Self>, target: &str, _: &str) -> Result<(), String> {
-        grant::want(sum, target)
+    fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
+        grant::want(wants, target)
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
