@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use http_body::Body;
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Limited};
 use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::Mutex;
@@ -18,17 +17,14 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
+use crate::response::{self, ResponseBody};
 use crate::secret::Known;
 use crate::{
     Caps, Connection, ConnectionPermit, Fault, Origin, Request, RequestPermit, RequestPolicy,
-    answer,
 };
 
 /// Not compressed.
 const IDENTITY: http::HeaderValue = http::HeaderValue::from_static("identity");
-
-/// The body of an answer, as it comes.
-pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
 
 /// Requests under one policy. Their connections are shared with no other client.
 pub struct Client {
@@ -82,7 +78,7 @@ impl Client {
                     .map_err(|error| Fault::of_body(&*error))
                     .boxed_unsync()
             });
-            answer::scrubbed(response, &scrub)
+            response::scrubbed(response, &scrub)
         }
     }
 

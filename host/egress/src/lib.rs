@@ -8,11 +8,11 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod address;
-mod answer;
 mod client;
 mod document;
 mod fault;
 mod origin;
+mod response;
 mod secret;
 
 #[cfg(test)]
@@ -23,10 +23,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use address::is_public;
-pub use client::{Client, ResponseBody};
+pub use client::Client;
 pub use document::document;
 pub use fault::Fault;
 pub use origin::Origin;
+pub use response::ResponseBody;
 pub use secret::Secret;
 
 /// Secret headers: by origin, then by the name of the header.

@@ -1,7 +1,6 @@
 //! Authentication: finds out who calls.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -9,62 +8,12 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::oauth::Resource;
+use crate::principal::{Principal, Refused};
 use crate::responses::{HttpResponse, say};
 
 /// What tells of a caller's credentials: no handler gets to see it.
 const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
-
-/// Who calls, as far as the HTTP server found out; in the extensions of a request's
-/// [`http::request::Parts`]. Its text, by `Display`, is the same for the same caller only.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Principal {
-    /// Somebody with the token of [`Settings::token`](crate::Settings::token). Displayed as `token`.
-    Token,
-    /// Whom an issuer of access tokens vouches for. Displayed as the issuer, a space, and the subject.
-    Subject {
-        /// The token's `iss`, which is one of [`Oauth::issuers`](crate::Oauth::issuers).
-        issuer: String,
-        /// The token's `sub`, which means something to the issuer alone.
-        subject: String,
-    },
-}
-
-impl fmt::Display for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Token => f.write_str("token"),
-            // An issuer is an address, which has no space in it.
-            Self::Subject { issuer, subject } => write!(f, "{issuer} {subject}"),
-        }
-    }
-}
-
-/// Why somebody is not let in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// There is no bearer token, or more than one.
-    NoToken,
-    /// There is one that nobody is known by.
-    Invalid(&'static str),
-    /// It does not go far enough.
-    Scope,
-    /// It could be right: what is needed to find out cannot be had now.
-    Unknown(String),
-}
-
-impl Refused {
-    /// In words, for the log.
-    pub(crate) fn why(&self) -> &str {
-        match self {
-            Self::NoToken => "it carries no bearer token",
-            Self::Invalid(why) => why,
-            Self::Scope => "its token lacks a scope that is needed",
-            Self::Unknown(why) => why,
-        }
-    }
-}
 
 /// After an access token was verified: how long whoever sends it is counted as its caller.
 const RECOGNISED: Duration = Duration::from_secs(300);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::caller::Principal;
+use crate::principal::Principal;
 
 /// A peer: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -223,7 +223,7 @@ impl<B: Body + Unpin> Body for Watched<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Principal;
+    use crate::principal::Principal;
 
     fn peer(last: u8) -> PeerAddress {
         PeerAddress::of([192, 0, 2, last].into())

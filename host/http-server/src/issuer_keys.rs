@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::oauth::{Fetch, Issuer, https};
+use crate::issuer::{Fetch, Issuer, https};
 
 /// How often an issuer is asked, whatever tokens name.
 const REFRESH: Duration = Duration::from_secs(60);

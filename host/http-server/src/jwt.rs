@@ -5,8 +5,8 @@ use jsonwebtoken::errors::{Error, ErrorKind};
 use jsonwebtoken::{Header, Validation, decode, decode_header};
 use serde::Deserialize;
 
-use crate::caller::{Principal, Refused};
 use crate::oauth::Resource;
+use crate::principal::{Principal, Refused};
 use crate::verify::ALGORITHMS;
 
 /// Length of a token, in bytes.

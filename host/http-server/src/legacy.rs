@@ -27,12 +27,11 @@ use tokio::time::Interval;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::MESSAGES_PATH;
-use crate::caller::Principal;
-use crate::listener::{SLOW, STALLED};
+use crate::principal::Principal;
 use crate::request_body::Envelope;
-use crate::responses::{HttpResponse, say};
-use crate::router::pass_over;
+use crate::responses::{HttpResponse, ignore_malformed, say};
 use crate::session_limit::SessionPlace;
+use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 
 /// How often an open stream shows that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -117,7 +116,7 @@ impl Legacy {
             Err(reply) => return reply,
         };
         if envelope.is_broken_answer() {
-            return pass_over();
+            return ignore_malformed();
         }
         let Ok(mut message) = serde_json::from_slice::<ClientJsonRpcMessage>(body) else {
             return envelope.is_unreadable(body);
@@ -138,7 +137,7 @@ impl Legacy {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        match session.posted.send_timeout(message, SLOW).await {
+        match session.posted.send_timeout(message, RECEIVE_TIMEOUT).await {
             Ok(()) => accepted,
             Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
                 if let JsonRpcMessage::Request(request) = &message {
@@ -219,7 +218,7 @@ impl Transport<RoleServer> for Pipe {
             let mut event = b"event: message\ndata: ".to_vec();
             event.extend(raw.to_json(message)?);
             event.extend(b"\n\n");
-            events.send_timeout(event.into(), STALLED).await.map_err(|error| {
+            events.send_timeout(event.into(), SEND_TIMEOUT).await.map_err(|error| {
                 end.cancel();
                 match error {
                     mpsc::error::SendTimeoutError::Timeout(_) => {
@@ -299,7 +298,7 @@ mod tests {
         }
         // One that reads late does not.
         let (sent, ()) = tokio::join!(pipe.send(answer()), async {
-            tokio::time::sleep(STALLED / 2).await;
+            tokio::time::sleep(SEND_TIMEOUT / 2).await;
             written.recv().await.unwrap();
         });
         sent.unwrap();

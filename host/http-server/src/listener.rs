@@ -16,14 +16,9 @@ use tokio_util::sync::CancellationToken;
 use crate::client_address::PeerAddress;
 use crate::connections::{Connection, Connections};
 use crate::router::Router;
+use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 use crate::tls::Tls;
 use crate::write_timeout::WriteTimeout;
-
-/// How long a TLS handshake, the head of a request, and then its body may take.
-pub(crate) const SLOW: Duration = Duration::from_secs(10);
-
-/// How long a client may take nothing of what it is sent.
-pub(crate) const STALLED: Duration = Duration::from_secs(30);
 
 /// After the end was asked for: how long requests in flight may go on.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -112,9 +107,9 @@ async fn serve<S: ServerHandler>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("TCP_NODELAY: {error}");
     }
-    let stream = WriteTimeout::new(stream, STALLED);
+    let stream = WriteTimeout::new(stream, SEND_TIMEOUT);
     let Some(tls) = tls else { return requests(stream, connection, gate, ends).await };
-    let handshake = tokio::time::timeout(SLOW, tls.acceptor().accept(stream));
+    let handshake = tokio::time::timeout(RECEIVE_TIMEOUT, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
         shaken = handshake => shaken,
         () = ends.stopped() => return,
@@ -142,7 +137,7 @@ async fn requests<S: ServerHandler>(
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(SLOW)
+        .header_read_timeout(RECEIVE_TIMEOUT)
         .max_buf_size(64 * 1024)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);

@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::session::{EventStream, ServerSseMes
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::listener::STALLED;
+use crate::timeouts::SEND_TIMEOUT;
 
 /// Events of one stream that are kept for a client that comes back, or reads slowly.
 const EVENTS: usize = 64;
@@ -197,7 +197,7 @@ impl Log {
         let size = size(&event);
         let mut event = Some(event);
         let mut changes = self.state.subscribe();
-        let deadline = Instant::now() + STALLED;
+        let deadline = Instant::now() + SEND_TIMEOUT;
         let mut late = false;
         loop {
             changes.borrow_and_update();

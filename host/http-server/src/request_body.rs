@@ -9,8 +9,8 @@ use portcullis_json_bounds::{Excess, scan};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::listener::SLOW;
 use crate::responses::{HttpResponse, error, say};
+use crate::timeouts::RECEIVE_TIMEOUT;
 
 /// JSON-RPC: what was sent is no JSON.
 const PARSE_ERROR: i32 = -32700;
@@ -24,7 +24,7 @@ pub(crate) async fn read(
     max: usize,
 ) -> Result<(Parts, Bytes), HttpResponse> {
     let (parts, body) = request.into_parts();
-    match tokio::time::timeout(SLOW, Limited::new(body, max).collect()).await {
+    match tokio::time::timeout(RECEIVE_TIMEOUT, Limited::new(body, max).collect()).await {
         Ok(Ok(body)) => Ok((parts, body.to_bytes())),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             Err(say(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"))

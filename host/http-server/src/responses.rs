@@ -42,3 +42,9 @@ pub(crate) fn error(code: i32, id: Value, message: &str) -> HttpResponse {
     let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
     json(StatusCode::BAD_REQUEST, &error)
 }
+
+/// Accepts a malformed JSON-RPC response with 202, and ignores it: a response never gets a response.
+pub(crate) fn ignore_malformed() -> HttpResponse {
+    tracing::warn!("an answer of a client is passed over: it has both result and error");
+    say(StatusCode::ACCEPTED, "")
+}

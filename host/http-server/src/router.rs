@@ -16,16 +16,17 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Callers, Principal, Refused, forget_credentials};
+use crate::caller::{Callers, forget_credentials};
 use crate::client_address::{Client, PeerAddress};
 use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::oauth::Resource;
 use crate::origins::Origins;
+use crate::principal::{Principal, Refused};
 use crate::rate_limit::RateLimits;
 use crate::refusals::Refusals;
 use crate::request_body::{self, Envelope};
-use crate::responses::{HttpResponse, not_allowed, of, say};
+use crate::responses::{HttpResponse, ignore_malformed, not_allowed, of, say};
 use crate::session_limit::{SessionLimits, SessionPlace};
 use crate::sessions::{Opening, Sessions};
 use crate::settings::{Page, Settings};
@@ -267,7 +268,7 @@ impl<S: ServerHandler> Router<S> {
             _ => None,
         };
         if posted.as_ref().is_some_and(Envelope::is_broken_answer) {
-            return Ok(pass_over());
+            return Ok(ignore_malformed());
         }
         let opening = match &posted {
             Some(envelope) if envelope.is_initialize() => {
@@ -297,12 +298,6 @@ impl<S: ServerHandler> Router<S> {
             say(StatusCode::SERVICE_UNAVAILABLE, why)
         })
     }
-}
-
-/// Accepts a malformed JSON-RPC response with 202, and ignores it: a response never gets a response.
-pub(crate) fn pass_over() -> HttpResponse {
-    tracing::warn!("an answer of a client is passed over: it has both result and error");
-    say(StatusCode::ACCEPTED, "")
 }
 
 /// What a handler learns of its caller.

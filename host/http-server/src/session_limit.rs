@@ -63,8 +63,8 @@ impl Drop for SessionPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Principal;
     use crate::client_address::PeerAddress;
+    use crate::principal::Principal;
 
     #[test]
     fn one_client_leaves_room_for_others() {

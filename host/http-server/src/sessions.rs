@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 
-use crate::caller::Principal;
+use crate::principal::Principal;
 use crate::replay::Streams;
 use crate::session_limit::SessionPlace;
 

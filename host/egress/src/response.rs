@@ -9,9 +9,13 @@ use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use portcullis_scrub::{Scrub, Stream};
 
-use crate::{Fault, ResponseBody};
+use crate::Fault;
+
+/// The body of a response, which is read while it arrives.
+pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
 
 /// Takes the secrets out of an answer: out of headers, body and trailers. Lengths stay what they are.
 ///
@@ -125,5 +129,5 @@ impl Body for Scrubbed {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
+#[path = "response_tests.rs"]
 mod tests;
