@@ -71,12 +71,12 @@ impl RequestPolicy for Answers {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let Request { origin, method, path } = &request;
         self.asked.lock().push(format!("{method} {}{path}", origin.url()));
-        request.permit_if(self.requests)
+        request.permit_without_record_if(self.requests)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         self.asked.lock().push(format!("{} at {}", connection.host, connection.address));
-        connection.permit_if(self.connections)
+        connection.permit_without_record_if(self.connections)
     }
 
     fn secrets(&self) -> Option<&Secrets> {

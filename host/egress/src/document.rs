@@ -20,12 +20,12 @@ struct Named(Vec<String>);
 impl RequestPolicy for Named {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let is_allowed = request.origin.url().starts_with("https://");
-        request.permit_if(is_allowed)
+        request.permit_without_record_if(is_allowed)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         let is_allowed = self.0.contains(&connection.host) || is_public(connection.address);
-        connection.permit_if(is_allowed)
+        connection.permit_without_record_if(is_allowed)
     }
 }
 

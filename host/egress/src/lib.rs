@@ -14,6 +14,7 @@ mod fault;
 mod origin;
 mod response;
 mod secret;
+mod unrecorded;
 
 #[cfg(test)]
 mod property_tests;
@@ -75,37 +76,6 @@ pub struct Request {
     pub method: String,
     /// To which path, without the query: that may hold what is nobody's business.
     pub path: String,
-}
-
-impl Request {
-    /// A permit for this request where `is_allowed`, for policies that keep no record: of requests that the
-    /// host makes for itself.
-    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn RequestPermit>> {
-        is_allowed.then(|| Box::new(self) as _)
-    }
-}
-
-impl RequestPermit for Request {
-    fn request(&self) -> &Request {
-        self
-    }
-
-    fn record(self: Box<Self>, _: Result<u16, Fault>) {}
-}
-
-impl Connection {
-    /// A permit for this connection where `is_allowed`, as [`Request::permit_if`].
-    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn ConnectionPermit>> {
-        is_allowed.then(|| Box::new(self) as _)
-    }
-}
-
-impl ConnectionPermit for Connection {
-    fn connection(&self) -> &Connection {
-        self
-    }
-
-    fn record(self: Box<Self>) {}
 }
 
 /// A connection to one address that the host's name of a request led to.

@@ -180,7 +180,7 @@ impl RequestPolicy for OauthRequests {
     fn permit(&self, request: portcullis_egress::Request) -> Option<Box<dyn RequestPermit>> {
         let url = Url::parse(&request.origin.url());
         let is_allowed = url.is_ok_and(|url| self.is_confidential(&url));
-        request.permit_if(is_allowed)
+        request.permit_without_record_if(is_allowed)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
@@ -189,7 +189,7 @@ impl RequestPolicy for OauthRequests {
             || is_public(*address)
             || (self.on_loopback && address.to_canonical().is_loopback())
             || (self.in_private && is_private(*address));
-        connection.permit_if(is_allowed)
+        connection.permit_without_record_if(is_allowed)
     }
 }
 
