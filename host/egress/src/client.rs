@@ -194,17 +194,26 @@ where
 
 /// The system's certificates, loaded once.
 fn tls() -> Result<&'static rustls::ClientConfig, Fault> {
-    static TLS: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
-    TLS.get_or_init(|| {
-        // Where another part of the process was first, its provider is as good.
+    static TLS: OnceLock<rustls::ClientConfig> = OnceLock::new();
+    let load = || {
+        // The provider of another part of the process may be installed already. It serves as well.
         let _already = rustls::crypto::ring::default_provider().install_default();
-        rustls::ClientConfig::with_platform_verifier().map_err(|error| error.to_string())
-    })
-    .as_ref()
-    .map_err(|error| {
+        rustls::ClientConfig::with_platform_verifier()
+    };
+    get_or_try_init(&TLS, load).map_err(|error| {
         tracing::error!("the system's certificates: {error}");
         Fault::Misconfigured
     })
+}
+
+/// The value of a cell. If the cell is empty, `make` makes the value. A failure is not stored: the next call of this
+/// function tries again.
+fn get_or_try_init<T, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
 }
 
 /// What a policy allowed of one request.

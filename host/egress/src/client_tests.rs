@@ -230,3 +230,11 @@ async fn the_addresses_of_a_host_are_judged_also_where_it_is_a_proxy() {
     let resolver = Judged { policy: Arc::new(policy), names: Arc::new(Mutex::new(both)) };
     assert!(resolver.resolve("localhost".parse().unwrap()).await.is_err());
 }
+
+#[test]
+fn only_a_success_is_stored() {
+    let cell = OnceLock::new();
+    assert_eq!(get_or_try_init(&cell, || Err("no certificates")), Err("no certificates"));
+    assert_eq!(get_or_try_init(&cell, || Ok::<_, &str>(1)), Ok(&1));
+    assert_eq!(get_or_try_init(&cell, || Err("not called")), Ok(&1));
+}
