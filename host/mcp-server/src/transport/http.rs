@@ -28,7 +28,7 @@ pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, S
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
     let fetch = Fetch::new(move |url| {
         let fetched = portcullis_egress::fetch_document(url, named.clone(), agent);
-        async move { fetched.await.map_err(|error| error.to_string()) }
+        async move { fetched.await.map_err(Into::into) }
     });
     let mut settings = make::settings(config, shared.raw.clone(), fetch)?;
     settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
