@@ -72,8 +72,8 @@ impl Client {
         let body_bytes = self.limits.body_bytes;
         let scrub = self.secrets.scrub();
         async move {
-            let (admitted, prepared) = prepared?;
-            let sent = transmit(admitted, prepared).await;
+            let (permits, prepared) = prepared?;
+            let sent = transmit(permits, prepared).await;
             let response = http::Response::from(sent?).map(|body| {
                 Limited::new(body, body_bytes)
                     .map_err(|error| Fault::of_body(&*error))
@@ -88,17 +88,18 @@ impl Client {
         &mut self,
         request: http::Request<B>,
         time: Option<Duration>,
-    ) -> Result<(Admitted, Result<reqwest::RequestBuilder, Fault>), Fault>
+    ) -> Result<(Permits, Result<reqwest::RequestBuilder, Fault>), Fault>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let (admitted, url) = self.ask(&request)?;
-        let origin = admitted.request.request().origin.clone();
+        let (permits, url) = self.permit(&request)?;
+        let origin = permits.request.request().origin.clone();
         let ready = self.build(request, &origin, url, time);
-        Ok((admitted, ready))
+        Ok((permits, ready))
     }
 
+    /// Builds a request that is allowed: with secrets, time limit and body.
     fn build<B>(
         &mut self,
         request: http::Request<B>,
@@ -141,14 +142,14 @@ impl Client {
     }
 
     /// Asks the policy for the request and, if the request names an address, for the connection.
-    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Admitted, Url), Fault> {
+    fn permit<B>(&mut self, request: &http::Request<B>) -> Result<(Permits, Url), Fault> {
         self.limits.requests = self.limits.requests.checked_sub(1).ok_or(Fault::TooMany)?;
         let url = Url::parse(&request.uri().to_string()).map_err(|error| bad_address(&error))?;
         let origin = Origin::of(&url).map_err(|error| bad_address(&error))?;
         let host = origin.host().to_owned();
         let (method, path) = (request.method().to_string(), url.path().to_owned());
-        let asked = Request { origin, method, path };
-        let request = self.policy.permit(asked).ok_or(Fault::Denied)?;
+        let judged = Request { origin, method, path };
+        let request = self.policy.permit(judged).ok_or(Fault::Denied)?;
         let connection = match host.trim_matches(['[', ']']).parse() {
             Ok(address) => {
                 let connection = Connection { host: host.clone(), address };
@@ -159,9 +160,10 @@ impl Client {
             Err(_) => None,
         };
         self.names.lock().allowed.insert(host);
-        Ok((Admitted { request, connection }, url))
+        Ok((Permits { request, connection }, url))
     }
 
+    /// The client of reqwest, which is made for the first request.
     fn client(&mut self) -> Result<reqwest::Client, Fault> {
         if let Some(client) = &self.client {
             return Ok(client.clone());
@@ -224,7 +226,7 @@ fn get_or_try_init<T, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>
 }
 
 /// The permits of one request.
-struct Admitted {
+struct Permits {
     request: Box<dyn RequestPermit>,
     /// The permit for the address, if the request names an address and not a name.
     connection: Option<Box<dyn ConnectionPermit>>,
@@ -232,7 +234,7 @@ struct Admitted {
 
 /// Sends a request, and records its outcome.
 async fn transmit(
-    Admitted { request, connection }: Admitted,
+    Permits { request, connection }: Permits,
     prepared: Result<reqwest::RequestBuilder, Fault>,
 ) -> Result<reqwest::Response, Fault> {
     if let Some(connection) = connection {
@@ -247,7 +249,7 @@ async fn transmit(
     sent
 }
 
-/// The proxies that the environment of the host prescribes. reqwest finds the same.
+/// The proxies that the environment of this process prescribes. reqwest finds the same.
 fn proxies() -> &'static Matcher {
     static PROXIES: OnceLock<Matcher> = OnceLock::new();
     PROXIES.get_or_init(Matcher::from_system)

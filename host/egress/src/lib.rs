@@ -55,7 +55,7 @@ pub trait RequestPermit: Send {
     fn request(&self) -> &Request;
 
     /// Records the outcome: the status code of the response, or why there is no response.
-    fn record(self: Box<Self>, answer: Result<u16, Fault>);
+    fn record(self: Box<Self>, outcome: Result<u16, Fault>);
 }
 
 /// Proof that a policy allowed one connection.

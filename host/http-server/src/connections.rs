@@ -129,7 +129,7 @@ impl State {
 }
 
 impl Connection {
-    /// Notes that a request of this client passed the checks. Whether the client may have this connection, too.
+    /// Notes that a request of this client passed the checks. Returns whether the client may have this connection.
     pub(crate) fn assign(&self, client: Client, now: Instant) -> bool {
         let Some(all) = self.all.upgrade() else { return true };
         let mut state = all.state.lock();
@@ -144,7 +144,7 @@ impl Connection {
         }
         let has = |entry: &Entry| entry.client.as_ref() == Some(&client);
         match state.open.get(&self.number) {
-            // The connection is being closed. It may serve this request before.
+            // The connection is being closed, but may still serve this request.
             None => return true,
             Some(entry) if has(entry) => return true,
             Some(_) => {}

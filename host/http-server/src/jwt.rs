@@ -12,9 +12,10 @@ use crate::signatures::ALGORITHMS;
 /// Longest token, in bytes.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// How far clocks may differ, in seconds.
+/// Largest difference between the clocks of this server and of an issuer, in seconds.
 const LEEWAY: u64 = 60;
 
+/// The claims that this server reads beside those that jsonwebtoken checks.
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
@@ -33,10 +34,10 @@ enum Scopes {
 
 impl Claims {
     fn has_scope(&self, scope: &str) -> bool {
-        let spaced = |text: &String| text.split(' ').any(|given| given == scope);
-        self.scope.as_ref().is_some_and(spaced)
+        let contains = |text: &String| text.split(' ').any(|given| given == scope);
+        self.scope.as_ref().is_some_and(contains)
             || match &self.scp {
-                Some(Scopes::Text(text)) => spaced(text),
+                Some(Scopes::Text(text)) => contains(text),
                 Some(Scopes::List(list)) => list.iter().any(|given| given == scope),
                 None => false,
             }
@@ -79,6 +80,7 @@ impl Resource {
         Err(failed)
     }
 
+    /// The caller of a verified token, if the token has the needed scopes.
     fn principal(&self, issuer: String, claims: Claims) -> Result<Principal, AuthError> {
         if claims.sub.is_empty() {
             return Err(AuthError::InvalidToken("the token names nobody"));
@@ -98,7 +100,8 @@ struct UnverifiedClaims {
 
 /// The error of a token that cannot be decoded. The cause is logged; the client gets only `why`.
 fn unreadable(why: &'static str, cause: &Error) -> AuthError {
-    tracing::debug!("{why}: {cause}");
+    // `Debug` escapes the parts of the token that a cause may quote.
+    tracing::debug!("{why}: {cause:?}");
     AuthError::InvalidToken(why)
 }
 

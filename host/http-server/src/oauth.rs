@@ -86,7 +86,7 @@ impl Resource {
 
     /// The metadata, if it is served at this path.
     pub(crate) fn metadata_at(&self, path: &str) -> Option<&Value> {
-        self.paths.iter().any(|ours| ours == path).then_some(&self.metadata)
+        self.paths.iter().any(|own| own == path).then_some(&self.metadata)
     }
 
     /// The header `WWW-Authenticate`: what is wrong with a token, and where the metadata is (RFC 6750, 3; RFC 9728,

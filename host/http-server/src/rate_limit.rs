@@ -48,7 +48,7 @@ impl<K: Hash + Eq + Clone> RateLimits<K> {
         Self { per_second, buckets: HashMap::new(), rest, swept }
     }
 
-    /// Counts a request of a client. Whether the request is within the limit.
+    /// Counts a request of a client. Returns whether the request is within the limit.
     pub(crate) fn take(&mut self, client: &K, now: Instant) -> bool {
         if let Some(bucket) = self.buckets.get_mut(client) {
             return bucket.take(self.per_second, now);

@@ -86,10 +86,10 @@ impl<S: ServerHandler> Router<S> {
     ) -> Result<Self, InvalidSettings> {
         signatures::install();
         let max_body = settings.body_bytes.get() as usize;
-        let taken = |path: &&String| {
+        let is_reserved = |path: &&String| {
             !path.starts_with('/') || [PATH, SSE_PATH, MESSAGES_PATH].contains(&path.as_str())
         };
-        if let Some(path) = settings.pages.keys().find(taken) {
+        if let Some(path) = settings.pages.keys().find(is_reserved) {
             return Err(InvalidSettings::PagePath(path.clone()));
         }
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
@@ -158,7 +158,7 @@ impl<S: ServerHandler> Router<S> {
     /// The route of a path. `None`: nothing is served there.
     fn route(&self, path: &str) -> Option<Route<'_>> {
         let legacy = self.legacy.as_ref();
-        let metadata = || self.callers.resource().and_then(|ours| ours.metadata_at(path));
+        let metadata = || self.callers.resource().and_then(|resource| resource.metadata_at(path));
         match path {
             PATH => self.is_streamable.then_some(Route::Protected(ProtectedRoute::Streamable)),
             SSE_PATH => legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyStream(legacy))),
@@ -216,7 +216,7 @@ impl<S: ServerHandler> Router<S> {
         Ok((principal, client))
     }
 
-    /// Serves a request of which rate and origin were checked. An error is a response, too.
+    /// Serves a request whose rate and origin were checked. An error is a response, too.
     async fn serve(
         &self,
         route: Route<'_>,
@@ -260,8 +260,8 @@ impl<S: ServerHandler> Router<S> {
                 let mut response = page(request.method(), || shown.make());
                 let headers = response.headers_mut();
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-                let as_said = HeaderValue::from_static("nosniff");
-                headers.insert(header::X_CONTENT_TYPE_OPTIONS, as_said);
+                let nosniff = HeaderValue::from_static("nosniff");
+                headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
                 if let Some(policy) = shown.policy() {
                     let policy = HeaderValue::from_static(policy);
                     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -271,6 +271,7 @@ impl<S: ServerHandler> Router<S> {
         }
     }
 
+    /// Serves a request of streamable HTTP. An error is a response, too.
     async fn streamable(
         &self,
         request: Request<Incoming>,
@@ -299,7 +300,7 @@ impl<S: ServerHandler> Router<S> {
             Some(_) | None => None,
         };
         parts.extensions.extend(extension(principal));
-        let kept = body.clone();
+        let copy = body.clone();
         let served = self.streamable.handle(Request::from_parts(parts, Full::new(body)));
         let response = match opening {
             Some(opening) => opening.during(served).await,
@@ -310,7 +311,7 @@ impl<S: ServerHandler> Router<S> {
             Some(envelope)
                 if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE =>
             {
-                Err(envelope.unreadable(&kept))
+                Err(envelope.unreadable(&copy))
             }
             Some(_) | None => Ok(body::unwrap(&self.raw, response).await),
         }
