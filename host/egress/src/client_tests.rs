@@ -28,14 +28,15 @@ impl Web {
         let known = heads.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                answer(stream.unwrap(), &known);
+                respond(stream.unwrap(), &known);
             }
         });
         Self { port, heads }
     }
 }
 
-fn answer(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
+/// Reads the head of a request and responds to it.
+fn respond(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut head = Vec::new();
     let mut byte = [0];

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_connection_of_the_stranger_with_most_of_them_goes_first() {
+    fn the_oldest_connection_of_the_stranger_with_the_most_is_closed_first() {
         let (all, now) = (connections(8), Instant::now());
         let other = all.open(peer(1), now).unwrap();
         let flood: Vec<_> = (0..5).map(|_| all.open(peer(2), now).unwrap()).collect();

@@ -262,7 +262,7 @@ fn read_key(key: &Value) -> Option<Key> {
         AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
             Algorithm::EdDSA
         }
-        // A symmetric key (`OctetKey`) is never used: whoever can verify with it can also sign with it.
+        // A symmetric key (`OctetKey`) is never used: a key that verifies would also sign.
         AlgorithmParameters::OctetKey(_)
         | AlgorithmParameters::EllipticCurve(_)
         | AlgorithmParameters::OctetKeyPair(_)

@@ -80,16 +80,16 @@ impl Origins {
             return None;
         }
         let mut response = text_response(StatusCode::NO_CONTENT, "");
-        let answer = response.headers_mut();
-        answer.remove(header::CONTENT_TYPE);
+        let response_headers = response.headers_mut();
+        response_headers.remove(header::CONTENT_TYPE);
         let methods = HeaderValue::from_static("GET, POST, DELETE");
-        answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+        response_headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
         // A page of an allowed origin may send any header. The token is the only header that authenticates.
         if let Some(wanted) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-            answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+            response_headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
         }
         let seconds = HeaderValue::from_static(PREFLIGHT_SECONDS);
-        answer.insert(header::ACCESS_CONTROL_MAX_AGE, seconds);
+        response_headers.insert(header::ACCESS_CONTROL_MAX_AGE, seconds);
         Some(response)
     }
 

@@ -129,7 +129,7 @@ async fn messages_out_of_order_do_not_end_the_session() {
     assert_eq!(session.message().await["result"]["content"][0]["text"], "waited");
     session.post(&server, &[], &call(9, "echo", json!({"text": "again"}))).await;
     assert_eq!(session.message().await["result"]["content"][0]["text"], "again");
-    // What is cancelled is not answered, so that its id is free.
+    // A cancelled request gets no response. Its id may be used again.
     session.post(&server, &[], &call(10, "wait", json!({}))).await;
     soon(server.echo.begun.acquire()).await.unwrap().forget();
     let cancel = json!({

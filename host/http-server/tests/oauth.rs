@@ -303,10 +303,10 @@ async fn a_session_belongs_to_the_caller_that_opened_it() {
     let body = call(1, "whoami", json!({}));
     assert_eq!(setup.server.post(&[id, alice], &body).await.status, 200);
     let unknown = ("mcp-session-id", "00000000-0000-4000-8000-000000000000");
-    let of_nobody = setup.server.post(&[unknown, bob], &body).await;
+    let to_unknown = setup.server.post(&[unknown, bob], &body).await;
     for other in [bob, fixed] {
         let reply = setup.server.post(&[id, other], &body).await;
-        assert_eq!((reply.status, &reply.body), (404, &of_nobody.body));
+        assert_eq!((reply.status, &reply.body), (404, &to_unknown.body));
         assert_eq!(setup.server.send("GET /mcp", &[id, other], "").await.status, 404);
         assert_eq!(setup.server.send("DELETE /mcp", &[id, other], "").await.status, 404);
     }

@@ -52,7 +52,7 @@ impl TestServer {
         Connection::new(soon(TcpStream::connect(self.address)).await.unwrap())
     }
 
-    /// Sends one request, on a connection of its own, and reads all of the answer.
+    /// Sends one request, on a connection of its own, and reads the whole response.
     pub async fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut connection = self.connect().await;
         connection.send(line, headers, body).await;
