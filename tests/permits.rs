@@ -152,6 +152,22 @@ fn nobody_but_the_gate_makes_a_permit() {
 }
 
 #[test]
+fn no_bare_request_or_connection_is_a_permit() {
+    for (ask, hand_over) in
+        [("Request", "hand_over_request"), ("Connection", "hand_over_connection")]
+    {
+        let (codes, said) = compile(&format!(
+            "{PRELUDE}use portcullis_sandbox::capabilities::http::{{{ask}, effect}};\n\
+             pub fn bare(ask: {ask}) {{\n\
+             let mut permit = effect::{hand_over}(any());\n\
+             permit = Box::new(ask);\n\
+             }}\n"
+        ));
+        assert_eq!(codes, ["E0277"], "{said}");
+    }
+}
+
+#[test]
 fn every_effect_takes_a_permit_and_has_a_call() {
     let mut faults = Vec::new();
     for capability in Capability::ALL {

@@ -77,6 +77,22 @@ fn a_capability_is_one_folder_and_one_line() {
 }
 
 #[test]
+fn requests_of_plugins_are_permitted_by_the_gate_only() {
+    let effect = format!("{FOLDER}/http/effect.rs");
+    let mut faults = Vec::new();
+    for source in sources("host/sandbox/src") {
+        let makes_permits = ["RequestPermit for", "ConnectionPermit for"];
+        if source.shown != effect && makes_permits.iter().any(|text| source.text.contains(text)) {
+            faults.push(format!("{} has a permit of its own for requests", source.shown));
+        }
+        if source.text.contains("permit_without_record") {
+            faults.push(format!("{} permits requests without a record", source.shown));
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
 fn no_other_file_names_a_capability() {
     let (mut faults, mut used) = (Vec::new(), BTreeSet::new());
     for source in sources("host") {

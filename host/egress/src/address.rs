@@ -1,9 +1,10 @@
-//! Which network addresses are public.
+//! Tells public network addresses from private and special ones.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet: not of this machine, this network, a cloud's
-/// metadata service, or a tunnel to any of them. IANA's special-purpose registries, 2026.
+/// Whether an address belongs to the public internet. Addresses of this machine, of private networks, of metadata
+/// services of clouds, and of tunnels to any of them are not public. The source is IANA's special-purpose address
+/// registries, as of 2026.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -28,7 +29,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    // Only the globally routed block, and of that not what carries or documents something else.
+    // The block of global unicast addresses, without tunnels and addresses for documentation.
     let global = segments[0] & 0xe000 == 0x2000;
     let special = segments[0] == 0x2002                         // 6to4
         || (segments[0] == 0x2001 && segments[1] < 0x0200)      // Teredo, benchmarks, ORCHID

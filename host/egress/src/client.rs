@@ -1,5 +1,5 @@
-//! Sending what the policy allows: name before resolving, every address, no redirect followed, caps
-//! on bodies, time and number.
+//! Sends the requests that a policy allows: it asks the policy for each request before the host's name is resolved,
+//! and then for each address of the host.
 
 use std::collections::HashSet;
 use std::error::Error as StdError;
@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use http_body::Body;
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Limited};
 use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::Mutex;
@@ -18,50 +17,48 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
-use crate::secret::Known;
+use crate::response::{self, ResponseBody};
+use crate::secret::KnownSecrets;
 use crate::{
-    Caps, Connection, ConnectionPermit, Fault, Origin, Request, RequestPermit, RequestPolicy,
-    answer,
+    Connection, ConnectionPermit, Fault, Origin, Request, RequestLimits, RequestPermit,
+    RequestPolicy,
 };
 
-/// Not compressed.
+/// The coding of a body that is not compressed.
 const IDENTITY: http::HeaderValue = http::HeaderValue::from_static("identity");
 
-/// The body of an answer, as it comes.
-pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
-
-/// Requests under one policy. Their connections are shared with no other client.
+/// Sends requests under one policy. Its connections are not shared with other clients.
 pub struct Client {
     policy: Arc<dyn RequestPolicy>,
-    caps: Caps,
+    limits: RequestLimits,
     agent: &'static str,
-    /// Made with the first request.
+    /// `None` before the first request.
     client: Option<reqwest::Client>,
     names: Arc<Mutex<Names>>,
-    /// Every secret that the policy had at one of the requests.
-    secrets: Known,
+    /// The secrets of the policy, as read for the requests so far.
+    secrets: KnownSecrets,
 }
 
 impl Client {
-    /// A client that has made no request yet. `agent` is its `User-Agent`.
-    pub fn new(policy: impl RequestPolicy, caps: Caps, agent: &'static str) -> Self {
+    /// A client that has sent no request yet. `agent` is its `User-Agent`.
+    pub fn new(policy: impl RequestPolicy, limits: RequestLimits, agent: &'static str) -> Self {
         Self {
             policy: Arc::new(policy),
-            caps,
+            limits,
             agent,
             client: None,
             names: Arc::default(),
-            secrets: Known::default(),
+            secrets: KnownSecrets::default(),
         }
     }
 
-    /// Asks for a request and, where that is allowed, begins it: the policy has been asked when
-    /// this returns. `time` is how long whoever asks would wait for the answer to begin, within
-    /// [`Caps::time`].
+    /// Asks the policy for a request and, if it is allowed, sends it. The policy has been asked when this function
+    /// returns; the request is sent when the future is polled. `time` limits the time for the request further than
+    /// [`RequestLimits::time`].
     ///
     /// # Errors
     ///
-    /// [`Fault`]; also what is read from the answer's body may end with one.
+    /// The request was not allowed, or it failed. Reading the body of the response may fail with a [`Fault`], too.
     pub fn send<B>(
         &mut self,
         request: http::Request<B>,
@@ -72,36 +69,37 @@ impl Client {
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
         let prepared = self.prepare(request, time);
-        let body_bytes = self.caps.body_bytes;
+        let body_bytes = self.limits.body_bytes;
         let scrub = self.secrets.scrub();
         async move {
-            let (admitted, prepared) = prepared?;
-            let sent = transmit(admitted, prepared).await;
+            let (permits, prepared) = prepared?;
+            let sent = transmit(permits, prepared).await;
             let response = http::Response::from(sent?).map(|body| {
                 Limited::new(body, body_bytes)
                     .map_err(|error| Fault::of_body(&*error))
                     .boxed_unsync()
             });
-            answer::scrubbed(response, &scrub)
+            response::scrubbed(response, &scrub)
         }
     }
 
-    /// Asks for a request, and makes it ready where it is allowed.
+    /// Asks the policy for a request, and builds the request if it is allowed.
     fn prepare<B>(
         &mut self,
         request: http::Request<B>,
         time: Option<Duration>,
-    ) -> Result<(Admitted, Result<reqwest::RequestBuilder, Fault>), Fault>
+    ) -> Result<(Permits, Result<reqwest::RequestBuilder, Fault>), Fault>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let (admitted, url) = self.ask(&request)?;
-        let origin = admitted.request.request().origin.clone();
+        let (permits, url) = self.permit(&request)?;
+        let origin = permits.request.request().origin.clone();
         let ready = self.build(request, &origin, url, time);
-        Ok((admitted, ready))
+        Ok((permits, ready))
     }
 
+    /// Builds a request that is allowed: with secrets, time limit and body.
     fn build<B>(
         &mut self,
         request: http::Request<B>,
@@ -128,43 +126,44 @@ impl Client {
             })?;
         }
         if !self.secrets.scrub().is_empty() {
-            // Secrets can be found in what is not compressed.
+            // Secrets can be found only in bodies that are not compressed.
             headers.insert(http::header::ACCEPT_ENCODING, IDENTITY);
             headers.remove(http::header::TE);
         }
         let mut builder = client
             .request(parts.method, url)
             .headers(headers)
-            .timeout(time.map_or(self.caps.time, |time| time.min(self.caps.time)));
+            .timeout(time.map_or(self.limits.time, |time| time.min(self.limits.time)));
         if body.size_hint().exact() != Some(0) {
-            let data = BodyStream::new(Limited::new(body, self.caps.body_bytes));
+            let data = BodyStream::new(Limited::new(body, self.limits.body_bytes));
             builder = builder.body(reqwest::Body::wrap_stream(data_only(data)));
         }
         Ok(builder)
     }
 
-    /// Asks the policy, for the request and, where it names one, for the address.
-    fn ask<B>(&mut self, request: &http::Request<B>) -> Result<(Admitted, Url), Fault> {
-        self.caps.requests = self.caps.requests.checked_sub(1).ok_or(Fault::TooMany)?;
-        let url = Url::parse(&request.uri().to_string()).map_err(|_| Fault::BadAddress)?;
-        let origin = Origin::of(&url).map_err(|_| Fault::BadAddress)?;
+    /// Asks the policy for the request and, if the request names an address, for the connection.
+    fn permit<B>(&mut self, request: &http::Request<B>) -> Result<(Permits, Url), Fault> {
+        self.limits.requests = self.limits.requests.checked_sub(1).ok_or(Fault::TooMany)?;
+        let url = Url::parse(&request.uri().to_string()).map_err(|error| bad_address(&error))?;
+        let origin = Origin::of(&url).map_err(|error| bad_address(&error))?;
         let host = origin.host().to_owned();
         let (method, path) = (request.method().to_string(), url.path().to_owned());
-        let asked = Request { origin, method, path };
-        let request = self.policy.permit(asked).ok_or(Fault::Denied)?;
+        let judged = Request { origin, method, path };
+        let request = self.policy.permit(judged).ok_or(Fault::Denied)?;
         let connection = match host.trim_matches(['[', ']']).parse() {
             Ok(address) => {
                 let connection = Connection { host: host.clone(), address };
                 let permit = self.policy.permit_connection(connection);
                 Some(permit.ok_or(Fault::AddressDenied)?)
             }
-            // The host is a name: the resolver asks for each address that the name leads to.
+            // The host is a name. The resolver asks the policy for each of its addresses.
             Err(_) => None,
         };
-        self.names.lock().judged.insert(host);
-        Ok((Admitted { request, connection }, url))
+        self.names.lock().allowed.insert(host);
+        Ok((Permits { request, connection }, url))
     }
 
+    /// The client of reqwest, which is made for the first request.
     fn client(&mut self) -> Result<reqwest::Client, Fault> {
         if let Some(client) = &self.client {
             return Ok(client.clone());
@@ -177,10 +176,10 @@ impl Client {
     }
 
     fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
-        let resolver = Judged { policy: self.policy.clone(), names: self.names.clone() };
+        let resolver = PolicyResolver { policy: self.policy.clone(), names: self.names.clone() };
         Ok(reqwest::Client::builder()
             .tls_backend_preconfigured(tls()?.clone())
-            // Whoever asks sees 3xx, and the next request is asked for like any other.
+            // The caller gets the redirect as a response. The policy judges the next request like any other.
             .redirect(reqwest::redirect::Policy::none())
             .dns_resolver(resolver)
             .referer(false)
@@ -188,7 +187,13 @@ impl Client {
     }
 }
 
-/// The data frames of a body; trailers are left out, as reqwest sends none.
+/// The fault of an address that cannot be used. The cause is logged, because a fault is a kind without a cause.
+fn bad_address(cause: &dyn StdError) -> Fault {
+    tracing::debug!("the address of a request cannot be used: {cause}");
+    Fault::BadAddress
+}
+
+/// The data of a body, without trailers: reqwest does not send trailers.
 fn data_only<B>(stream: BodyStream<B>) -> impl Stream<Item = Result<Bytes, B::Error>>
 where
     B: Body<Data = Bytes>,
@@ -196,31 +201,40 @@ where
     stream.filter_map(async |frame| frame.map(|frame| frame.into_data().ok()).transpose())
 }
 
-/// The system's certificates, loaded once.
+/// The configuration of TLS with the system's certificates. They are loaded once.
 fn tls() -> Result<&'static rustls::ClientConfig, Fault> {
-    static TLS: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
-    TLS.get_or_init(|| {
-        // Where another part of the process was first, its provider is as good.
+    static TLS: OnceLock<rustls::ClientConfig> = OnceLock::new();
+    let load = || {
+        // The provider of another part of the process may be installed already. It serves as well.
         let _already = rustls::crypto::ring::default_provider().install_default();
-        rustls::ClientConfig::with_platform_verifier().map_err(|error| error.to_string())
-    })
-    .as_ref()
-    .map_err(|error| {
+        rustls::ClientConfig::with_platform_verifier()
+    };
+    get_or_try_init(&TLS, load).map_err(|error| {
         tracing::error!("the system's certificates: {error}");
         Fault::Misconfigured
     })
 }
 
-/// What a policy allowed of one request.
-struct Admitted {
+/// The value of a cell. If the cell is empty, `make` makes the value. A failure is not stored: the next call of this
+/// function tries again.
+fn get_or_try_init<T, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
+}
+
+/// The permits of one request.
+struct Permits {
     request: Box<dyn RequestPermit>,
-    /// Where the request names an address.
+    /// The permit for the address, if the request names an address and not a name.
     connection: Option<Box<dyn ConnectionPermit>>,
 }
 
 /// Sends a request, and records its outcome.
 async fn transmit(
-    Admitted { request, connection }: Admitted,
+    Permits { request, connection }: Permits,
     prepared: Result<reqwest::RequestBuilder, Fault>,
 ) -> Result<reqwest::Response, Fault> {
     if let Some(connection) = connection {
@@ -235,7 +249,7 @@ async fn transmit(
     sent
 }
 
-/// The proxies that the operator's environment prescribes, as reqwest finds them.
+/// The proxies that the environment of this process prescribes. reqwest finds the same.
 fn proxies() -> &'static Matcher {
     static PROXIES: OnceLock<Matcher> = OnceLock::new();
     PROXIES.get_or_init(Matcher::from_system)
@@ -244,34 +258,34 @@ fn proxies() -> &'static Matcher {
 /// The names that a client may resolve.
 #[derive(Default)]
 struct Names {
-    /// Hosts of the requests that the policy allowed: it judges each of their addresses.
-    judged: HashSet<String>,
-    /// Proxies that the operator prescribed for one of these requests.
+    /// Hosts of the requests that the policy allowed. It judges each of their addresses.
+    allowed: HashSet<String>,
+    /// Proxies for one of these requests. The policy does not judge their addresses.
     proxies: HashSet<String>,
 }
 
-/// Resolves the names of allowed hosts, and asks for each address they lead to.
-struct Judged {
+/// Resolves the names of allowed hosts, and asks the policy for each of their addresses.
+struct PolicyResolver {
     policy: Arc<dyn RequestPolicy>,
     names: Arc<Mutex<Names>>,
 }
 
-impl Resolve for Judged {
+impl Resolve for PolicyResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().trim_end_matches('.').to_owned();
-        let (is_judged, is_proxy) = {
+        let (is_allowed, is_proxy) = {
             let names = self.names.lock();
-            (names.judged.contains(&host), names.proxies.contains(&host))
+            (names.allowed.contains(&host), names.proxies.contains(&host))
         };
         let policy = self.policy.clone();
         Box::pin(async move {
-            if !is_judged && !is_proxy {
+            if !is_allowed && !is_proxy {
                 tracing::error!("`{host}` is neither a host that was asked for nor a proxy");
                 return Err(Fault::AddressDenied.into());
             }
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            if !is_judged {
+            if !is_allowed {
                 return Ok(Box::new(found.into_iter()) as Addrs);
             }
             let permit = |found: SocketAddr| {
@@ -287,7 +301,8 @@ impl Resolve for Judged {
     }
 }
 
-/// Addresses to connect to. The port is that of the request.
+/// The permitted addresses. Their permits are recorded when a connection is tried. Port 0 stands for the port of the
+/// request.
 fn addresses(permits: Vec<Box<dyn ConnectionPermit>>) -> Addrs {
     let address = |permit: Box<dyn ConnectionPermit>| {
         let address = permit.connection().address;

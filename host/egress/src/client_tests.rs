@@ -1,4 +1,4 @@
-//! What leaves the machine, and what does not: requests to a server on loopback.
+//! Tests of the client: it sends requests to a server on loopback.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,12 +9,12 @@ use http_body_util::{Empty, Full};
 use super::*;
 use crate::{Secret, Secrets};
 
-/// Nothing here takes this long unless it hangs.
+/// Time after which a test has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const CAPS: Caps = Caps { requests: 3, body_bytes: 1000, time: PATIENCE };
+const LIMITS: RequestLimits = RequestLimits { requests: 3, body_bytes: 1000, time: PATIENCE };
 
-/// A server that remembers what it was asked, and the port it listens at.
+/// A server that keeps the heads of the requests it received.
 struct Web {
     port: u16,
     heads: Arc<Mutex<Vec<String>>>,
@@ -28,14 +28,15 @@ impl Web {
         let known = heads.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                answer(stream.unwrap(), &known);
+                respond(stream.unwrap(), &known);
             }
         });
         Self { port, heads }
     }
 }
 
-fn answer(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
+/// Reads the head of a request and responds to it.
+fn respond(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
@@ -52,31 +53,31 @@ fn answer(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
     let length = body.len();
     let text =
         format!("HTTP/1.1 {line}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
-    // A client that has seen enough may be gone.
+    // The client may have closed the connection.
     let _gone = stream.write_all(text.as_bytes());
 }
 
-/// What a policy was asked, as text.
+/// The questions that a policy was asked, as text.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone, Default)]
-struct Answers {
+struct TestPolicy {
     requests: bool,
     connections: bool,
     secrets: Secrets,
     asked: Asked,
 }
 
-impl RequestPolicy for Answers {
+impl RequestPolicy for TestPolicy {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let Request { origin, method, path } = &request;
         self.asked.lock().push(format!("{method} {}{path}", origin.url()));
-        request.permit_if(self.requests)
+        request.permit_without_record_if(self.requests)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         self.asked.lock().push(format!("{} at {}", connection.host, connection.address));
-        connection.permit_if(self.connections)
+        connection.permit_without_record_if(self.connections)
     }
 
     fn secrets(&self) -> Option<&Secrets> {
@@ -84,13 +85,13 @@ impl RequestPolicy for Answers {
     }
 }
 
-fn everything() -> Answers {
-    Answers { requests: true, connections: true, ..Answers::default() }
+fn everything() -> TestPolicy {
+    TestPolicy { requests: true, connections: true, ..TestPolicy::default() }
 }
 
 /// A client that uses no proxy, whatever the environment of the tests says.
-fn client(policy: Answers) -> Client {
-    let mut client = Client::new(policy, CAPS, "tests");
+fn client(policy: TestPolicy) -> Client {
+    let mut client = Client::new(policy, LIMITS, "tests");
     client.client = Some(client.builder().unwrap().no_proxy().build().unwrap());
     client
 }
@@ -104,12 +105,12 @@ async fn status(client: &mut Client, address: &str) -> Result<u16, Fault> {
 }
 
 #[tokio::test]
-async fn what_is_allowed_goes_out_with_what_is_added_to_it() {
+async fn an_allowed_request_is_sent_with_the_secret_headers() {
     let web = Web::start();
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().write_all(b"the-token").unwrap();
     let address = format!("http://127.0.0.1:{}", web.port);
-    let policy = Answers { secrets: secrets(&address, file.path()), ..everything() };
+    let policy = TestPolicy { secrets: secrets(&address, file.path()), ..everything() };
     let mut request = get(&format!("{address}/page?q=1"));
     request.headers_mut().insert("x-key", "made up".parse().unwrap());
     request.headers_mut().insert("host", "elsewhere.example".parse().unwrap());
@@ -131,13 +132,13 @@ async fn what_is_allowed_goes_out_with_what_is_added_to_it() {
 }
 
 #[tokio::test]
-async fn what_is_refused_does_not_leave() {
+async fn a_refused_request_is_not_sent() {
     let web = Web::start();
     let (address, name) =
         (format!("http://127.0.0.1:{}/", web.port), format!("http://localhost:{}/", web.port));
-    let no_address = Answers { connections: false, ..everything() };
+    let no_address = TestPolicy { connections: false, ..everything() };
     for (policy, address, expected) in [
-        (Answers { requests: false, ..everything() }, &address, Fault::Denied),
+        (TestPolicy { requests: false, ..everything() }, &address, Fault::Denied),
         (no_address.clone(), &address, Fault::AddressDenied),
         (no_address.clone(), &name, Fault::AddressDenied),
     ] {
@@ -149,7 +150,7 @@ async fn what_is_refused_does_not_leave() {
 }
 
 #[tokio::test]
-async fn an_address_that_a_name_leads_to_is_asked_for_and_used() {
+async fn the_policy_is_asked_for_the_address_of_a_name() {
     let web = Web::start();
     let policy = everything();
     let address = format!("http://localhost:{}/", web.port);
@@ -159,11 +160,11 @@ async fn an_address_that_a_name_leads_to_is_asked_for_and_used() {
 }
 
 #[tokio::test]
-async fn redirects_are_answers_and_the_number_of_requests_has_an_end() {
+async fn redirects_are_not_followed_and_the_number_of_requests_is_limited() {
     let web = Web::start();
     let address = format!("http://127.0.0.1:{}/moved", web.port);
     let mut client = client(everything());
-    for _ in 0..CAPS.requests {
+    for _ in 0..LIMITS.requests {
         assert_eq!(status(&mut client, &address).await, Ok(302));
     }
     assert_eq!(status(&mut client, &address).await, Err(Fault::TooMany));
@@ -173,19 +174,19 @@ async fn redirects_are_answers_and_the_number_of_requests_has_an_end() {
 }
 
 #[tokio::test]
-async fn bodies_have_an_end() {
+async fn bodies_are_limited() {
     let web = Web::start();
     let address = format!("http://127.0.0.1:{}", web.port);
     let mut client = client(everything());
     let response = client.send(get(&format!("{address}/long")), None).await.unwrap();
     assert_eq!(response.into_body().collect().await.unwrap_err(), Fault::TooLong);
-    let body = Full::new(Bytes::from("x".repeat(CAPS.body_bytes + 1)));
+    let body = Full::new(Bytes::from("x".repeat(LIMITS.body_bytes + 1)));
     let request = http::Request::post(format!("{address}/post")).body(body).unwrap();
     assert_eq!(client.send(request, None).await.unwrap_err(), Fault::Protocol);
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_is_told_apart() {
+async fn failed_requests_have_different_faults() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut client = client(everything());
     assert_eq!(
@@ -194,7 +195,7 @@ async fn what_cannot_be_reached_is_told_apart() {
     );
     let user = "http://user@127.0.0.1/";
     assert_eq!(status(&mut client, user).await, Err(Fault::BadAddress));
-    // A listener that accepts nobody: the connection stands, and no answer comes.
+    // A listener that accepts no connection: the system establishes it, and no response comes.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", silent.local_addr().unwrap());
     let soon = Some(Duration::from_millis(50));
@@ -206,14 +207,15 @@ fn secrets(address: &str, file: &std::path::Path) -> Secrets {
     [(address.parse().unwrap(), secrets)].into()
 }
 
-/// What a client resolves of a name that no request had.
+/// The number of addresses to which the resolver resolves a name.
 async fn resolved(names: Names, name: &str) -> Option<usize> {
-    let resolver = Judged { policy: Arc::new(everything()), names: Arc::new(Mutex::new(names)) };
+    let resolver =
+        PolicyResolver { policy: Arc::new(everything()), names: Arc::new(Mutex::new(names)) };
     Some(resolver.resolve(name.parse().unwrap()).await.ok()?.count())
 }
 
 #[tokio::test]
-async fn a_name_that_is_neither_judged_nor_a_proxy_is_not_resolved() {
+async fn a_name_that_is_neither_an_allowed_host_nor_a_proxy_is_not_resolved() {
     assert_eq!(resolved(Names::default(), "localhost").await, None);
     let proxies = HashSet::from(["localhost".to_owned()]);
     let of_proxy = Names { proxies, ..Names::default() };
@@ -223,10 +225,18 @@ async fn a_name_that_is_neither_judged_nor_a_proxy_is_not_resolved() {
 }
 
 #[tokio::test]
-async fn the_addresses_of_a_host_are_judged_also_where_it_is_a_proxy() {
+async fn the_addresses_of_an_allowed_host_are_judged_although_it_is_a_proxy_too() {
     let names = || HashSet::from(["localhost".to_owned()]);
-    let both = Names { judged: names(), proxies: names() };
-    let policy = Answers { connections: false, ..everything() };
-    let resolver = Judged { policy: Arc::new(policy), names: Arc::new(Mutex::new(both)) };
+    let both = Names { allowed: names(), proxies: names() };
+    let policy = TestPolicy { connections: false, ..everything() };
+    let resolver = PolicyResolver { policy: Arc::new(policy), names: Arc::new(Mutex::new(both)) };
     assert!(resolver.resolve("localhost".parse().unwrap()).await.is_err());
+}
+
+#[test]
+fn only_a_success_is_stored() {
+    let cell = OnceLock::new();
+    assert_eq!(get_or_try_init(&cell, || Err("no certificates")), Err("no certificates"));
+    assert_eq!(get_or_try_init(&cell, || Ok::<_, &str>(1)), Ok(&1));
+    assert_eq!(get_or_try_init(&cell, || Err("not called")), Ok(&1));
 }

@@ -1,4 +1,4 @@
-//! Fetches small documents that the host itself needs, such as the keys of an issuer of access tokens.
+//! Fetches small documents for the host itself, such as the keys of an issuer of access tokens.
 
 use std::time::Duration;
 
@@ -7,46 +7,62 @@ use http_body_util::{BodyExt, Empty};
 use url::Url;
 
 use crate::{
-    Caps, Client, Connection, ConnectionPermit, Request, RequestPermit, RequestPolicy, is_public,
+    Client, Connection, ConnectionPermit, Fault, Request, RequestLimits, RequestPermit,
+    RequestPolicy, is_public,
 };
 
-/// Of one document.
-const CAPS: Caps = Caps { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
+/// The limits of one document.
+const LIMITS: RequestLimits =
+    RequestLimits { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
 
-/// Whom the host asks for itself: over TLS only, and at addresses that are not public only where the
-/// operator named the host.
-struct Named(Vec<String>);
+/// Allows HTTPS only. Allows addresses that are not public only for these hosts, which the operator named.
+struct DocumentPolicy(Vec<String>);
 
-impl RequestPolicy for Named {
+impl RequestPolicy for DocumentPolicy {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
         let is_allowed = request.origin.url().starts_with("https://");
-        request.permit_if(is_allowed)
+        request.permit_without_record_if(is_allowed)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         let is_allowed = self.0.contains(&connection.host) || is_public(connection.address);
-        connection.permit_if(is_allowed)
+        connection.permit_without_record_if(is_allowed)
     }
 }
 
-/// Fetches a document of at most a megabyte, in at most ten seconds, over HTTPS, without following a
-/// redirect. `named` are the hosts that the operator named: those may be in a network of its own.
+/// Why a document could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// The address cannot be used in an HTTP request.
+    #[error(transparent)]
+    Address(#[from] http::Error),
+    /// The request failed.
+    #[error(transparent)]
+    Request(#[from] Fault),
+    /// The server responded with an HTTP status other than 200.
+    #[error("it answers with HTTP status {0}")]
+    Status(u16),
+}
+
+/// Fetches a document of at most a megabyte, in at most ten seconds, over HTTPS, without following redirects. The
+/// hosts in `named` were named by the operator and may be in a private network. `agent` is the `User-Agent`.
 ///
 /// # Errors
 ///
-/// In words for the operator: what came instead of the document.
-pub async fn document(url: Url, named: Vec<String>, agent: &'static str) -> Result<Bytes, String> {
+/// The request failed or was not allowed, or the response exceeds a limit or has another status than 200.
+pub async fn fetch_document(
+    url: Url,
+    named: Vec<String>,
+    agent: &'static str,
+) -> Result<Bytes, DocumentError> {
     let request = http::Request::get(url.as_str())
         .header(http::header::ACCEPT, "application/json")
-        .body(Empty::<Bytes>::new())
-        .map_err(|error| error.to_string())?;
-    let sent = Client::new(Named(named), CAPS, agent).send(request, None).await;
-    let response = sent.map_err(|fault| fault.to_string())?;
+        .body(Empty::<Bytes>::new())?;
+    let response = Client::new(DocumentPolicy(named), LIMITS, agent).send(request, None).await?;
     if response.status() != http::StatusCode::OK {
-        return Err(format!("it answers with HTTP status {}", response.status().as_u16()));
+        return Err(DocumentError::Status(response.status().as_u16()));
     }
-    let body = response.into_body().collect().await.map_err(|fault| fault.to_string())?;
-    Ok(body.to_bytes())
+    Ok(response.into_body().collect().await?.to_bytes())
 }
 
 #[cfg(test)]
@@ -57,16 +73,16 @@ mod tests {
     async fn only_https_and_only_public_addresses_unless_they_are_named() {
         let get = |url: &str, named: &[&str]| {
             let named = named.iter().map(|host| (*host).to_owned()).collect();
-            document(url.parse().unwrap(), named, "test")
+            fetch_document(url.parse().unwrap(), named, "test")
         };
-        let denied = Named(Vec::new());
+        let names_nobody = DocumentPolicy(Vec::new());
         let connection = |host: &str| Connection {
             host: host.to_owned(),
             address: std::net::IpAddr::from([127, 0, 0, 1]),
         };
-        assert!(denied.permit_connection(connection("localhost")).is_none());
-        let named = Named(vec!["localhost".into()]);
-        assert!(named.permit_connection(connection("localhost")).is_some());
+        assert!(names_nobody.permit_connection(connection("localhost")).is_none());
+        let names_localhost = DocumentPolicy(vec!["localhost".into()]);
+        assert!(names_localhost.permit_connection(connection("localhost")).is_some());
         assert!(get("http://127.0.0.1:9/keys", &["127.0.0.1"]).await.is_err());
         assert!(get("https://127.0.0.1:9/keys", &[]).await.is_err());
     }

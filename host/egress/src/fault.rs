@@ -1,38 +1,38 @@
-//! Why an outgoing request failed: a kind, without an address.
+//! Why an outgoing request failed. The reason is a kind of fault and contains no address.
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use http_body_util::LengthLimitError;
 
-/// Why there is no answer, or not the whole of it.
+/// Why a request has no response, or only a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// No request is left of those that may be made.
+    /// The client has sent as many requests as it may send.
     TooMany,
-    /// The request's address is none, or one that no request goes to.
+    /// The request's address is not a URL, or a URL that requests do not use.
     BadAddress,
     /// The policy does not allow the request.
     Denied,
-    /// The policy allows none of the addresses that the host has.
+    /// The policy allows none of the host's addresses.
     AddressDenied,
-    /// It is the fault of whoever set this up; the log says more.
+    /// The configuration or the system is at fault. The log contains the cause.
     Misconfigured,
-    /// Nothing listens there.
+    /// Nothing listens at the address.
     ConnectionRefused,
-    /// There is no way there.
+    /// The host cannot be reached.
     Unreachable,
-    /// The other side's certificate cannot be trusted.
+    /// The host's certificate cannot be trusted.
     Certificate,
-    /// It took too long.
+    /// The request took too long.
     TimedOut,
-    /// What was sent or what came is no HTTP.
+    /// The request or its response is not valid HTTP.
     Protocol,
-    /// The answer's body is compressed, so that no secret can be found in it.
+    /// The response's body is compressed, so that secrets cannot be found in it.
     Encoded,
-    /// The answer's body is longer than it may be.
+    /// The response's body exceeds the limit.
     TooLong,
-    /// The answer's body ended too early.
+    /// The response's body ended too early.
     Incomplete,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Fault {
 impl StdError for Fault {}
 
 impl Fault {
-    /// What became of a request.
+    /// The fault of a failed request.
     pub(crate) fn of(error: &reqwest::Error) -> Self {
         let mut cause: Option<&dyn StdError> = Some(error);
         while let Some(current) = cause {
@@ -86,7 +86,7 @@ impl Fault {
         }
     }
 
-    /// What became of an answer's body.
+    /// The fault of a response's body that could not be read.
     pub(crate) fn of_body(error: &(dyn StdError + Send + Sync + 'static)) -> Self {
         if error.is::<LengthLimitError>() {
             return Self::TooLong;

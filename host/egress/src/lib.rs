@@ -1,19 +1,20 @@
-//! HTTP requests that reach no origin and no address they should not.
+//! Outgoing HTTP requests, limited to the origins and addresses that a policy allows.
 //!
-//! Whoever makes requests gives a [`RequestPolicy`], which is asked before anything leaves: for each
-//! request, and for each address that a host's name led to. No redirect is followed, and bodies,
-//! time and number have their ends. A proxy that the environment prescribes is used; it resolves
-//! the names of what it is asked for, so that their addresses are its matter.
+//! Each [`Client`] has a [`RequestPolicy`]. The client asks the policy before each request, and before each connection
+//! to an address that the host's name resolves to. It follows no redirect, and it limits the number of requests, the
+//! size of their bodies and their time. If the environment prescribes a proxy, the client uses it. The proxy then
+//! resolves the host's name, so the policy does not see the address.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod address;
-mod answer;
 mod client;
 mod document;
 mod fault;
 mod origin;
+mod response;
 mod secret;
+mod unrecorded;
 
 #[cfg(test)]
 mod property_tests;
@@ -23,25 +24,26 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use address::is_public;
-pub use client::{Client, ResponseBody};
-pub use document::document;
+pub use client::Client;
+pub use document::{DocumentError, fetch_document};
 pub use fault::Fault;
-pub use origin::Origin;
-pub use secret::Secret;
+pub use origin::{Origin, OriginError, ParseOriginError};
+pub use response::ResponseBody;
+pub use secret::{Secret, SecretError};
 
 /// Secret headers: by origin, then by the name of the header.
 pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
-/// Says what may be reached. It is asked anew each time, and may keep a record of that.
+/// Decides which requests and connections are allowed. It is asked for each of them, and may record them.
 pub trait RequestPolicy: Send + Sync + 'static {
-    /// Judges one request. `None`: it must not be made.
+    /// Permits one request. `None`: the request is not allowed.
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>>;
 
-    /// Judges a connection for a request that was permitted. `None`: it must not be made.
+    /// Permits one connection for a permitted request. `None`: the connection is not allowed.
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>>;
 
-    /// Headers that every request to an origin gets, whatever the request holds itself. No answer to any request
-    /// under this policy shows their values, whichever origin it comes from.
+    /// Headers that every request to an origin gets. They replace headers of the request with the same names. Their
+    /// values are removed from all responses under this policy, also from those of other origins.
     fn secrets(&self) -> Option<&Secrets> {
         None
     }
@@ -52,8 +54,8 @@ pub trait RequestPermit: Send {
     /// The request that was allowed.
     fn request(&self) -> &Request;
 
-    /// Records the outcome: the status code of the answer, or why there is none.
-    fn record(self: Box<Self>, answer: Result<u16, Fault>);
+    /// Records the outcome: the status code of the response, or why there is no response.
+    fn record(self: Box<Self>, outcome: Result<u16, Fault>);
 }
 
 /// Proof that a policy allowed one connection.
@@ -61,68 +63,37 @@ pub trait ConnectionPermit: Send {
     /// The connection that was allowed.
     fn connection(&self) -> &Connection;
 
-    /// Uses the permit up: the connection is tried now.
+    /// Records that the connection is tried now.
     fn record(self: Box<Self>);
 }
 
-/// One request, as far as a policy is asked about it.
+/// The parts of a request that a policy judges.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Where to.
+    /// The origin that the request goes to.
     pub origin: Origin,
-    /// With which method.
+    /// The HTTP method.
     pub method: String,
-    /// To which path, without the query: that may hold what is nobody's business.
+    /// The path, without the query. A query may contain secrets, and records contain this path.
     pub path: String,
 }
 
-impl Request {
-    /// A permit for this request where `is_allowed`, for policies that keep no record: of requests that the
-    /// host makes for itself.
-    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn RequestPermit>> {
-        is_allowed.then(|| Box::new(self) as _)
-    }
-}
-
-impl RequestPermit for Request {
-    fn request(&self) -> &Request {
-        self
-    }
-
-    fn record(self: Box<Self>, _: Result<u16, Fault>) {}
-}
-
-impl Connection {
-    /// A permit for this connection where `is_allowed`, as [`Request::permit_if`].
-    pub fn permit_if(self, is_allowed: bool) -> Option<Box<dyn ConnectionPermit>> {
-        is_allowed.then(|| Box::new(self) as _)
-    }
-}
-
-impl ConnectionPermit for Connection {
-    fn connection(&self) -> &Connection {
-        self
-    }
-
-    fn record(self: Box<Self>) {}
-}
-
-/// A connection to one address that the host's name of a request led to.
+/// A connection to one of the addresses of a request's host.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The host's name, or the address itself where the request names it.
+    /// The name of the host, or the address if the request names an address.
     pub host: String,
-    /// Where the connection would go.
+    /// The address to connect to.
     pub address: IpAddr,
 }
 
-/// The ends of one [`Client`].
+/// The limits of one [`Client`].
 #[derive(Debug, Clone, Copy)]
-pub struct Caps {
-    /// Requests in all.
+pub struct RequestLimits {
+    /// Number of all requests of the client.
     pub requests: u32,
-    /// Bytes of one body, of a request or of an answer.
+    /// Size of one body in bytes, of a request or of a response.
     pub body_bytes: usize,
-    /// How long one request may take with its answer.
+    /// Time for one request, until all of its response has arrived.
     pub time: Duration,
 }

@@ -18,23 +18,59 @@ pub struct Origin {
     port: u16,
 }
 
+/// Why an address has no origin that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OriginError {
+    /// The text is not a URL.
+    #[error(transparent)]
+    Url(#[from] url::ParseError),
+    /// The scheme is neither `http` nor `https`.
+    #[error("only http and https are known")]
+    Scheme,
+    /// The address contains a user name or a password. They hide the host from readers.
+    #[error("an address with a user name is not followed")]
+    UserName,
+    /// The address has no host.
+    #[error("an address needs a host")]
+    NoHost,
+    /// The host ends with an empty label. A shorter spelling of `a..` would be `a.`, which is the host `a`.
+    #[error("a host has a name between its dots")]
+    EmptyLabel,
+    /// The host contains a wildcard.
+    #[error("hosts are named one by one")]
+    Wildcard,
+    /// The text of a grant contains a path, a query or a fragment.
+    #[error("a path cannot be granted, only a host")]
+    Path,
+}
+
+/// Why a text is not an [`Origin`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the host `{text}`: {cause}")]
+pub struct ParseOriginError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    #[source]
+    pub cause: OriginError,
+}
+
 impl Origin {
-    /// The origin of an address that is asked for.
+    /// The origin of the URL of a request.
     ///
     /// # Errors
     ///
-    /// Where the address has no host, or names a user (which hides the host from readers), or where the host ends with
-    /// an empty name: of `a..`, another spelling would be `a.`, which is `a`.
-    pub fn of(url: &Url) -> Result<Self, String> {
+    /// The URL has no host, contains a user name or a password, or its host ends with an empty label.
+    pub fn of(url: &Url) -> Result<Self, OriginError> {
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("an address with a user name is not followed".into());
+            return Err(OriginError::UserName);
         }
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err("an address needs a host".into());
+            return Err(OriginError::NoHost);
         };
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
         if host.is_empty() || host.ends_with('.') {
-            return Err("a host has a name between its dots".into());
+            return Err(OriginError::EmptyLabel);
         }
         Ok(Self { scheme: url.scheme().to_owned(), host, port })
     }
@@ -44,47 +80,52 @@ impl Origin {
         &self.host
     }
 
-    /// As an address.
+    /// The origin as a URL. A default port is left out.
     pub fn url(&self) -> String {
-        match self.default_port() {
+        match self.has_default_port() {
             true => format!("{}://{}", self.scheme, self.host),
             false => format!("{}://{}:{}", self.scheme, self.host, self.port),
         }
     }
 
-    fn default_port(&self) -> bool {
+    fn has_default_port(&self) -> bool {
         matches!((self.scheme.as_str(), self.port), ("https", 443) | ("http", 80))
     }
-}
 
-impl FromStr for Origin {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+    /// Parses a host or a URL. The path of a URL is ignored.
+    fn parse(text: &str) -> Result<Self, OriginError> {
         let address =
             if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
-        let url = Url::parse(&address).map_err(|error| format!("the host `{text}`: {error}"))?;
+        let url = Url::parse(&address)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("the host `{text}`: only http and https are known"));
+            return Err(OriginError::Scheme);
         }
-        let origin = Self::of(&url).map_err(|error| format!("the host `{text}`: {error}"))?;
-        // A star that is written `%2a` is one, too.
+        let origin = Self::of(&url)?;
+        // The URL parser decodes `%2a` to a star.
         if text.contains('*') || origin.host.contains('*') {
-            return Err(format!("the host `{text}`: hosts are named one by one"));
+            return Err(OriginError::Wildcard);
         }
         Ok(origin)
     }
 }
 
-impl TryFrom<String> for Origin {
-    type Error = String;
+impl FromStr for Origin {
+    type Err = ParseOriginError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseOriginError> {
+        Self::parse(text).map_err(|cause| ParseOriginError { text: text.to_owned(), cause })
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = ParseOriginError;
+
+    fn try_from(text: String) -> Result<Self, ParseOriginError> {
         let origin: Self = text.parse()?;
-        // A want may be a whole address; a grant says no more than it means.
+        // A plugin's manifest may name a whole URL. A grant may not: it would seem to be limited to the path.
         let rest = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
         if rest.contains(['/', '?', '#']) {
-            return Err(format!("the host `{text}`: a path cannot be granted, only a host"));
+            return Err(ParseOriginError { text, cause: OriginError::Path });
         }
         Ok(origin)
     }

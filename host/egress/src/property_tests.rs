@@ -1,4 +1,4 @@
-//! Properties of "an address is public" and of origins, beside tables and models that are written another way.
+//! Property tests of public addresses and of origins, against models that are written in another way.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,8 +7,8 @@ use proptest::sample::select;
 
 use crate::{Origin, is_public};
 
-/// Blocks that are not globally reachable, multicast or reserved: IANA's special-purpose registries and RFC 1112.
-/// (Single addresses within `192.0.0.0/24` that are reachable are not told apart.)
+/// Blocks that are not globally reachable, or are multicast or reserved: IANA's special-purpose registries and RFC 1112.
+/// The registry lists a few reachable addresses within `192.0.0.0/24`. They count as not public here.
 const SPECIAL_V4: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -27,7 +27,7 @@ const SPECIAL_V4: &[&str] = &[
     "240.0.0.0/4",
 ];
 
-/// The same of IPv6; and what carries IPv4 within (NAT64, 6to4, Teredo, the compatible form), which leads anywhere.
+/// The same for IPv6, and the blocks that embed IPv4 addresses (NAT64, 6to4, Teredo, IPv4-compatible addresses).
 const SPECIAL_V6: &[&str] = &[
     "::/128",
     "::1/128",
@@ -52,10 +52,10 @@ const SPECIAL_V6: &[&str] = &[
     "ff00::/8",
 ];
 
-/// What is allocated to the public at all.
+/// The block of global unicast addresses.
 const GLOBAL_V6: &str = "2000::/3";
 
-/// The bits of a block's first address and how many of them count.
+/// The bits of a block's first address, and the length of the prefix.
 fn block(text: &str) -> (u128, u32) {
     let (first, length) = text.split_once('/').unwrap();
     let length: u32 = length.parse().unwrap();
@@ -65,12 +65,13 @@ fn block(text: &str) -> (u128, u32) {
     }
 }
 
+/// Whether a block contains an address.
 fn holds(text: &str, bits: u128) -> bool {
     let (first, length) = block(text);
     first.checked_shr(128 - length) == bits.checked_shr(128 - length)
 }
 
-/// The model: the tables, bit by bit.
+/// The model: compares the bits of the address with the tables.
 fn is_listed_public(address: IpAddr) -> bool {
     let v4 = |bits: u32| !SPECIAL_V4.iter().any(|block| holds(block, u128::from(bits)));
     match address {
@@ -85,7 +86,7 @@ fn is_listed_public(address: IpAddr) -> bool {
     }
 }
 
-/// An address near the ends of a block of the tables, or anywhere in it, or anywhere at all.
+/// An address near the first or the last address of a block of the tables, or within the block, or any address.
 fn address() -> impl Strategy<Value = IpAddr> {
     let blocks = select([SPECIAL_V4, SPECIAL_V6, &[GLOBAL_V6]].concat());
     let near = (blocks, any::<u128>(), -2_i64..=2, 0..3).prop_map(|(text, inside, off, place)| {
@@ -113,10 +114,10 @@ proptest! {
     })]
 
     #[test]
-    fn an_address_is_public_where_no_registry_says_otherwise(address in address()) {
+    fn an_address_is_public_unless_a_registry_lists_it(address in address()) {
         prop_assert_eq!(is_public(address), is_listed_public(address), "{}", address);
         if let IpAddr::V4(v4) = address {
-            // However it is written, it is the same place; what carries it within is never public.
+            // The IPv4-mapped form is the same address. Other forms that embed it are never public.
             prop_assert_eq!(is_public(v4.to_ipv6_mapped().into()), is_public(address));
             let bits = u128::from(u32::from(v4));
             let (nat64, teredo) = ((0x0064_ff9b << 96) | bits, (0x2001 << 112) | bits);
@@ -131,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_origin_that_is_shown_is_read_as_itself(
+    fn a_displayed_origin_is_parsed_as_itself(
         scheme in select(vec!["", "https://", "http://", "HTTP://", "ftp://", "://"]),
         host in "[a-cA-C0-9.*@:/?#%\\[\\]\u{fc}\u{ff0e}-]{0,12}",
         port in select(vec!["", ":", ":0", ":80", ":443", ":65535", ":65536"]),
@@ -140,7 +141,7 @@ proptest! {
         let Ok(origin) = text.parse::<Origin>() else { return Ok(()) };
         prop_assert_eq!(origin.to_string().parse::<Origin>(), Ok(origin.clone()), "{}", text);
         prop_assert_eq!(origin.url().parse::<Origin>(), Ok(origin.clone()), "{}", text);
-        // The host that is compared is the one that is asked: no user, no other spelling.
+        // The host has one spelling, without a user name.
         prop_assert!(!origin.host().is_empty() && !origin.host().contains('@'), "{}", text);
         prop_assert_eq!(origin.host().to_ascii_lowercase(), origin.host());
         prop_assert!(!origin.host().contains(['*', '/', '?', '#', '%']), "{}", text);

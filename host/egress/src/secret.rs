@@ -1,11 +1,14 @@
-//! Secret header values: sent to one origin and shown to nobody else.
+//! Secret header values: read for each use, sent to one origin, and removed from all responses.
 
 use std::collections::BTreeSet;
+use std::env::VarError;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use http::header::{InvalidHeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use portcullis_scrub::{Scrub, secret_parts};
+use portcullis_scrub::{Scrub, TooShort, secret_parts};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,83 +25,133 @@ pub enum Secret {
     File(PathBuf),
 }
 
+/// Why a secret cannot be read or sent. Its text does not contain the value.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The environment variable is not set.
+    #[error("the environment has no {0}")]
+    NoVariable(String),
+    /// The environment variable is not UTF-8. The error of the standard library is not kept, because it contains the
+    /// value.
+    #[error("the environment's {0} is not UTF-8")]
+    VariableNotUtf8(String),
+    /// The file cannot be read.
+    #[error("cannot read {}: {cause}", .path.display())]
+    File {
+        /// The path of the file.
+        path: PathBuf,
+        /// Why it cannot be read.
+        #[source]
+        cause: io::Error,
+    },
+    /// The value is too short to be found in responses.
+    #[error(transparent)]
+    TooShort(#[from] TooShort),
+    /// The value contains characters that no header has.
+    #[error("it is no header's value")]
+    Value(#[from] InvalidHeaderValue),
+}
+
+/// Why a secret header cannot be added to a request. Its text does not contain the value.
+#[derive(Debug, thiserror::Error)]
+#[error("the secret header {name} for {origin}: {cause}")]
+pub(crate) struct SecretHeaderError {
+    name: String,
+    origin: String,
+    #[source]
+    cause: SecretHeaderFault,
+}
+
+/// What is wrong with a secret header.
+#[derive(Debug, thiserror::Error)]
+enum SecretHeaderFault {
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("it is no header's name")]
+    Name(#[from] InvalidHeaderName),
+}
+
 impl Secret {
-    /// Whether it can be sent in a header now.
+    /// Checks that the secret can be sent in a header now.
     ///
     /// # Errors
     ///
-    /// In words for the operator, without the value.
-    pub fn check(&self) -> Result<(), String> {
+    /// The secret cannot be read, is too short, or is not a header value.
+    pub fn check(&self) -> Result<(), SecretError> {
         self.header().map(|_| ())
     }
 
-    /// The value for a header, and the parts of it that no answer may show.
-    fn header(&self) -> Result<(HeaderValue, Vec<String>), String> {
+    /// The value for a header, and its parts that are removed from responses.
+    fn header(&self) -> Result<(HeaderValue, Vec<String>), SecretError> {
         let value = self.read()?;
-        let parts = secret_parts(&value).map_err(|error| error.to_string())?;
-        let mut value = HeaderValue::try_from(value).map_err(|_| "it is no header's value")?;
+        let parts = secret_parts(&value)?;
+        let mut value = HeaderValue::try_from(value)?;
         value.set_sensitive(true);
         Ok((value, parts))
     }
 
-    /// The value.
+    /// Reads the value.
     ///
     /// # Errors
     ///
-    /// In words for the operator, without the value.
+    /// The environment variable is not set or is not UTF-8, or the file cannot be read.
     #[expect(clippy::disallowed_methods, reason = "secrets come from the environment or a file")]
-    pub fn read(&self) -> Result<String, String> {
+    pub fn read(&self) -> Result<String, SecretError> {
         match self {
-            Self::Env(name) => {
-                std::env::var(name).map_err(|_| format!("the environment has no {name}"))
-            }
+            Self::Env(name) => std::env::var(name).map_err(|error| match error {
+                VarError::NotPresent => SecretError::NoVariable(name.clone()),
+                VarError::NotUnicode(_) => SecretError::VariableNotUtf8(name.clone()),
+            }),
             Self::File(path) => std::fs::read_to_string(path)
                 .map(|text| text.trim().to_owned())
-                .map_err(|error| format!("cannot read {}: {error}", path.display())),
+                .map_err(|cause| SecretError::File { path: path.clone(), cause }),
         }
     }
 }
 
-/// The secrets that requests have met so far, so that no answer shows them.
+/// The secrets of all requests of one client so far. They are removed from all responses.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownSecrets {
     parts: BTreeSet<String>,
     scrub: Arc<Scrub>,
 }
 
-impl Known {
-    /// Takes these secrets out of answers.
+impl KnownSecrets {
+    /// What removes these secrets from responses.
     pub(crate) fn scrub(&self) -> Arc<Scrub> {
         self.scrub.clone()
     }
 
-    /// Puts the secrets of an origin among the headers of a request, in place of any that have their names. The
-    /// secrets of all origins are known from now on: what one server was sent, another one may tell.
+    /// Adds the secrets of an origin to the headers of a request. They replace headers with the same names. The
+    /// secrets of all origins become known, because a server may return what another server was sent.
     ///
     /// # Errors
     ///
-    /// Which header, and what is wrong with it; never its value.
+    /// A secret of this origin cannot be read or sent.
     pub(crate) fn add(
         &mut self,
         headers: &mut HeaderMap,
         origin: &Origin,
         secrets: &Secrets,
-    ) -> Result<(), String> {
+    ) -> Result<(), SecretHeaderError> {
         let mut parts = Vec::new();
         for (owner, secrets) in secrets {
             for (name, secret) in secrets {
                 let read = secret.header();
-                // A secret of another origin that cannot be read now is not sent now either.
-                if let Ok((_, of_this)) = &read {
-                    parts.extend(of_this.clone());
+                // A secret of another origin that cannot be read now is not sent by this request either.
+                if let Ok((_, parts_of_secret)) = &read {
+                    parts.extend(parts_of_secret.clone());
                 }
                 if owner != origin {
                     continue;
                 }
-                let told = |error: &str| format!("the secret header {name} for {origin}: {error}");
-                let (value, _) = read.map_err(|error| told(&error))?;
-                let name =
-                    HeaderName::try_from(name).map_err(|_| told("it is no header's name"))?;
+                let failed = |cause: SecretHeaderFault| SecretHeaderError {
+                    name: name.clone(),
+                    origin: origin.to_string(),
+                    cause,
+                };
+                let (value, _) = read.map_err(|error| failed(error.into()))?;
+                let name = HeaderName::try_from(name).map_err(|error| failed(error.into()))?;
                 headers.insert(name, value);
             }
         }
@@ -115,36 +168,39 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn added(headers: &mut HeaderMap, name: &str, file: &std::path::Path) -> Result<(), String> {
+    /// Adds the secret in `file` to the headers. Returns the text of the error.
+    fn add(headers: &mut HeaderMap, name: &str, file: &std::path::Path) -> Result<(), String> {
         let origin: Origin = "a.example".parse().unwrap();
         let secrets = [(name.to_owned(), Secret::File(file.to_owned()))].into();
-        Known::default().add(headers, &origin.clone(), &[(origin, secrets)].into())
+        let added =
+            KnownSecrets::default().add(headers, &origin.clone(), &[(origin, secrets)].into());
+        added.map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_secret_takes_the_place_of_what_was_there_and_is_marked() {
+    fn a_secret_replaces_the_header_of_the_request_and_is_sensitive() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(&mut file.as_file(), b" the token\n").unwrap();
+        io::Write::write_all(&mut file.as_file(), b" the token\n").unwrap();
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("made up"));
-        added(&mut headers, "Authorization", file.path()).unwrap();
+        add(&mut headers, "Authorization", file.path()).unwrap();
         assert_eq!(headers.get_all("authorization").iter().count(), 1);
         assert_eq!(headers["authorization"], "the token");
         assert!(headers["authorization"].is_sensitive());
     }
 
     #[test]
-    fn what_is_no_header_is_said_without_its_value() {
+    fn the_error_of_an_invalid_header_does_not_contain_the_value() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(&mut file.as_file(), b"the to\nken").unwrap();
+        io::Write::write_all(&mut file.as_file(), b"the to\nken").unwrap();
         let mut headers = HeaderMap::new();
-        let error = added(&mut headers, "x", file.path()).unwrap_err();
+        let error = add(&mut headers, "x", file.path()).unwrap_err();
         assert!(error.contains("no header's value") && !error.contains("ken"), "{error}");
-        std::io::Write::write_all(&mut file.reopen().unwrap(), b"the tok ken").unwrap();
-        let error = added(&mut headers, "x y", file.path()).unwrap_err();
+        io::Write::write_all(&mut file.reopen().unwrap(), b"the tok ken").unwrap();
+        let error = add(&mut headers, "x y", file.path()).unwrap_err();
         assert!(error.contains("no header's name") && !error.contains("ken"), "{error}");
         let gone = file.path().with_extension("gone");
-        assert!(added(&mut headers, "x", &gone).unwrap_err().contains("cannot read"));
+        assert!(add(&mut headers, "x", &gone).unwrap_err().contains("cannot read"));
         assert!(headers.is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! A small MCP server over HTTP, for clients by others.
+//! A small MCP server over HTTP, to test the HTTP server with other clients.
 //!
-//! `cargo run -p portcullis-http-server --example echo -- [ADDRESS [CERTIFICATE KEY]]`, where a bearer token may
-//! stand in the variable `ECHO_TOKEN`.
+//! `cargo run -p portcullis-http-server --example echo -- [ADDRESS [CERTIFICATE KEY]]`, with a
+//! bearer token in the variable `ECHO_TOKEN` if one is needed.
 
 #[path = "../tests/support/echo.rs"]
 mod echo;

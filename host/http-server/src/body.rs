@@ -1,4 +1,4 @@
-//! Bodies of responses: results that rmcp carried in `_meta` take the place of whole results.
+//! Unwraps results in the bodies of responses: a result that rmcp carries in `_meta` replaces the whole result.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,27 +13,27 @@ use portcullis_result_passthrough::{Events, Raw};
 
 use crate::responses::HttpResponse;
 
-/// An answer of rmcp's with what was wrapped in the place of its results.
-pub(crate) async fn unwrap(raw: &Raw, reply: HttpResponse) -> HttpResponse {
+/// Unwraps the results in a response of rmcp.
+pub(crate) async fn unwrap(raw: &Raw, response: HttpResponse) -> HttpResponse {
     let is = |kind: &str| {
-        let given = reply.headers().get(header::CONTENT_TYPE);
+        let given = response.headers().get(header::CONTENT_TYPE);
         given.is_some_and(|given| given.as_bytes().starts_with(kind.as_bytes()))
     };
     if is("text/event-stream") {
         let events = Events::new(raw.clone());
-        return reply.map(|inner| Unwrapped { inner, events }.boxed());
+        return response.map(|inner| Unwrapped { inner, events }.boxed());
     }
     if !is("application/json") {
-        return reply;
+        return response;
     }
-    let (parts, body) = reply.into_parts();
+    let (parts, body) = response.into_parts();
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let body = raw.unwrap(&body).map_or(body, Bytes::from);
     HttpResponse::from_parts(parts, Full::new(body).boxed())
 }
 
-/// An event stream that goes by.
+/// The body of an event stream whose results are unwrapped.
 struct Unwrapped {
     inner: BoxBody<Bytes, Infallible>,
     events: Events,

@@ -1,7 +1,6 @@
-//! Authentication: finds out who calls.
+//! Authenticates callers by their bearer tokens.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -9,75 +8,25 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::oauth::Resource;
-use crate::responses::{HttpResponse, say};
+use crate::principal::{AuthError, Principal};
+use crate::responses::{HttpResponse, text_response};
 
-/// What tells of a caller's credentials: no handler gets to see it.
+/// Headers with credentials. They are removed before a handler gets the request.
 const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
 
-/// Who calls, as far as the HTTP server found out; in the extensions of a request's
-/// [`http::request::Parts`]. Its text, by `Display`, is the same for the same caller only.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Principal {
-    /// Somebody with the token of [`Settings::token`](crate::Settings::token). Displayed as `token`.
-    Token,
-    /// Whom an issuer of access tokens vouches for. Displayed as the issuer, a space, and the subject.
-    Subject {
-        /// The token's `iss`, which is one of [`Oauth::issuers`](crate::Oauth::issuers).
-        issuer: String,
-        /// The token's `sub`, which means something to the issuer alone.
-        subject: String,
-    },
-}
-
-impl fmt::Display for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Token => f.write_str("token"),
-            // An issuer is an address, which has no space in it.
-            Self::Subject { issuer, subject } => write!(f, "{issuer} {subject}"),
-        }
-    }
-}
-
-/// Why somebody is not let in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// There is no bearer token, or more than one.
-    NoToken,
-    /// There is one that nobody is known by.
-    Invalid(&'static str),
-    /// It does not go far enough.
-    Scope,
-    /// It could be right: what is needed to find out cannot be had now.
-    Unknown(String),
-}
-
-impl Refused {
-    /// In words, for the log.
-    pub(crate) fn why(&self) -> &str {
-        match self {
-            Self::NoToken => "it carries no bearer token",
-            Self::Invalid(why) => why,
-            Self::Scope => "its token lacks a scope that is needed",
-            Self::Unknown(why) => why,
-        }
-    }
-}
-
-/// After an access token was verified: how long whoever sends it is counted as its caller.
+/// Time for which an access token is recognised after it was verified.
 const RECOGNISED: Duration = Duration::from_secs(300);
 
-/// Access tokens that are recognised at the same time.
+/// Largest number of access tokens that are recognised.
 const TOKENS: usize = 1024;
 
-/// How callers are told apart.
+/// Authenticates callers.
 pub(crate) struct Callers {
-    /// SHA-256 of the token, so that comparing takes the same time wherever two differ.
+    /// The SHA-256 digest of the token. The time to compare digests tells nothing about the token.
     token: Option<[u8; 32]>,
     oauth: Option<Resource>,
-    /// By their SHA-256: access tokens that were verified, whose they are, and when.
+    /// Access tokens that were verified: their SHA-256 digests, their callers, and when they were verified.
     verified: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
 }
 
@@ -86,13 +35,13 @@ impl Callers {
         Self { token: token.map(digest), oauth, verified: Mutex::default() }
     }
 
-    /// What clients may read to learn where to get a token.
+    /// This server as an OAuth resource. `None`: OAuth is not used.
     pub(crate) fn resource(&self) -> Option<&Resource> {
         self.oauth.as_ref()
     }
 
-    /// Who calls, as far as that can be told at once: whose requests this one is counted with. It lets
-    /// nobody in.
+    /// The caller for whose rate limit a request counts, as far as it is known without verifying an access token. It
+    /// does not authenticate the caller.
     pub(crate) fn recognise(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.token.is_none() && self.oauth.is_none() {
             return None;
@@ -106,18 +55,25 @@ impl Callers {
         (at.elapsed() < RECOGNISED).then(|| principal.clone())
     }
 
-    /// Who calls; `None`: everybody is let in.
-    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Option<Principal>, Refused> {
+    /// Authenticates the caller of a request. `None`: no token is needed.
+    ///
+    /// # Errors
+    ///
+    /// There is no token, or the token is not accepted or cannot be checked.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<Principal>, AuthError> {
         if self.token.is_none() && self.oauth.is_none() {
             return Ok(None);
         }
-        let given = bearer(headers).ok_or(Refused::NoToken)?;
+        let given = bearer(headers).ok_or(AuthError::NoToken)?;
         let digest = digest(given);
         if self.token == Some(digest) {
             return Ok(Some(Principal::Token));
         }
         let Some(oauth) = &self.oauth else {
-            return Err(Refused::Invalid("it is not the token of this server"));
+            return Err(AuthError::InvalidToken("it is not the token of this server"));
         };
         let principal = oauth.verify(given).await?;
         let mut verified = self.verified.lock();
@@ -130,38 +86,41 @@ impl Callers {
         Ok(Some(principal))
     }
 
-    /// How whoever is not let in is told so.
-    pub(crate) fn refusal(&self, refused: &Refused) -> HttpResponse {
-        let (status, text) = match refused {
-            Refused::NoToken => {
+    /// The response to a request whose caller was not authenticated.
+    pub(crate) fn refusal(&self, error: &AuthError) -> HttpResponse {
+        let (status, text) = match error {
+            AuthError::NoToken => {
                 (StatusCode::UNAUTHORIZED, "a bearer token is needed, in the header Authorization")
             }
-            Refused::Invalid(why) => (StatusCode::UNAUTHORIZED, *why),
-            Refused::Scope => (StatusCode::FORBIDDEN, "the token lacks a scope that is needed"),
-            Refused::Unknown(_) => {
+            AuthError::InvalidToken(why) => (StatusCode::UNAUTHORIZED, *why),
+            AuthError::InsufficientScope => {
+                (StatusCode::FORBIDDEN, "the token lacks a scope that is needed")
+            }
+            AuthError::Unavailable(_) => {
                 let text = "access tokens cannot be checked now: try again later";
-                let mut reply = say(StatusCode::SERVICE_UNAVAILABLE, text);
-                reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
-                return reply;
+                let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, text);
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+                return response;
             }
         };
-        let mut reply = say(status, text);
+        let mut response = text_response(status, text);
         let challenge = match &self.oauth {
-            Some(oauth) => oauth.challenge(refused),
+            Some(oauth) => oauth.challenge(error),
             None => HeaderValue::from_static("Bearer"),
         };
-        reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        reply
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        response
     }
 }
 
-/// Takes credentials out of what a handler will see.
-pub(crate) fn forget_credentials(headers: &mut HeaderMap) {
+/// Removes the credentials from the headers of a request.
+pub(crate) fn remove_credentials(headers: &mut HeaderMap) {
     for name in CREDENTIALS {
         headers.remove(name);
     }
 }
 
+/// The bearer token. `None`: there is none, or more than one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, more) = (values.next()?.to_str().ok()?, values.next());

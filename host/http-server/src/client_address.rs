@@ -1,11 +1,12 @@
-//! Addresses of clients, as far as they tell clients apart.
+//! Tells clients apart: by their caller or, if there is none, by their network address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::caller::Principal;
+use crate::principal::Principal;
 
-/// A peer: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has.
+/// The network address of a peer. Addresses of IPv6 are cut to their first 64 bits, because one customer of a network
+/// has all addresses with the same 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PeerAddress(IpAddr);
 
@@ -21,7 +22,7 @@ impl PeerAddress {
         }
     }
 
-    /// Whether it is this machine: then many programs, and whoever is behind a proxy, are one peer.
+    /// Whether the peer is on this machine. Then several programs, or all clients of a proxy, have this address.
     pub(crate) fn is_loopback(self) -> bool {
         self.0.is_loopback()
     }
@@ -36,22 +37,22 @@ impl fmt::Display for PeerAddress {
     }
 }
 
-/// Who a share of something is for: a caller who is known, or else a peer.
+/// A client to which limits apply: an authenticated caller, or all callers at one address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Client {
-    Known(Principal),
-    PeerAddress(PeerAddress),
+    Principal(Principal),
+    Address(PeerAddress),
 }
 
 impl Client {
-    /// A caller, or the peer where callers are not told apart.
+    /// The client of a request: its caller or, if the caller is not authenticated, its address.
     pub(crate) fn of(principal: Option<&Principal>, peer: PeerAddress) -> Self {
-        principal.cloned().map_or(Self::PeerAddress(peer), Self::Known)
+        principal.cloned().map_or(Self::Address(peer), Self::Principal)
     }
 
-    /// Whether it may be everybody: programs of this machine that need no token.
+    /// Whether this may be several clients: programs of this machine that need no token.
     pub(crate) fn is_everybody(&self) -> bool {
-        matches!(self, Self::PeerAddress(peer) if peer.is_loopback())
+        matches!(self, Self::Address(peer) if peer.is_loopback())
     }
 }
 
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_of_64_bits_is_one_peer() {
+    fn addresses_with_the_same_64_bits_are_one_peer() {
         let of = |address: &str| PeerAddress::of(address.parse().unwrap());
         assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));

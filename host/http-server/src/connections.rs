@@ -1,4 +1,6 @@
-//! The table of open connections: how many there may be, from whom, and which one is closed for a new one.
+//! The open connections: limits their number, and decides which one is closed for a new one.
+//!
+//! A peer is *known* for a time after one of its requests passed all checks. Other peers are *strangers*.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -15,13 +17,13 @@ use tokio_util::sync::CancellationToken;
 use crate::client_address::{Client, PeerAddress};
 use crate::responses::HttpResponse;
 
-/// After a request that was let in: how long the peer is known.
+/// Time for which a peer is known after its last request that passed all checks.
 const KNOWN: Duration = Duration::from_secs(600);
 
-/// Peers that are known at the same time.
+/// Largest number of known peers.
 const PEERS: usize = 1024;
 
-/// All connections.
+/// The open connections.
 pub(crate) struct Connections {
     most: usize,
     state: Mutex<State>,
@@ -30,26 +32,26 @@ pub(crate) struct Connections {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// In the order in which they came.
+    /// The connections by their numbers, oldest first.
     open: BTreeMap<u64, Entry>,
-    /// Peers of whom a request was let in, and when the last one was.
+    /// The known peers, and the times of their last requests.
     known: HashMap<PeerAddress, Instant>,
 }
 
 struct Entry {
     peer: PeerAddress,
-    /// Whose requests were let in.
+    /// The client of the connection's requests. `None`: no request has passed the checks.
     client: Option<Client>,
-    /// Requests that are being answered.
+    /// Number of requests that are being served.
     serving: u32,
     close: CancellationToken,
 }
 
-/// One connection. It is open until this is dropped.
+/// One connection. It counts as open until this is dropped.
 pub(crate) struct Connection {
-    /// Who is at its other end.
+    /// The peer of the connection.
     pub(crate) peer: PeerAddress,
-    /// Fires when it has to go.
+    /// Cancelled when the connection has to be closed.
     pub(crate) close: CancellationToken,
     number: u64,
     all: Weak<Connections>,
@@ -60,18 +62,18 @@ impl Connections {
         Arc::new(Self { most: most.get() as usize, state: Mutex::default() })
     }
 
-    /// What strangers may have of all connections: three quarters. The rest is for those who are known.
+    /// Largest number of connections of strangers: three quarters of all. The rest is for known peers.
     fn strangers_share(&self) -> usize {
         (self.most - self.most / 4).max(1)
     }
 
-    /// What one client may have of all connections: three quarters.
+    /// Largest number of connections of one client: three quarters of all.
     fn client_share(&self, client: &Client) -> usize {
         if client.is_everybody() { self.most } else { (self.most - self.most / 4).max(1) }
     }
 
-    /// Takes in a connection. Where there are too many, one of a stranger has to go for it, or else one
-    /// on which nothing is being answered. `None`: something is being answered on each of them.
+    /// Adds a connection. If there are too many, a connection of a stranger is closed, or else an idle one. `None`: each
+    /// connection serves a request, and the new connection is refused.
     pub(crate) fn open(self: &Arc<Self>, peer: PeerAddress, now: Instant) -> Option<Connection> {
         let mut state = self.state.lock();
         let is_stranger = !state.is_known(peer, now);
@@ -101,19 +103,19 @@ impl State {
         entry.client.is_none() && !self.is_known(entry.peer, now)
     }
 
-    /// Which connection has to go: the oldest of the stranger who has most of them; else one without a
-    /// request that was let in; else the oldest, on which nothing is being answered, of the client who has
-    /// most of those.
+    /// The connection to close: the oldest of the stranger with the most connections. If there is no stranger, the
+    /// oldest of the peer with the most connections without a request that passed the checks. If there is no such
+    /// connection, the oldest idle connection of the client with the most idle connections.
     fn victim(&self, now: Instant) -> Option<u64> {
-        self.oldest_of_most(|one| {
-            self.is_stranger(one, now).then_some(Client::PeerAddress(one.peer))
-        })
-        .or_else(|| {
-            self.oldest_of_most(|one| one.client.is_none().then_some(Client::PeerAddress(one.peer)))
-        })
-        .or_else(|| self.oldest_of_most(|one| one.client.clone().filter(|_| one.serving == 0)))
+        self.oldest_of_most(|one| self.is_stranger(one, now).then_some(Client::Address(one.peer)))
+            .or_else(|| {
+                self.oldest_of_most(|one| one.client.is_none().then_some(Client::Address(one.peer)))
+            })
+            .or_else(|| self.oldest_of_most(|one| one.client.clone().filter(|_| one.serving == 0)))
     }
 
+    /// The oldest connection of the client with the most connections. `whose`: the client of a connection, or `None` to
+    /// skip the connection.
     fn oldest_of_most(&self, whose: impl Fn(&Entry) -> Option<Client>) -> Option<u64> {
         let mut found: HashMap<Client, (usize, u64)> = HashMap::new();
         for (number, entry) in &self.open {
@@ -127,11 +129,11 @@ impl State {
 }
 
 impl Connection {
-    /// A request of this client was let in on it. Whether the client may have this connection.
-    pub(crate) fn belongs_to(&self, client: Client, now: Instant) -> bool {
+    /// Notes that a request of this client passed the checks. Returns whether the client may have this connection.
+    pub(crate) fn assign(&self, client: Client, now: Instant) -> bool {
         let Some(all) = self.all.upgrade() else { return true };
         let mut state = all.state.lock();
-        // On loopback, somebody else could be at the same address.
+        // Several programs have the address of loopback. It does not become known.
         if !self.peer.is_loopback() {
             if state.known.len() >= PEERS {
                 state.known.retain(|_, seen| now.saturating_duration_since(*seen) < KNOWN);
@@ -142,7 +144,7 @@ impl Connection {
         }
         let has = |entry: &Entry| entry.client.as_ref() == Some(&client);
         match state.open.get(&self.number) {
-            // It has to go, and may answer this one before.
+            // The connection is being closed, but may still serve this request.
             None => return true,
             Some(entry) if has(entry) => return true,
             Some(_) => {}
@@ -156,7 +158,7 @@ impl Connection {
         true
     }
 
-    /// A request is being answered on it, until the whole answer has been written.
+    /// Counts a request as being served, until the returned value is dropped.
     pub(crate) fn serving(self: &Arc<Self>) -> Serving {
         self.count(|serving| serving + 1);
         Serving(self.clone())
@@ -178,13 +180,13 @@ impl Drop for Connection {
     }
 }
 
-/// A request that is being answered.
+/// A request that is being served.
 pub(crate) struct Serving(Arc<Connection>);
 
 impl Serving {
-    /// The same answer; the request is being answered until its last byte was taken.
-    pub(crate) fn until_written(self, reply: HttpResponse) -> HttpResponse {
-        reply.map(|inner| Watched { inner, _serving: self }.boxed())
+    /// The same response. The request counts as being served until the response was written or dropped.
+    pub(crate) fn until_written(self, response: HttpResponse) -> HttpResponse {
+        response.map(|inner| CountedBody { inner, _serving: self }.boxed())
     }
 }
 
@@ -194,13 +196,13 @@ impl Drop for Serving {
     }
 }
 
-/// A body that holds something until it is dropped.
-struct Watched<B> {
+/// A body that keeps its request counted until it is dropped.
+struct CountedBody<B> {
     inner: B,
     _serving: Serving,
 }
 
-impl<B: Body + Unpin> Body for Watched<B> {
+impl<B: Body + Unpin> Body for CountedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -223,14 +225,14 @@ impl<B: Body + Unpin> Body for Watched<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Principal;
+    use crate::principal::Principal;
 
     fn peer(last: u8) -> PeerAddress {
         PeerAddress::of([192, 0, 2, last].into())
     }
 
     fn known(name: &str) -> Client {
-        Client::Known(Principal::Subject { issuer: "i".into(), subject: name.into() })
+        Client::Principal(Principal::Subject { issuer: "i".into(), subject: name.into() })
     }
 
     fn connections(most: u32) -> Arc<Connections> {
@@ -238,41 +240,41 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_connection_of_the_stranger_with_most_of_them_goes_first() {
+    fn the_oldest_connection_of_the_stranger_with_the_most_is_closed_first() {
         let (all, now) = (connections(8), Instant::now());
         let other = all.open(peer(1), now).unwrap();
         let flood: Vec<_> = (0..5).map(|_| all.open(peer(2), now).unwrap()).collect();
-        // Strangers have six of eight.
+        // Strangers may have six of eight connections.
         let one_more = all.open(peer(2), now).unwrap();
         assert!(flood[0].close.is_cancelled() && !flood[1].close.is_cancelled());
         assert!(!other.close.is_cancelled() && !one_more.close.is_cancelled());
     }
 
     #[test]
-    fn a_share_is_for_those_who_are_known() {
+    fn a_quarter_of_the_connections_is_for_known_peers() {
         let (all, now) = (connections(8), Instant::now());
         let ours = all.open(peer(1), now).unwrap();
-        assert!(ours.belongs_to(known("a"), now));
+        assert!(ours.assign(known("a"), now));
         drop(ours);
         let flood: Vec<_> = (0..20).filter_map(|_| all.open(peer(2), now)).collect();
         let closed = || flood.iter().filter(|one| one.close.is_cancelled()).count();
         assert_eq!(closed(), 14);
-        // The peer is known: its connections go where strangers may not.
+        // The peer is known: it may have connections that strangers may not have.
         let again: Vec<_> = (0..2).map(|_| all.open(peer(1), now).unwrap()).collect();
         assert_eq!(closed(), 14);
         assert!(again.iter().all(|one| !one.close.is_cancelled()));
-        // After a while, it is a stranger again.
+        // After a time, it is a stranger again.
         let late = now + KNOWN;
         let _late = all.open(peer(1), late).unwrap();
         assert_eq!(closed(), 15);
     }
 
     #[test]
-    fn what_is_being_answered_is_never_broken_off_and_what_is_idle_makes_room() {
+    fn a_busy_connection_is_never_closed_and_an_idle_one_is() {
         let (all, now) = (connections(4), Instant::now());
         let open = |name: &str| {
             let one = Arc::new(all.open(peer(1), now).unwrap());
-            assert!(one.belongs_to(known(name), now));
+            assert!(one.assign(known(name), now));
             one
         };
         let ours: Vec<_> = ["a", "a", "b", "c"].map(open).into();
@@ -284,19 +286,19 @@ mod tests {
     }
 
     #[test]
-    fn one_client_has_its_share() {
+    fn one_client_may_have_three_quarters_of_the_connections() {
         let (all, now) = (connections(4), Instant::now());
         let open = |_| {
             let one = all.open(peer(1), now).unwrap();
-            let is_let_in = one.belongs_to(known("a"), now);
+            let is_let_in = one.assign(known("a"), now);
             (one, is_let_in)
         };
         let ours: Vec<_> = (0..4).map(open).collect();
         assert_eq!(ours.iter().filter(|(_, is_let_in)| *is_let_in).count(), 3);
-        assert!(ours[3].0.belongs_to(known("b"), now));
-        // Without tokens, programs of this machine cannot be told apart.
+        assert!(ours[3].0.assign(known("b"), now));
+        // Without tokens, programs of this machine have no limit: they have the same address.
         let local = PeerAddress::of([127, 0, 0, 1].into());
         let ours: Vec<_> = (0..3).map(|_| all.open(local, now).unwrap()).collect();
-        assert!(ours.iter().all(|one| one.belongs_to(Client::PeerAddress(local), now)));
+        assert!(ours.iter().all(|one| one.assign(Client::Address(local), now)));
     }
 }

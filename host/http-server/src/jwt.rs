@@ -1,26 +1,27 @@
-//! Checks access tokens: issuer, audience, scopes and time (RFC 9068, RFC 8725).
+//! Verifies access tokens: signature, issuer, audience, scopes and time (RFC 9068, RFC 8725).
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::errors::{Error, ErrorKind};
-use jsonwebtoken::{Header, Validation, decode, decode_header};
+use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde::Deserialize;
 
-use crate::caller::{Principal, Refused};
 use crate::oauth::Resource;
-use crate::verify::ALGORITHMS;
+use crate::principal::{AuthError, Principal};
+use crate::signatures::ALGORITHMS;
 
-/// Length of a token, in bytes.
+/// Longest token, in bytes.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// How far clocks may differ, in seconds.
+/// Largest difference between the clocks of this server and of an issuer, in seconds.
 const LEEWAY: u64 = 60;
 
+/// The claims that this server reads beside those that jsonwebtoken checks.
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
-    /// By RFC 9068: scopes with spaces between them.
+    /// The scopes, separated by spaces (RFC 9068).
     scope: Option<String>,
-    /// The same by other issuers' custom.
+    /// The claim that some issuers use instead of `scope`.
     scp: Option<Scopes>,
 }
 
@@ -32,11 +33,11 @@ enum Scopes {
 }
 
 impl Claims {
-    fn has(&self, scope: &str) -> bool {
-        let spaced = |text: &String| text.split(' ').any(|given| given == scope);
-        self.scope.as_ref().is_some_and(spaced)
+    fn has_scope(&self, scope: &str) -> bool {
+        let contains = |text: &String| text.split(' ').any(|given| given == scope);
+        self.scope.as_ref().is_some_and(contains)
             || match &self.scp {
-                Some(Scopes::Text(text)) => spaced(text),
+                Some(Scopes::Text(text)) => contains(text),
                 Some(Scopes::List(list)) => list.iter().any(|given| given == scope),
                 None => false,
             }
@@ -44,73 +45,87 @@ impl Claims {
 }
 
 impl Resource {
-    /// Whom a token was issued to.
-    pub(crate) async fn verify(&self, token: &str) -> Result<Principal, Refused> {
+    /// Verifies a token, and returns the caller that it was issued to.
+    pub(crate) async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
         if token.len() > MAX_TOKEN {
-            return Err(Refused::Invalid("the token is too long"));
+            return Err(AuthError::InvalidToken("the token is too long"));
         }
-        // Not even read where it says that it is not signed: there is no such algorithm here.
+        // The header of a token with `"alg": "none"` is not decoded: jsonwebtoken has no such algorithm.
         let header = decode_header(token)
-            .map_err(|_| Refused::Invalid("the token is no JWT that can be accepted"))?;
-        let (algorithm, id) = accepted(&header)?;
-        let issuer = insecure_decode_claims::<Issued>(token)
-            .map_err(|_| Refused::Invalid("the token names no issuer"))?
+            .map_err(|error| unreadable("the token is no JWT that can be accepted", &error))?;
+        let (algorithm, id) = check_header(&header)?;
+        let issuer = insecure_decode_claims::<UnverifiedClaims>(token)
+            .map_err(|error| unreadable("the token names no issuer", &error))?
             .iss;
         let keys = self.issuers.iter().find(|keys| keys.issuer == issuer);
-        let keys = keys.ok_or(Refused::Invalid("the token is of an issuer that is not known"))?;
+        let keys =
+            keys.ok_or(AuthError::InvalidToken("the token is of an issuer that is not known"))?;
         let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY;
         validation.validate_nbf = true;
         validation.set_issuer(&[&issuer]);
         validation.set_audience(&self.audience);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-        let mut refused = Refused::Invalid("the token is signed with a key that is not known");
-        for key in keys.find(id, algorithm).await.map_err(Refused::Unknown)? {
+        let mut failed =
+            AuthError::InvalidToken("the token is signed with a key that is not known");
+        for key in keys.find(id, algorithm).await? {
             match decode::<Claims>(token, &key.key, &validation) {
                 Ok(token) => return self.principal(issuer, token.claims),
                 Err(error) if *error.kind() == ErrorKind::InvalidSignature => {
-                    refused = Refused::Invalid("the signature of the token is wrong");
+                    failed = AuthError::InvalidToken("the signature of the token is wrong");
                 }
-                Err(error) => return Err(Refused::Invalid(say(&error))),
+                Err(error) => return Err(AuthError::InvalidToken(reason(&error))),
             }
         }
-        Err(refused)
+        Err(failed)
     }
 
-    fn principal(&self, issuer: String, claims: Claims) -> Result<Principal, Refused> {
+    /// The caller of a verified token, if the token has the needed scopes.
+    fn principal(&self, issuer: String, claims: Claims) -> Result<Principal, AuthError> {
         if claims.sub.is_empty() {
-            return Err(Refused::Invalid("the token names nobody"));
+            return Err(AuthError::InvalidToken("the token names nobody"));
         }
-        if !self.scopes.iter().all(|scope| claims.has(scope)) {
-            return Err(Refused::Scope);
+        if !self.scopes.iter().all(|scope| claims.has_scope(scope)) {
+            return Err(AuthError::InsufficientScope);
         }
         Ok(Principal::Subject { issuer, subject: claims.sub })
     }
 }
 
-/// What is read before a token's signature is verified: only to know by whose keys.
+/// The claims that are read before the signature is verified, to find the issuer's keys.
 #[derive(Deserialize)]
-struct Issued {
+struct UnverifiedClaims {
     iss: String,
 }
 
-fn accepted(header: &Header) -> Result<(jsonwebtoken::Algorithm, Option<&str>), Refused> {
+/// The error of a token that cannot be decoded. The cause is logged; the client gets only `why`.
+fn unreadable(why: &'static str, cause: &Error) -> AuthError {
+    // `Debug` escapes the parts of the token that a cause may quote.
+    tracing::debug!("{why}: {cause:?}");
+    AuthError::InvalidToken(why)
+}
+
+/// Checks the header of a token. Returns the algorithm and the id of the key.
+fn check_header(header: &Header) -> Result<(Algorithm, Option<&str>), AuthError> {
     if !ALGORITHMS.contains(&header.alg) {
-        return Err(Refused::Invalid("the token is not signed with RS256, ES256 or EdDSA"));
+        return Err(AuthError::InvalidToken("the token is not signed with RS256, ES256 or EdDSA"));
     }
     if header.crit.is_some() {
-        return Err(Refused::Invalid("the token has critical headers, which nobody here knows"));
+        return Err(AuthError::InvalidToken(
+            "the token has critical headers, which nobody here knows",
+        ));
     }
-    // Many issuers say only that it is a JWT, or nothing.
+    // Many issuers write only `JWT`, or nothing.
     let kind = header.typ.as_deref().unwrap_or("JWT");
     if !["at+jwt", "application/at+jwt", "JWT"].iter().any(|known| kind.eq_ignore_ascii_case(known))
     {
-        return Err(Refused::Invalid("the token is no access token"));
+        return Err(AuthError::InvalidToken("the token is no access token"));
     }
     Ok((header.alg, header.kid.as_deref()))
 }
 
-fn say(error: &Error) -> &'static str {
+/// Why a token with a valid signature is not accepted, for the client.
+fn reason(error: &Error) -> &'static str {
     let kind = error.kind();
     if *kind == ErrorKind::ExpiredSignature {
         "the token has expired"

@@ -1,5 +1,5 @@
-//! The transport of 2024-11-05: a stream of events for what the server says, and posts for what the
-//! client says.
+//! The transport of 2024-11-05 (HTTP+SSE): the server sends messages as events of a stream, the client posts its
+//! messages.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -27,18 +27,17 @@ use tokio::time::Interval;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::MESSAGES_PATH;
-use crate::caller::Principal;
-use crate::listener::{SLOW, STALLED};
+use crate::principal::Principal;
 use crate::request_body::Envelope;
-use crate::responses::{HttpResponse, say};
-use crate::router::pass_over;
+use crate::responses::{HttpResponse, ignore_malformed, text_response};
 use crate::session_limit::SessionPlace;
+use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 
-/// How often an open stream shows that it is alive.
+/// Interval of the comments that keep an idle stream open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Messages that wait for one session, in each direction.
-const WAITING: usize = 16;
+/// Largest number of messages that wait in one session, in each direction.
+const MAX_WAITING: usize = 16;
 
 /// The open sessions.
 pub(crate) struct Legacy {
@@ -50,8 +49,8 @@ pub(crate) struct Legacy {
 struct Session {
     principal: Option<Principal>,
     posted: mpsc::Sender<ClientJsonRpcMessage>,
-    /// The requests that are not answered yet: of two with one id, rmcp would answer only one. `None`: there was no
-    /// request yet; rmcp ends a session in which another message precedes the first request.
+    /// The requests without a response yet. rmcp would respond to only one of two requests with the same id. `None`:
+    /// there was no request yet. rmcp ends a session in which another message precedes the first request.
     waiting: Mutex<Option<HashSet<RequestId>>>,
 }
 
@@ -60,49 +59,54 @@ impl Legacy {
         Arc::new(Self { open: Mutex::default(), raw, shutdown })
     }
 
-    /// Opens a session, which ends with its stream.
+    /// Opens a session. It ends when its stream is closed.
     pub(crate) fn open<S: ServerHandler>(
         self: &Arc<Self>,
         handler: S,
         principal: Option<Principal>,
-        room: SessionPlace,
+        place: SessionPlace,
     ) -> HttpResponse {
         let id = match random_id() {
             Ok(id) => id,
             Err(why) => {
                 tracing::error!("opening a session: asking for random bytes: {why}");
-                return say(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers");
+                return text_response(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "there are no random numbers",
+                );
             }
         };
         let end = self.shutdown.child_token();
-        let (events, written) = mpsc::channel(WAITING);
-        let (posted, received) = mpsc::channel(WAITING);
+        let (events, written) = mpsc::channel(MAX_WAITING);
+        let (posted, received) = mpsc::channel(MAX_WAITING);
         let endpoint = format!("event: endpoint\ndata: {MESSAGES_PATH}?sessionId={id}\n\n");
         events.try_send(endpoint.into()).expect("the channel is empty");
         let session = Arc::new(Session { principal, posted, waiting: Mutex::default() });
         self.open.lock().insert(id.clone(), session.clone());
-        let pipe = Pipe { session, received, events, raw: self.raw.clone(), end: end.clone() };
+        let transport =
+            SessionTransport { session, received, events, raw: self.raw.clone(), end: end.clone() };
         let (this, ending) = (self.clone(), end.clone());
         tokio::spawn(async move {
-            let _room = room;
-            match handler.serve_with_ct(pipe, ending).await {
+            let _place = place;
+            match handler.serve_with_ct(transport, ending).await {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!("a session ended before it began: {error}"),
             }
             this.open.lock().remove(&id);
         });
         let first = tokio::time::Instant::now() + KEEP_ALIVE;
-        let alive = tokio::time::interval_at(first, KEEP_ALIVE);
-        let mut reply = Response::new(Written { written, alive, _end: end.drop_guard() }.boxed());
-        let headers = reply.headers_mut();
+        let keep_alive = tokio::time::interval_at(first, KEEP_ALIVE);
+        let mut response =
+            Response::new(EventStream { written, keep_alive, _end: end.drop_guard() }.boxed());
+        let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // nginx would keep events back until it has many.
+        // Without this header, nginx buffers events.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        reply
+        response
     }
 
-    /// Takes a message for a session.
+    /// Accepts a message for a session.
     pub(crate) async fn post(
         &self,
         parts: Parts,
@@ -110,22 +114,26 @@ impl Legacy {
         principal: Option<&Principal>,
     ) -> HttpResponse {
         let Some(session) = session_id(&parts).and_then(|id| self.find(id, principal)) else {
-            return say(StatusCode::NOT_FOUND, "there is no such session: open one with GET /sse");
+            return text_response(
+                StatusCode::NOT_FOUND,
+                "there is no such session: open one with GET /sse",
+            );
         };
         let envelope = match Envelope::of(body) {
             Ok(envelope) => envelope,
-            Err(reply) => return reply,
+            Err(response) => return response,
         };
-        if envelope.is_broken_answer() {
-            return pass_over();
+        if envelope.is_malformed_response() {
+            return ignore_malformed();
         }
         let Ok(mut message) = serde_json::from_slice::<ClientJsonRpcMessage>(body) else {
-            return envelope.is_unreadable(body);
+            return envelope.unreadable(body);
         };
         if !session.admits(&message) {
             return envelope.invalid("a request with this id still waits for its answer");
         }
-        let accepted = say(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
+        let accepted =
+            text_response(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
         if session.waiting.lock().is_none() {
             return accepted;
         }
@@ -133,22 +141,26 @@ impl Legacy {
             JsonRpcMessage::Request(request) => {
                 request.request.extensions_mut().insert(parts);
             }
-            JsonRpcMessage::Notification(told) => {
-                told.notification.extensions_mut().insert(parts);
+            JsonRpcMessage::Notification(message) => {
+                message.notification.extensions_mut().insert(parts);
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        match session.posted.send_timeout(message, SLOW).await {
+        match session.posted.send_timeout(message, RECEIVE_TIMEOUT).await {
             Ok(()) => accepted,
             Err(mpsc::error::SendTimeoutError::Timeout(message)) => {
                 if let JsonRpcMessage::Request(request) = &message {
-                    session.is_over(&request.id);
+                    session.finish(&request.id);
                 }
-                say(StatusCode::SERVICE_UNAVAILABLE, "too many messages wait in this session")
+                text_response(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "too many messages wait in this session",
+                )
             }
-            Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-                say(StatusCode::NOT_FOUND, "the session has ended: open one with GET /sse")
-            }
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => text_response(
+                StatusCode::NOT_FOUND,
+                "the session has ended: open one with GET /sse",
+            ),
         }
     }
 
@@ -159,17 +171,17 @@ impl Legacy {
 }
 
 impl Session {
-    /// Whether a message may come in. A request whose id still waits for an answer may not.
+    /// Whether a message is accepted. A request is not, if another request with its id waits for its response.
     fn admits(&self, message: &ClientJsonRpcMessage) -> bool {
         let mut waiting = self.waiting.lock();
         match message {
             JsonRpcMessage::Request(request) => {
                 waiting.get_or_insert_default().insert(request.id.clone())
             }
-            JsonRpcMessage::Notification(told) => {
-                // What is cancelled is not answered.
-                if let ClientNotification::CancelledNotification(told) = &told.notification
-                    && let (Some(id), Some(waiting)) = (&told.params.request_id, &mut *waiting)
+            JsonRpcMessage::Notification(message) => {
+                // A cancelled request gets no response.
+                if let ClientNotification::CancelledNotification(cancelled) = &message.notification
+                    && let (Some(id), Some(waiting)) = (&cancelled.params.request_id, &mut *waiting)
                 {
                     waiting.remove(id);
                 }
@@ -179,26 +191,27 @@ impl Session {
         }
     }
 
-    fn answered(&self, message: &ServerJsonRpcMessage) {
+    /// Removes the request that this message responds to.
+    fn responded(&self, message: &ServerJsonRpcMessage) {
         match message {
-            JsonRpcMessage::Response(answer) => self.is_over(&answer.id),
-            JsonRpcMessage::Error(answer) => {
-                answer.id.iter().for_each(|id| self.is_over(id));
+            JsonRpcMessage::Response(response) => self.finish(&response.id),
+            JsonRpcMessage::Error(response) => {
+                response.id.iter().for_each(|id| self.finish(id));
             }
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
         }
     }
 
-    /// Its id may be used again.
-    fn is_over(&self, request: &RequestId) {
+    /// The request no longer waits for a response. Its id may be used again.
+    fn finish(&self, request: &RequestId) {
         if let Some(waiting) = &mut *self.waiting.lock() {
             waiting.remove(request);
         }
     }
 }
 
-/// The server's side of one session.
-struct Pipe {
+/// The transport of one session, for rmcp.
+struct SessionTransport {
     session: Arc<Session>,
     received: mpsc::Receiver<ClientJsonRpcMessage>,
     events: mpsc::Sender<Bytes>,
@@ -206,20 +219,20 @@ struct Pipe {
     end: CancellationToken,
 }
 
-impl Transport<RoleServer> for Pipe {
+impl Transport<RoleServer> for SessionTransport {
     type Error = io::Error;
 
     fn send(
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        self.session.answered(&message);
+        self.session.responded(&message);
         let (events, raw, end) = (self.events.clone(), self.raw.clone(), self.end.clone());
         async move {
             let mut event = b"event: message\ndata: ".to_vec();
             event.extend(raw.to_json(message)?);
             event.extend(b"\n\n");
-            events.send_timeout(event.into(), STALLED).await.map_err(|error| {
+            events.send_timeout(event.into(), SEND_TIMEOUT).await.map_err(|error| {
                 end.cancel();
                 match error {
                     mpsc::error::SendTimeoutError::Timeout(_) => {
@@ -246,14 +259,14 @@ impl Transport<RoleServer> for Pipe {
     }
 }
 
-/// The stream of one session. The session ends when it is dropped.
-struct Written {
+/// The event stream of one session. The session ends when the stream is dropped.
+struct EventStream {
     written: mpsc::Receiver<Bytes>,
-    alive: Interval,
+    keep_alive: Interval,
     _end: DropGuard,
 }
 
-impl Body for Written {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -264,16 +277,17 @@ impl Body for Written {
         if let Poll::Ready(event) = self.written.poll_recv(cx) {
             return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
         }
-        self.alive.poll_tick(cx).map(|_| Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))))
+        self.keep_alive.poll_tick(cx).map(|_| Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))))
     }
 }
 
+/// The id of the session, from the query of the URL.
 fn session_id(parts: &Parts) -> Option<&str> {
     let query = parts.uri.query()?;
     query.split('&').find_map(|pair| pair.strip_prefix("sessionId="))
 }
 
-/// 128 random bits: a session is not found by guessing.
+/// An id of 128 random bits, which cannot be guessed.
 fn random_id() -> Result<String, getrandom::Error> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)?;
@@ -289,23 +303,23 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_loses_its_session() {
         let (posted, received) = mpsc::channel(1);
-        let (events, mut written) = mpsc::channel(WAITING);
+        let (events, mut written) = mpsc::channel(MAX_WAITING);
         let session = Arc::new(Session { principal: None, posted, waiting: Mutex::default() });
         let (raw, end) = (Raw::new().unwrap(), CancellationToken::new());
-        let mut pipe = Pipe { session, received, events, raw, end: end.clone() };
-        let answer = || JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
-        for _ in 0..WAITING {
-            pipe.send(answer()).await.unwrap();
+        let mut transport = SessionTransport { session, received, events, raw, end: end.clone() };
+        let response = || JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+        for _ in 0..MAX_WAITING {
+            transport.send(response()).await.unwrap();
         }
-        // One that reads late does not.
-        let (sent, ()) = tokio::join!(pipe.send(answer()), async {
-            tokio::time::sleep(STALLED / 2).await;
+        // A client that reads late does not lose its session.
+        let (sent, ()) = tokio::join!(transport.send(response()), async {
+            tokio::time::sleep(SEND_TIMEOUT / 2).await;
             written.recv().await.unwrap();
         });
         sent.unwrap();
         assert!(!end.is_cancelled());
-        let error = pipe.send(answer()).await.unwrap_err();
+        let error = transport.send(response()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(end.is_cancelled() && pipe.receive().await.is_none());
+        assert!(end.is_cancelled() && transport.receive().await.is_none());
     }
 }

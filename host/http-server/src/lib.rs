@@ -1,23 +1,24 @@
-//! An HTTP server for MCP: it checks who calls, and bounds what they send.
+//! An HTTP server for MCP: it authenticates callers and limits what they send.
 //!
-//! [`serve`] puts any rmcp [`ServerHandler`] behind a hardened server: streamable HTTP at `/mcp`, the
-//! transport of 2024-11-05 at `/sse` and `/messages`, TLS, a bearer token or OAuth access tokens, and
-//! bounds on everything that a client decides. It makes no outgoing connection, reads no file but
-//! those of [`Tls::load`], and knows nothing of the server behind it.
+//! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05 at
+//! `/sse` and `/messages`. It offers TLS, a bearer token or OAuth access tokens, and limits of size, time and number for
+//! everything that clients send. It makes no outgoing connection, and reads no files but those of [`Tls::load`].
 //!
-//! What a handler learns of its caller is the [`Principal`] in the extensions of the request's
-//! [`http::request::Parts`]. It sees no credentials.
+//! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. It gets no
+//! credentials.
 
 mod body;
 mod caller;
 mod client_address;
 mod connections;
+mod issuer;
 mod issuer_keys;
 mod jwt;
 mod legacy;
 mod listener;
 mod oauth;
 mod origins;
+mod principal;
 mod rate_limit;
 mod refusals;
 mod replay;
@@ -27,8 +28,10 @@ mod router;
 mod session_limit;
 mod sessions;
 mod settings;
+mod settings_error;
+mod signatures;
+mod timeouts;
 mod tls;
-mod verify;
 mod write_timeout;
 
 use std::io;
@@ -38,24 +41,26 @@ use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use caller::Principal;
-pub use oauth::{Fetch, Issuer, Oauth};
+pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
+pub use oauth::Oauth;
+pub use principal::Principal;
 pub use settings::{Page, Settings};
+pub use settings_error::InvalidSettings;
 pub use tls::{Tls, TlsError};
 
-use crate::listener::Ends;
+use crate::listener::StopSignals;
 use crate::router::Router;
 
-/// Where MCP is served.
+/// The path of streamable HTTP.
 pub const PATH: &str = "/mcp";
 
-/// Where the event stream of the transport of 2024-11-05 is opened.
+/// The path of the event stream of the transport of 2024-11-05.
 pub const SSE_PATH: &str = "/sse";
 
-/// Where the messages of the transport of 2024-11-05 are posted.
+/// The path to which the transport of 2024-11-05 posts messages.
 pub const MESSAGES_PATH: &str = "/messages";
 
-/// The origins of this server itself, on loopback: whatever page had one of them came from here.
+/// The origins of this server itself, if it listens on loopback. Only pages of this server have these origins.
 fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
     let Ok(address) = listener.local_addr() else { return Vec::new() };
     if !address.ip().is_loopback() {
@@ -65,16 +70,15 @@ fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
     ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")).to_vec()
 }
 
-/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled and requests in
-/// flight have had three seconds to end. Where [`Settings::stop`] is cancelled before, nothing new is
-/// taken from then on, and what is in flight goes on.
+/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests in flight then have three
+/// seconds to end. When [`Settings::stop`] is cancelled, no new requests are accepted, and requests in flight go on.
 ///
-/// The factory is called once for each session, and once for each request of clients that have
-/// none: what it makes should be a handle to something that lives longer.
+/// The factory is called once for each session, and once for each request without a session. It should return a handle
+/// to shared state.
 ///
 /// # Errors
 ///
-/// Where the settings make no sense, in words for whoever made them.
+/// The settings cannot be used. The error contains an [`InvalidSettings`].
 pub async fn serve<S, F>(
     listener: TcpListener,
     settings: Settings,
@@ -86,11 +90,11 @@ where
     F: Fn() -> S + Send + Sync + 'static,
 {
     let (connections, tls) = (settings.connections, settings.tls.clone());
-    let ends = Ends { stop: settings.stop.clone(), shutdown: shutdown.clone() };
+    let signals = StopSignals { stop: settings.stop.clone(), shutdown: shutdown.clone() };
     let mut settings = settings;
     settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
-    let gate = Router::new(settings, factory, shutdown.clone())
+    let router = Router::new(settings, factory, shutdown.clone())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-    listener::accept(listener, connections, tls, Arc::new(gate), ends).await;
+    listener::accept(listener, connections, tls, Arc::new(router), signals).await;
     Ok(())
 }

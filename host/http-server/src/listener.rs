@@ -1,4 +1,4 @@
-//! Accepts connections, bounds how slow they may be, and ends them.
+//! Accepts connections, limits the time of slow clients, and ends connections when the server stops.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;
@@ -16,31 +16,27 @@ use tokio_util::sync::CancellationToken;
 use crate::client_address::PeerAddress;
 use crate::connections::{Connection, Connections};
 use crate::router::Router;
+use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 use crate::tls::Tls;
 use crate::write_timeout::WriteTimeout;
 
-/// How long a TLS handshake, the head of a request, and then its body may take.
-pub(crate) const SLOW: Duration = Duration::from_secs(10);
-
-/// How long a client may take nothing of what it is sent.
-pub(crate) const STALLED: Duration = Duration::from_secs(30);
-
-/// After the end was asked for: how long requests in flight may go on.
+/// Time for requests in flight after the shutdown began.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// After a connection could not be accepted: how long until the next is.
-const BREATH: Duration = Duration::from_millis(50);
+/// Pause after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How serving ends.
+/// The signals that end the server.
 #[derive(Clone)]
-pub(crate) struct Ends {
-    /// Nothing new is taken.
+pub(crate) struct StopSignals {
+    /// No new connections and requests are accepted.
     pub(crate) stop: CancellationToken,
-    /// What is still going on is given up after [`DRAIN`].
+    /// Requests in flight are cancelled after [`DRAIN`].
     pub(crate) shutdown: CancellationToken,
 }
 
-impl Ends {
+impl StopSignals {
+    /// Waits for the first of the signals.
     async fn stopped(&self) {
         tokio::select! {
             () = self.stop.cancelled() => {}
@@ -49,13 +45,13 @@ impl Ends {
     }
 }
 
-/// Accepts connections until it is stopped, and then lets requests in flight end.
+/// Accepts connections until a signal comes, and then waits for requests in flight.
 pub(crate) async fn accept<S: ServerHandler>(
     listener: TcpListener,
     connections: NonZeroU32,
     tls: Option<Tls>,
-    gate: Arc<Router<S>>,
-    ends: Ends,
+    router: Arc<Router<S>>,
+    signals: StopSignals,
 ) {
     let open = Connections::new(connections);
     let mut tasks = JoinSet::new();
@@ -63,92 +59,94 @@ pub(crate) async fn accept<S: ServerHandler>(
         let (stream, address) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
-                // One client's trouble, or too many open files for now: others go on.
+                // The client has closed the connection, or too many files are open. The server goes on.
                 Err(error) => {
                     tracing::warn!("accepting a connection: {error}");
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
             Some(_ended) = tasks.join_next() => continue,
-            () = ends.stopped() => break,
+            () = signals.stopped() => break,
         };
         let peer = PeerAddress::of(address.ip());
         let Some(connection) = open.open(peer, Instant::now()) else {
-            gate.refusals.note(peer, "all connections are busy");
+            router.refusals.note(peer, "all connections are busy");
             continue;
         };
-        let (gate, tls, ends) = (gate.clone(), tls.clone(), ends.clone());
+        let (router, tls, signals) = (router.clone(), tls.clone(), signals.clone());
         tasks.spawn(async move {
             let close = connection.close.clone();
-            let served = serve(stream, Arc::new(connection), tls, gate, ends);
+            let served = serve(stream, Arc::new(connection), tls, router, signals);
             if close.run_until_cancelled(served).await.is_none() {
                 tracing::debug!("a connection was closed for a new one");
             }
         });
     }
-    // Whoever connects from now on is told at once that nobody listens.
+    // The system refuses new connections from now on.
     drop(listener);
-    let shutdown = ends.shutdown;
+    let shutdown = signals.shutdown;
     let drained = async { while tasks.join_next().await.is_some() {} };
-    let given_up = async {
+    let timed_out = async {
         shutdown.cancelled().await;
         tokio::time::sleep(DRAIN).await;
     };
     tokio::select! {
         () = drained => {}
-        () = given_up => tracing::warn!("some requests did not end in time"),
+        () = timed_out => tracing::warn!("some requests did not end in time"),
     }
 }
 
+/// Serves one connection, with TLS if it is configured.
 async fn serve<S: ServerHandler>(
     stream: TcpStream,
     connection: Arc<Connection>,
     tls: Option<Tls>,
-    gate: Arc<Router<S>>,
-    ends: Ends,
+    router: Arc<Router<S>>,
+    signals: StopSignals,
 ) {
-    // Without it, the small parts of an answer wait for each other for 40 ms.
+    // Without TCP_NODELAY, small parts of a response are delayed by 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("TCP_NODELAY: {error}");
     }
-    let stream = WriteTimeout::new(stream, STALLED);
-    let Some(tls) = tls else { return requests(stream, connection, gate, ends).await };
-    let handshake = tokio::time::timeout(SLOW, tls.acceptor().accept(stream));
+    let stream = WriteTimeout::new(stream, SEND_TIMEOUT);
+    let Some(tls) = tls else { return serve_requests(stream, connection, router, signals).await };
+    let handshake = tokio::time::timeout(RECEIVE_TIMEOUT, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
         shaken = handshake => shaken,
-        () = ends.stopped() => return,
+        () = signals.stopped() => return,
     };
     match shaken {
-        Ok(Ok(stream)) => requests(stream, connection, gate, ends).await,
+        Ok(Ok(stream)) => serve_requests(stream, connection, router, signals).await,
         Ok(Err(error)) => tracing::debug!("a TLS handshake failed: {error}"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
 }
 
-async fn requests<S: ServerHandler>(
+/// Serves the requests of one connection.
+async fn serve_requests<S: ServerHandler>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     connection: Arc<Connection>,
-    gate: Arc<Router<S>>,
-    ends: Ends,
+    router: Arc<Router<S>>,
+    signals: StopSignals,
 ) {
     let service = service_fn(move |request| {
-        let (gate, connection) = (gate.clone(), connection.clone());
+        let (router, connection) = (router.clone(), connection.clone());
         async move {
             let serving = connection.serving();
-            let reply = gate.answer(request, &connection).await;
-            Ok::<_, Infallible>(serving.until_written(reply))
+            let response = router.respond(request, &connection).await;
+            Ok::<_, Infallible>(serving.until_written(response))
         }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(SLOW)
+        .header_read_timeout(RECEIVE_TIMEOUT)
         .max_buf_size(64 * 1024)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
-        () = ends.stopped() => {
+        () = signals.stopped() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

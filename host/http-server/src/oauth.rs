@@ -1,113 +1,69 @@
 //! This server as an OAuth resource server: its metadata, and the issuers that it trusts (RFC 9728, RFC 6750).
 
-use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::HeaderValue;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use crate::caller::Refused;
+use crate::issuer::{Fetch, Issuer};
 use crate::issuer_keys::IssuerKeys;
+use crate::principal::AuthError;
+use crate::settings_error::InvalidSettings;
 
-/// Where a resource's metadata is, before the resource's own path (RFC 9728, 3.1).
+/// The path of a resource's metadata. The path of the resource follows it (RFC 9728, 3.1).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Access tokens that are accepted.
+/// Which access tokens are accepted.
 #[derive(Debug, Clone)]
 pub struct Oauth {
-    /// The address of the MCP endpoint as clients know it, as `https://host/mcp`. Tokens must name it
-    /// as their audience (`aud`).
+    /// The URL of the MCP endpoint as clients know it, such as `https://host/mcp`. Tokens must have it as their
+    /// audience (`aud`).
     pub resource: String,
-    /// Who issues tokens.
+    /// The issuers whose tokens are accepted.
     pub issuers: Vec<Issuer>,
-    /// Scopes that every token must have. Clients are told to ask for them.
+    /// Scopes that every token must have. Clients are told to request them.
     pub scopes: Vec<String>,
-    /// How issuers' keys are fetched. The HTTP server itself makes no connection.
+    /// Fetches the issuers' keys. The HTTP server itself makes no outgoing connection.
     pub fetch: Fetch,
 }
 
-/// An authorization server.
-#[derive(Debug, Clone)]
-pub struct Issuer {
-    /// Its name, an https address, exactly as its tokens have it as `iss`.
-    pub issuer: String,
-    /// Where its keys are, as an https address; `None`: its metadata says so (RFC 8414, or OpenID
-    /// Connect Discovery).
-    pub jwks_uri: Option<String>,
-}
-
-/// What fetches an issuer's metadata and keys: an https address in, the body of a 200 answer out.
-///
-/// It is for the caller to bound the answer's size, to verify the server's certificate and to follow
-/// no redirect. It is asked at most once a minute for one issuer, or every five seconds while
-/// nothing is known, and is given up after ten seconds.
-#[derive(Clone)]
-pub struct Fetch(Arc<FetchFn>);
-
-type FetchFn =
-    dyn Fn(Url) -> Pin<Box<dyn Future<Output = Result<Bytes, String>> + Send>> + Send + Sync;
-
-impl Fetch {
-    /// Fetches with `fetch`, whose errors are in words for the operator.
-    pub fn new<F, R>(fetch: F) -> Self
-    where
-        F: Fn(Url) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Bytes, String>> + Send + 'static,
-    {
-        Self(Arc::new(move |url| Box::pin(fetch(url))))
-    }
-
-    pub(crate) async fn get(&self, url: Url) -> Result<Bytes, String> {
-        (self.0)(url).await
-    }
-}
-
-impl fmt::Debug for Fetch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fetch(..)")
-    }
-}
-
-/// A protected resource: this server.
+/// This server as a protected resource.
 pub(crate) struct Resource {
-    /// What a token's audience may be.
+    /// The audiences of which a token must have one: the resource with and without a slash at its end.
     pub(crate) audience: [String; 2],
     pub(crate) issuers: Vec<Arc<IssuerKeys>>,
     pub(crate) scopes: Vec<String>,
-    /// Where the metadata is, for clients.
+    /// The URL of the metadata.
     metadata_url: String,
-    /// The paths at which it is served.
+    /// The paths at which the metadata is served.
     paths: [String; 2],
     metadata: Value,
 }
 
 impl Resource {
-    /// Understands settings.
+    /// Checks the settings, and makes the metadata.
     ///
     /// # Errors
     ///
-    /// In words for the operator: what is wrong with which of them.
-    pub(crate) fn new(oauth: Oauth) -> Result<Self, String> {
+    /// The resource, an issuer or a scope cannot be used, or there is no issuer.
+    pub(crate) fn new(oauth: Oauth) -> Result<Self, InvalidSettings> {
         let Oauth { resource, issuers, scopes, fetch } = oauth;
-        let url: Url = resource
-            .parse()
-            .map_err(|error| format!("the OAuth resource `{resource}` is no address: {error}"))?;
+        let url: Url = match resource.parse() {
+            Ok(url) => url,
+            Err(cause) => return Err(InvalidSettings::ResourceUrl { text: resource, cause }),
+        };
         let secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
         if !secure || url.fragment().is_some() || url.query().is_some() {
-            return Err(format!(
-                "the OAuth resource `{resource}` must be an https address without `?` and `#`"
-            ));
+            return Err(InvalidSettings::Resource(resource));
         }
         if issuers.is_empty() {
-            return Err("OAuth needs at least one issuer, or no token could be accepted".into());
+            return Err(InvalidSettings::NoIssuer);
         }
-        // RFC 6749, 3.3: what a scope may be written with.
+        // The characters of a scope (RFC 6749, 3.3).
         let fits = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
         if let Some(scope) = scopes.iter().find(|s| s.is_empty() || !s.bytes().all(fits)) {
-            return Err(format!("the OAuth scope `{scope}` is no scope"));
+            return Err(InvalidSettings::Scope(scope.clone()));
         }
         let metadata = json!({
             "resource": resource,
@@ -128,21 +84,22 @@ impl Resource {
         })
     }
 
-    /// The metadata, if that is what the path is for.
+    /// The metadata, if it is served at this path.
     pub(crate) fn metadata_at(&self, path: &str) -> Option<&Value> {
-        self.paths.iter().any(|ours| ours == path).then_some(&self.metadata)
+        self.paths.iter().any(|own| own == path).then_some(&self.metadata)
     }
 
-    /// What a client has to do to be let in (RFC 6750, 3; RFC 9728, 5.1).
-    pub(crate) fn challenge(&self, refused: &Refused) -> HeaderValue {
+    /// The header `WWW-Authenticate`: what is wrong with a token, and where the metadata is (RFC 6750, 3; RFC 9728,
+    /// 5.1).
+    pub(crate) fn challenge(&self, error: &AuthError) -> HeaderValue {
         let mut parts = Vec::new();
-        match refused {
-            Refused::NoToken | Refused::Unknown(_) => {}
-            Refused::Invalid(why) => {
+        match error {
+            AuthError::NoToken | AuthError::Unavailable(_) => {}
+            AuthError::InvalidToken(why) => {
                 parts.push("error=\"invalid_token\"".to_owned());
                 parts.push(format!("error_description=\"{why}\""));
             }
-            Refused::Scope => parts.push("error=\"insufficient_scope\"".to_owned()),
+            AuthError::InsufficientScope => parts.push("error=\"insufficient_scope\"".to_owned()),
         }
         if !self.scopes.is_empty() {
             parts.push(format!("scope=\"{}\"", self.scopes.join(" ")));
@@ -150,16 +107,6 @@ impl Resource {
         parts.push(format!("resource_metadata=\"{}\"", self.metadata_url));
         HeaderValue::from_str(&format!("Bearer {}", parts.join(", ")))
             .expect("addresses and scopes are ASCII without quotes")
-    }
-}
-
-/// An address that keys may be fetched from.
-pub(crate) fn https(text: &str) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error| format!("`{text}` is no address: {error}"))?;
-    if url.scheme() == "https" && url.username().is_empty() && url.password().is_none() {
-        Ok(url)
-    } else {
-        Err(format!("`{text}` is not an https address"))
     }
 }
 
@@ -186,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_metadata_is_where_clients_look_for_it() {
+    fn the_metadata_is_served_where_clients_look_for_it() {
         let resource =
             Resource::new(oauth("https://mcp.example/a/mcp", "https://id.example", "mcp")).unwrap();
         for path in
@@ -198,14 +145,14 @@ mod tests {
         }
         assert!(resource.metadata_at("/.well-known/oauth-protected-resource/mcp").is_none());
         assert_eq!(
-            resource.challenge(&Refused::Scope),
+            resource.challenge(&AuthError::InsufficientScope),
             "Bearer error=\"insufficient_scope\", scope=\"mcp\", resource_metadata=\
              \"https://mcp.example/.well-known/oauth-protected-resource/a/mcp\""
         );
     }
 
     #[test]
-    fn what_would_not_be_safe_is_refused() {
+    fn settings_that_are_not_safe_are_refused() {
         for (resource, issuer, scope, expected) in [
             ("mcp.example", "https://id.example", "mcp", "no address"),
             ("http://mcp.example", "https://id.example", "mcp", "https"),
@@ -215,7 +162,7 @@ mod tests {
             ("https://mcp.example", "https://id.example", "a b", "a b"),
             ("https://mcp.example", "https://id.example", "a\"", "a\""),
         ] {
-            let error = Resource::new(oauth(resource, issuer, scope)).err().unwrap();
+            let error = Resource::new(oauth(resource, issuer, scope)).err().unwrap().to_string();
             assert!(error.contains(expected), "{error}");
         }
         assert!(Resource::new(oauth("http://127.0.0.1:1/mcp", "https://id.example", "m")).is_ok());

@@ -1,46 +1,40 @@
 //! Checks the headers `Host` and `Origin`.
 //!
-//! A page that a user has open can send requests to any server of that user's machine. Its browser
-//! says where it comes from (`Origin`), and under which name it found the server (`Host`): both must
-//! be known here, or the page could speak to a server that trusts whoever reaches it.
+//! A web page in a user's browser can send requests to any server on the user's machine. The browser sends the page's
+//! origin (`Origin`) and the name under which the page addresses the server (`Host`). Both must be allowed here.
+//! Otherwise, any page could call a server that needs no token.
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 
-use crate::responses::{HttpResponse, say};
+use crate::responses::{HttpResponse, text_response};
+use crate::settings_error::InvalidSettings;
 
-/// The names of this machine that only this machine can use.
+/// Hosts that reach only this machine. They are always allowed.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// For how many seconds a browser may remember what a page may send.
+/// Time in seconds for which a browser may cache the response to a preflight request.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// Names and origins that are let in.
+/// The allowed hosts and origins.
 pub(crate) struct Origins {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<Origin>,
 }
 
 impl Origins {
-    /// Loopback, and those that are named.
+    /// Allows these hosts, the hosts of loopback, and these origins.
     ///
     /// # Errors
     ///
-    /// Which is no host or no origin.
-    pub(crate) fn new(hosts: &[String], origins: &[String]) -> Result<Self, String> {
-        let named = hosts.iter().map(|host| {
-            parse_host(host).ok_or_else(|| {
-                format!("the allowed host `{host}` is no host: write `host` or `host:port`")
-            })
-        });
+    /// One of the texts is not a host, or not an origin.
+    pub(crate) fn new(hosts: &[String], origins: &[String]) -> Result<Self, InvalidSettings> {
+        let named = hosts
+            .iter()
+            .map(|host| parse_host(host).ok_or_else(|| InvalidSettings::AllowedHost(host.clone())));
         let loopback = LOOPBACK.iter().map(|host| Ok(((*host).to_owned(), None)));
         let origins = origins.iter().map(|origin| {
-            Origin::parse(origin).ok_or_else(|| {
-                format!(
-                    "the allowed origin `{origin}` is no origin: write `https://host` or \
-                     `https://host:port`"
-                )
-            })
+            Origin::parse(origin).ok_or_else(|| InvalidSettings::AllowedOrigin(origin.clone()))
         });
         Ok(Self {
             hosts: named.chain(loopback).collect::<Result<_, _>>()?,
@@ -48,61 +42,61 @@ impl Origins {
         })
     }
 
-    /// Refuses what a page of elsewhere may have sent.
+    /// Refuses requests to other hosts, and requests from pages of other origins.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
-        let bad = || say(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it");
-        let host = only(request.headers(), header::HOST).ok_or_else(bad)?.ok_or_else(bad)?;
+        let bad = || {
+            text_response(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it")
+        };
+        let host = single(request.headers(), header::HOST).ok_or_else(bad)?.ok_or_else(bad)?;
         let host = parse_host(host).ok_or_else(bad)?;
-        // A proxy's form of request has a second name in it, which counts more than the first.
+        // The target of a request to a proxy contains a host, too, which takes precedence over the header.
         let target = request.uri().authority().map(|authority| parse_host(authority.as_str()));
         let target = target.map(|host| host.ok_or_else(bad)).transpose()?;
         if ![Some(host), target].into_iter().flatten().all(|host| self.is_ours(&host)) {
             tracing::warn!("a request for another host is refused");
             let why = "this host is not served here: the server's operator has to allow it";
-            return Err(say(StatusCode::FORBIDDEN, why));
+            return Err(text_response(StatusCode::FORBIDDEN, why));
         }
-        match only(request.headers(), header::ORIGIN) {
+        match single(request.headers(), header::ORIGIN) {
             None => Ok(()),
             Some(Some(origin)) if self.allows(origin) => Ok(()),
             Some(_) => {
                 tracing::warn!("a request from a page of another origin is refused");
                 let why =
                     "pages of this origin may not call: the server's operator has to allow it";
-                Err(say(StatusCode::FORBIDDEN, why))
+                Err(text_response(StatusCode::FORBIDDEN, why))
             }
         }
     }
 
-    /// What a browser wants to know before it lets a page call. `None`: it asks nothing.
-    ///
-    /// The request has been checked.
+    /// The response to a preflight request of a browser. `None`: this is not a preflight request. The request must
+    /// have been checked.
     pub(crate) fn preflight<B>(request: &Request<B>) -> Option<HttpResponse> {
         let headers = request.headers();
-        let asks = request.method() == Method::OPTIONS
+        let is_preflight = request.method() == Method::OPTIONS
             && headers.contains_key(header::ORIGIN)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        if !asks {
+        if !is_preflight {
             return None;
         }
-        let mut reply = say(StatusCode::NO_CONTENT, "");
-        let answer = reply.headers_mut();
-        answer.remove(header::CONTENT_TYPE);
+        let mut response = text_response(StatusCode::NO_CONTENT, "");
+        let response_headers = response.headers_mut();
+        response_headers.remove(header::CONTENT_TYPE);
         let methods = HeaderValue::from_static("GET, POST, DELETE");
-        answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-        // A page that may call may send what it likes: there is no header that lets anybody in
-        // who does not know the token.
+        response_headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+        // A page of an allowed origin may send any header. The token is the only header that authenticates.
         if let Some(wanted) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-            answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+            response_headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
         }
         let seconds = HeaderValue::from_static(PREFLIGHT_SECONDS);
-        answer.insert(header::ACCESS_CONTROL_MAX_AGE, seconds);
-        Some(reply)
+        response_headers.insert(header::ACCESS_CONTROL_MAX_AGE, seconds);
+        Some(response)
     }
 
-    /// Lets the page that called read the answer. The request has been checked.
-    pub(crate) fn share(origin: Option<HeaderValue>, reply: &mut HttpResponse) {
+    /// Lets the page that sent the request read the response. The request must have been checked.
+    pub(crate) fn share(origin: Option<HeaderValue>, response: &mut HttpResponse) {
         let Some(origin) = origin else { return };
-        let headers = reply.headers_mut();
+        let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
         let shown = HeaderValue::from_static("mcp-session-id, www-authenticate, retry-after");
@@ -119,18 +113,19 @@ impl Origins {
     }
 }
 
-/// The text of a header that may stand there once. `None`: it does not; `Some(None)`: it does more
-/// than once, or is no text.
-fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
+/// The text of a header that a request may have once. `None`: the header is missing. `Some(None)`: the request has the
+/// header more than once, or its value is not text.
+fn single(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok();
     Some(value.filter(|_| values.next().is_none()))
 }
 
+/// Parses `host` or `host:port`.
 fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let (host, port) = (authority.host(), authority.port_u16());
-    // Users have no place here, and a port that is no number is none.
+    // The text must not contain a user name, nor a port that is not a number.
     let whole = match port {
         Some(_) => authority.as_str().rsplit_once(':').is_some_and(|(name, _)| name == host),
         None => authority.as_str() == host,
@@ -138,7 +133,7 @@ fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
     (whole && !host.is_empty()).then(|| (host.to_ascii_lowercase(), port))
 }
 
-/// Scheme, host and port: what browsers mean by an origin (RFC 6454).
+/// Scheme, host and port: the origin of a web page (RFC 6454).
 #[derive(Debug, PartialEq, Eq)]
 struct Origin {
     scheme: String,
@@ -172,11 +167,11 @@ mod tests {
             let name: http::HeaderName = name.parse().unwrap();
             request.headers_mut().append(name, value.parse().unwrap());
         }
-        allowed.check(&request).map_or_else(|reply| reply.status().as_u16(), |()| 200)
+        allowed.check(&request).map_or_else(|response| response.status().as_u16(), |()| 200)
     }
 
     #[test]
-    fn only_known_names_and_origins_are_let_in() {
+    fn only_allowed_hosts_and_origins_are_accepted() {
         let hosts = ["mcp.example".to_owned(), "ported.example:8443".to_owned()];
         let origins = ["https://app.example".to_owned(), "http://localhost:5173".to_owned()];
         let allowed = Origins::new(&hosts, &origins).unwrap();
@@ -226,25 +221,28 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_a_proxy_names_its_host_twice() {
+    fn the_host_in_the_target_of_a_request_is_checked_too() {
         let allowed = Origins::new(&[], &[]).unwrap();
         for (target, expected) in [("http://localhost/mcp", 200), ("http://evil.example/mcp", 403)]
         {
             let request = Request::builder().uri(target).header("host", "localhost").body(());
             let checked = allowed.check(&request.unwrap());
-            assert_eq!(checked.map_or_else(|reply| reply.status().as_u16(), |()| 200), expected);
+            assert_eq!(
+                checked.map_or_else(|response| response.status().as_u16(), |()| 200),
+                expected
+            );
         }
     }
 
     #[test]
-    fn what_is_no_host_or_origin_is_not_allowed_by_mistake() {
+    fn texts_that_are_not_hosts_or_origins_are_refused() {
         for host in ["https://host", "a b", "host:port", "", "user@host"] {
             let refused = Origins::new(&[host.to_owned()], &[]).err();
-            assert!(refused.is_some_and(|why| why.contains(host)), "{host}");
+            assert!(refused.is_some_and(|error| error.to_string().contains(host)), "{host}");
         }
         for origin in ["host", "https://host:*", "https://host/path", "null", "*", "app://host"] {
             let refused = Origins::new(&[], &[origin.to_owned()]).err();
-            assert!(refused.is_some_and(|why| why.contains(origin)), "{origin}");
+            assert!(refused.is_some_and(|error| error.to_string().contains(origin)), "{origin}");
         }
     }
 }

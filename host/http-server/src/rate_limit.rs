@@ -1,17 +1,17 @@
-//! Limits the requests of each client in a second.
+//! Limits the number of requests per second of each client.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-/// Clients that are told apart at the same time. What is beyond them shares one bucket.
+/// Largest number of clients with a bucket of their own. All other clients share one bucket.
 const CLIENTS: usize = 4096;
 
-/// How often the buckets of clients that are gone are looked for.
+/// Shortest time between two removals of unused buckets.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// A bucket that fills with time, up to what one second brings.
+/// A token bucket. It fills with time, up to the number of requests of one second.
 #[derive(Debug)]
 struct Bucket {
     left: f64,
@@ -35,7 +35,7 @@ impl Bucket {
 pub(crate) struct RateLimits<K> {
     per_second: f64,
     buckets: HashMap<K, Bucket>,
-    /// For those for whom there is no bucket.
+    /// The bucket of all clients without a bucket of their own.
     rest: Bucket,
     swept: Instant,
 }
@@ -48,14 +48,14 @@ impl<K: Hash + Eq + Clone> RateLimits<K> {
         Self { per_second, buckets: HashMap::new(), rest, swept }
     }
 
-    /// Whether a client may make one request more now.
+    /// Counts a request of a client. Returns whether the request is within the limit.
     pub(crate) fn take(&mut self, client: &K, now: Instant) -> bool {
         if let Some(bucket) = self.buckets.get_mut(client) {
             return bucket.take(self.per_second, now);
         }
         if self.buckets.len() >= CLIENTS && now.saturating_duration_since(self.swept) >= SWEEP {
             self.swept = now;
-            // A bucket that nobody took from for a second is full, and as good as a new one.
+            // A bucket that was not used for a second is full. It can be replaced by a new one.
             self.buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < SWEEP);
         }
         if self.buckets.len() >= CLIENTS {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_gives_a_second_at_once_and_then_by_and_by() {
+    fn a_bucket_holds_the_requests_of_one_second_and_refills_with_time() {
         let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         assert_eq!((0..5).filter(|_| rates.take(&1, now)).count(), 3);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn one_client_takes_nothing_from_another() {
+    fn clients_have_buckets_of_their_own() {
         let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         assert_eq!((0..1000).filter(|_| rates.take(&1, now)).count(), 3);
@@ -90,15 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn clients_without_number_share_one_bucket_and_take_no_memory() {
+    fn clients_beyond_the_limit_share_one_bucket() {
         let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         let admitted = (0..10_000_usize).filter(|client| rates.take(client, now)).count();
         assert_eq!(admitted, CLIENTS + 3);
         assert_eq!(rates.buckets.len(), CLIENTS);
-        // A client that was there before keeps its own.
+        // A client with a bucket of its own keeps it.
         assert!(rates.take(&0, now));
-        // Those that are gone make room.
+        // Unused buckets are removed.
         assert!(rates.take(&20_000, now + SWEEP));
         assert_eq!(rates.buckets.len(), 1);
     }

@@ -1,4 +1,4 @@
-//! Logs refused requests: at most one line for each client address and second, with their number.
+//! Logs refused requests: at most one line for each peer and second, with the number of requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use parking_lot::Mutex;
 
 use crate::client_address::PeerAddress;
 
-/// Peers that are told apart at the same time.
+/// Largest number of peers that are counted separately.
 const PEERS: usize = 1024;
 
-/// How long refusals are counted before they are told.
+/// Time for which refusals are counted before their number is logged.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What was refused and not told yet, by peer. `None`: all peers for which there is no room.
+/// The number of refused requests that were not logged yet, by peer. `None`: all peers beyond the first [`PEERS`].
 #[derive(Clone, Default)]
 pub(crate) struct Refusals(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
 
 impl Refusals {
-    /// Notes that a request of a peer was refused. What a client sent is no part of `why`.
+    /// Counts a refused request of a peer, and logs the first. `why` must not contain what the client sent.
     pub(crate) fn note(&self, peer: PeerAddress, why: &str) {
         let mut open = self.0.lock();
-        let has_room = open.len() < PEERS || open.contains_key(&Some(peer));
-        let key = has_room.then_some(peer);
+        let is_counted = open.len() < PEERS || open.contains_key(&Some(peer));
+        let key = is_counted.then_some(peer);
         if let Some(count) = open.get_mut(&key) {
             *count += 1;
             return;
@@ -32,11 +32,11 @@ impl Refusals {
         drop(open);
         tracing::warn!("a request of {peer} was refused: {why}");
         let this = self.clone();
-        tokio::spawn(async move { this.tell(key).await });
+        tokio::spawn(async move { this.log_counts(key).await });
     }
 
-    /// Tells once a second how many there were, until there are none.
-    async fn tell(self, key: Option<PeerAddress>) {
+    /// Logs the number of refused requests once a second, until there are none.
+    async fn log_counts(self, key: Option<PeerAddress>) {
         loop {
             tokio::time::sleep(WINDOW).await;
             let mut open = self.0.lock();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn each_peer_is_told_of_once_a_second_and_then_forgotten() {
+    async fn each_peer_is_logged_once_a_second_and_then_forgotten() {
         let refusals = Refusals::default();
         for number in 0..10_000_u32 {
             refusals.note(PeerAddress::of(std::net::Ipv4Addr::from(number).into()), "a test");
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(open(), PEERS + 1);
         assert_eq!(refusals.0.lock()[&None], 10_000 - 1 - u64::try_from(PEERS).unwrap());
         tokio::time::sleep(WINDOW + WINDOW / 2).await;
-        // What was told with a number is counted on.
+        // A peer whose number was logged is counted for another second.
         assert_eq!(open(), 1);
         tokio::time::sleep(WINDOW).await;
         assert_eq!(open(), 0);

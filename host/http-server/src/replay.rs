@@ -1,9 +1,8 @@
 //! Event streams that a client can resume.
 //!
-//! rmcp forgets a stream's events when its request has been answered, so that a client whose
-//! connection broke while it waited would never learn the answer; and it waits for a client that
-//! does not read, with everything else of that session. Here each stream is written to a log first,
-//! and clients read from logs.
+//! rmcp drops the events of a stream when it has sent the response. A client whose connection broke before would never
+//! get the response. rmcp also waits for clients that do not read, and holds up the rest of their session. Therefore,
+//! each stream is written to a log here, and clients read from the logs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -16,25 +15,26 @@ use rmcp::transport::streamable_http_server::session::{EventStream, ServerSseMes
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::listener::STALLED;
+use crate::timeouts::SEND_TIMEOUT;
 
-/// Events of one stream that are kept for a client that comes back, or reads slowly.
-const EVENTS: usize = 64;
+/// Largest number of events that are kept of one stream, for a client that resumes the stream or reads slowly.
+const MAX_EVENTS: usize = 64;
 
-/// How long a stream is kept after its last event.
-const KEPT: Duration = Duration::from_secs(60);
+/// Time for which a stream is kept after its end.
+const KEEP_ENDED: Duration = Duration::from_secs(60);
 
-/// Streams of one session that are kept after their last event.
-const ENDED: usize = 16;
+/// Largest number of ended streams that are kept of one session.
+const MAX_ENDED: usize = 16;
 
 /// The streams of one session.
 pub(crate) struct Streams {
-    /// Those that answer one request, by their number.
+    /// The logs of the streams that respond to one request each.
     logs: Mutex<Logs>,
-    /// The one that is for all else, and whether it is written.
+    /// The log of the stream for all other messages.
     common: Arc<Log>,
+    /// Whether the common log is being written.
     common_begun: Mutex<bool>,
-    /// Size of what one stream, and of what all that have ended together, may hold, in bytes of JSON.
+    /// Largest size of one log, and of all ended logs together, in bytes of JSON.
     max_bytes: usize,
 }
 
@@ -48,14 +48,14 @@ impl Streams {
     pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             logs: Mutex::default(),
-            // 0 is the event by which rmcp tells how to come back, before there are others.
+            // Number 0 is the event with which rmcp tells the client how to resume. It precedes all others.
             common: Log::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
             max_bytes,
         })
     }
 
-    /// The stream of a request that begins.
+    /// Begins the stream of a request. `written`: the events, from rmcp.
     pub(crate) fn begin(
         self: &Arc<Self>,
         written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
@@ -72,17 +72,17 @@ impl Streams {
         let this = self.clone();
         tokio::spawn(async move {
             log.write(written).await;
-            this.forget();
+            this.drop_ended();
         });
         reader
     }
 
-    /// Whether the common stream has to be opened, with [`Streams::write_common`].
+    /// Whether [`Streams::write_common`] has to be called. This returns `true` once.
     pub(crate) fn needs_common(&self) -> bool {
         !std::mem::replace(&mut *self.common_begun.lock(), true)
     }
 
-    /// Has the common stream written.
+    /// Begins to write the common stream. `written`: the events, from rmcp.
     pub(crate) fn write_common(
         &self,
         written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
@@ -91,12 +91,12 @@ impl Streams {
         tokio::spawn(async move { log.write(written).await });
     }
 
-    /// What nobody has read of the common stream, and what will come.
+    /// Reads the common stream: the events that no reader has read, and all later ones.
     pub(crate) fn read_common(&self) -> EventStream {
         self.common.read(None)
     }
 
-    /// What came after an event, and what will come. `None`: nothing is known of that event's stream.
+    /// Resumes a stream after the event with this id. `None`: the stream of this event is not kept.
     pub(crate) fn resume(&self, after: &str) -> Option<EventStream> {
         let (number, log) = match after.split_once('/') {
             None => (after, self.common.clone()),
@@ -108,9 +108,9 @@ impl Streams {
         Some(log.read(Some(next)))
     }
 
-    /// Forgets the oldest of what has ended, as far as it is too much. Of a stream, the answer is the
-    /// last to go.
-    fn forget(&self) {
+    /// Drops the oldest events of ended streams until the limits are met. The last event of a stream, which is the
+    /// response, is dropped last.
+    fn drop_ended(&self) {
         let mut logs = self.logs.lock();
         let ended = logs.open.iter().filter_map(|(number, log)| {
             let at = log.state.borrow().ended?;
@@ -122,13 +122,13 @@ impl Streams {
         for (place, (at, number, log)) in ended.into_iter().enumerate() {
             let mut kept = 0;
             log.state.send_modify(|state| {
-                // Who reads now will have it all.
+                // A current reader gets all events.
                 if state.readers.is_empty() {
-                    state.forget(state.surplus(EVENTS, left));
+                    state.drop_oldest(state.surplus(MAX_EVENTS, left));
                 }
                 kept = state.bytes;
             });
-            if kept == 0 || kept > left || place >= ENDED || at.elapsed() > KEPT {
+            if kept == 0 || kept > left || place >= MAX_ENDED || at.elapsed() > KEEP_ENDED {
                 logs.open.remove(&number);
             } else {
                 left -= kept;
@@ -137,32 +137,36 @@ impl Streams {
     }
 }
 
-/// One stream.
+/// The log of one stream.
 struct Log {
+    /// The number of the stream. `None`: the common stream.
     number: Option<u64>,
     state: watch::Sender<State>,
 }
 
 struct State {
-    /// With their sizes.
+    /// The events that are kept, and their sizes.
     events: VecDeque<(ServerSseMessage, usize)>,
-    /// The number of the first of them.
+    /// The number of the first kept event.
     first: u64,
-    /// The number of the next that no reader has taken.
-    taken: u64,
-    /// Who reads, in the order in which they came. The last of them gets the events: the others have
-    /// lost their connection, or their client has opened more than it needs. They are not sent
-    /// away, as each of them would come back, and so for ever.
+    /// The number of the first event that no reader has read.
+    unread: u64,
+    /// The readers, oldest first. Only the newest gets events. The others have lost their connections, or their client
+    /// has opened more streams than it needs. Their streams are not ended, because clients reopen ended streams at
+    /// once.
     readers: Vec<u64>,
     /// The number of the next reader.
     next_reader: u64,
-    /// Readers with smaller numbers stayed behind and are sent away.
-    given_up: u64,
+    /// Readers with smaller numbers were too slow. Their streams end.
+    too_slow: u64,
+    /// The time of the end of the stream.
     ended: Option<Instant>,
+    /// Size of the kept events.
     bytes: usize,
     max_bytes: usize,
 }
 
+/// What a reader does next.
 enum Next {
     Event(ServerSseMessage),
     Wait,
@@ -174,10 +178,10 @@ impl Log {
         let state = State {
             events: VecDeque::new(),
             first,
-            taken: first,
+            unread: first,
             readers: Vec::new(),
             next_reader: 0,
-            given_up: 0,
+            too_slow: 0,
             ended: None,
             bytes: 0,
             max_bytes,
@@ -192,24 +196,24 @@ impl Log {
         self.state.send_modify(|state| state.ended = Some(Instant::now()));
     }
 
-    /// Adds an event. Waits while readers are behind; those that stay behind are given up.
+    /// Adds an event. Waits for slow readers if the log is full. After [`SEND_TIMEOUT`], their streams end.
     async fn push(&self, event: ServerSseMessage) {
         let size = size(&event);
         let mut event = Some(event);
         let mut changes = self.state.subscribe();
-        let deadline = Instant::now() + STALLED;
+        let deadline = Instant::now() + SEND_TIMEOUT;
         let mut late = false;
         loop {
             changes.borrow_and_update();
             self.state.send_if_modified(|state| {
-                // The newest has room however large it is: there will be no other chance to send it.
-                let surplus = state.surplus(EVENTS - 1, state.max_bytes.saturating_sub(size));
+                // The newest event is always kept, however large it is: it may be the response.
+                let surplus = state.surplus(MAX_EVENTS - 1, state.max_bytes.saturating_sub(size));
                 if late {
-                    state.given_up = state.next_reader;
+                    state.too_slow = state.next_reader;
                 } else if state.is_unread(surplus) {
                     return false;
                 }
-                state.forget(surplus);
+                state.drop_oldest(surplus);
                 event.take().is_some_and(|event| {
                     state.append(self.number, event, size);
                     true
@@ -222,7 +226,8 @@ impl Log {
         }
     }
 
-    /// Reads what nobody has read, and what will come; after a replay from an event on, if so.
+    /// Reads the events that no reader has read, and all later ones. `replay`: the number of the event to begin with,
+    /// instead.
     fn read(self: &Arc<Self>, replay: Option<u64>) -> EventStream {
         let mut number = 0;
         self.state.send_modify(|state| {
@@ -240,7 +245,7 @@ impl Log {
 }
 
 impl State {
-    /// How many of the oldest events are over what there may be.
+    /// The number of the oldest events to drop, so that the log meets these limits.
     fn surplus(&self, events: usize, bytes: usize) -> usize {
         let mut left = (self.events.len(), self.bytes);
         let over = self.events.iter().take_while(|(_, size)| {
@@ -251,16 +256,18 @@ impl State {
         over.count()
     }
 
-    /// Whether a reader has yet to take one of the oldest events.
+    /// Whether there is a reader, and one of the oldest events is unread.
     fn is_unread(&self, oldest: usize) -> bool {
-        !self.readers.is_empty() && self.first + oldest as u64 > self.taken
+        !self.readers.is_empty() && self.first + oldest as u64 > self.unread
     }
 
-    fn forget(&mut self, oldest: usize) {
+    /// Drops this number of the oldest events.
+    fn drop_oldest(&mut self, oldest: usize) {
         self.first += oldest as u64;
         self.bytes -= self.events.drain(..oldest).map(|(_, size)| size).sum::<usize>();
     }
 
+    /// Adds an event with its id: `NUMBER/STREAM`, or `NUMBER` in the common stream.
     fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage, size: usize) {
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
@@ -271,31 +278,33 @@ impl State {
         self.events.push_back((event, size));
     }
 
+    /// The next event for a reader.
     fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {
-        if reader < self.given_up {
+        if reader < self.too_slow {
             return Next::End;
         }
         let wait = || if self.ended.is_some() { Next::End } else { Next::Wait };
         if self.readers.last() != Some(&reader) {
             return wait();
         }
-        // Of a stream that went on for long without a reader, the newest events are left.
-        let wanted = replay.unwrap_or(self.taken).clamp(self.first, self.taken.max(self.first));
+        // The wanted event may have been dropped. Then the oldest kept event is next.
+        let wanted = replay.unwrap_or(self.unread).clamp(self.first, self.unread.max(self.first));
         let place = usize::try_from(wanted - self.first).ok();
         let Some((event, _)) = place.and_then(|place| self.events.get(place)) else {
             return wait();
         };
-        self.taken = self.taken.max(wanted + 1);
-        *replay = (wanted + 1 < self.taken).then_some(wanted + 1);
+        self.unread = self.unread.max(wanted + 1);
+        *replay = (wanted + 1 < self.unread).then_some(wanted + 1);
         Next::Event(event.clone())
     }
 }
 
+/// A reader of a log.
 struct Reader {
     log: Arc<Log>,
     changes: watch::Receiver<State>,
     number: u64,
-    /// The next of the events that it gets again.
+    /// The number of the next event that is replayed.
     replay: Option<u64>,
 }
 
@@ -324,7 +333,7 @@ impl Drop for Reader {
     }
 }
 
-/// How long an event is when it is written.
+/// The size of an event as JSON, in bytes.
 fn size(event: &ServerSseMessage) -> usize {
     struct Counted(usize);
     impl Write for Counted {
@@ -339,7 +348,7 @@ fn size(event: &ServerSseMessage) -> usize {
     let mut counted = Counted(0);
     match event.message.as_deref().map(|message| serde_json::to_writer(&mut counted, message)) {
         Some(Ok(())) | None => counted.0,
-        // It will not be written either.
+        // An event that is not valid JSON is not sent either.
         Some(Err(_)) => 0,
     }
 }

@@ -4,7 +4,7 @@ use rmcp::model::{JsonRpcMessage, RequestId, ServerResult};
 
 use super::*;
 
-/// Room for some small events.
+/// The size limit: enough for some small events.
 const BYTES: usize = 10_000;
 
 fn event(text: &str) -> ServerSseMessage {
@@ -26,13 +26,13 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_by_whoever_comes_back_for_it() {
+async fn a_response_that_was_missed_is_read_by_resuming() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
     let mut first = Box::pin(streams.begin(written));
     sender.send(event("a")).unwrap();
     assert_eq!(text(&first.next().await.unwrap()), "a");
-    // The connection breaks, and the answer comes while there is none.
+    // The connection breaks, and the response comes while there is no reader.
     drop(first);
     sender.send(event("b")).unwrap();
     sender.send(event("c")).unwrap();
@@ -47,26 +47,26 @@ async fn an_answer_is_read_by_whoever_comes_back_for_it() {
 }
 
 #[tokio::test]
-async fn whoever_came_last_reads_and_the_others_wait() {
+async fn only_the_newest_reader_gets_events() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    let mut broken = Box::pin(streams.begin(written));
+    let mut older = Box::pin(streams.begin(written));
     sender.send(event("a")).unwrap();
-    broken.next().await.unwrap();
-    let mut again = Box::pin(streams.resume("0/0").unwrap());
+    older.next().await.unwrap();
+    let mut newest = Box::pin(streams.resume("0/0").unwrap());
     sender.send(event("b")).unwrap();
-    assert_eq!(text(&again.next().await.unwrap()), "b");
-    // It was not so broken after all, and the other one is.
-    drop(again);
+    assert_eq!(text(&newest.next().await.unwrap()), "b");
+    // The newest reader goes away, and the older one gets the events.
+    drop(newest);
     sender.send(event("c")).unwrap();
-    assert_eq!(text(&broken.next().await.unwrap()), "c");
+    assert_eq!(text(&older.next().await.unwrap()), "c");
     let mut last = Box::pin(streams.resume("2/0").unwrap());
     drop(sender);
-    assert!(last.next().await.is_none() && broken.next().await.is_none());
+    assert!(last.next().await.is_none() && older.next().await.is_none());
 }
 
 #[tokio::test]
-async fn the_common_stream_gives_what_nobody_has_read() {
+async fn the_common_stream_begins_with_the_unread_events() {
     let streams = Streams::new(BYTES);
     assert!(streams.needs_common());
     assert!(!streams.needs_common());
@@ -90,69 +90,69 @@ async fn the_common_stream_gives_what_nobody_has_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_stays_behind_is_given_up_and_the_end_is_kept() {
+async fn the_stream_of_a_slow_reader_ends_and_the_newest_events_are_kept() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
-    let mut behind = Box::pin(streams.begin(written));
-    for number in 0..=EVENTS {
+    let mut slow = Box::pin(streams.begin(written));
+    for number in 0..=MAX_EVENTS {
         sender.send(event(&number.to_string())).unwrap();
     }
     let began = Instant::now();
     drop(sender);
     let log = streams.logs.lock().open[&0].clone();
     log.state.subscribe().wait_for(|state| state.ended.is_some()).await.unwrap();
-    assert_eq!(began.elapsed(), STALLED);
-    assert!(behind.next().await.is_none());
+    assert_eq!(began.elapsed(), SEND_TIMEOUT);
+    assert!(slow.next().await.is_none());
     let kept = read_all(streams.resume("0/0").unwrap()).await;
-    assert_eq!((kept.len(), kept.last().unwrap().1.as_str()), (EVENTS, "64"));
+    assert_eq!((kept.len(), kept.last().unwrap().1.as_str()), (MAX_EVENTS, "64"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_that_ended_are_forgotten_when_they_are_many_or_large_or_old() {
+async fn ended_streams_are_dropped_when_they_are_too_many_or_too_large_or_too_old() {
     let streams = Streams::new(BYTES);
     let ended = async |text: &str| {
         let (sender, written) = futures_channel();
         sender.send(event(text)).unwrap();
         drop(sender);
         read_all(streams.begin(written)).await;
-        // The log forgets after its last event has been read.
+        // The task of the log drops ended streams after the last event has been read.
         tokio::task::yield_now().await;
-        streams.forget();
+        streams.drop_ended();
     };
     let open = || streams.logs.lock().open.keys().copied().collect::<Vec<_>>();
-    for _ in 0..ENDED + 2 {
+    for _ in 0..MAX_ENDED + 2 {
         ended("small").await;
     }
     assert_eq!(open(), (2..18).collect::<Vec<_>>());
     ended(&"x".repeat(BYTES / 2)).await;
     ended(&"x".repeat(BYTES / 2)).await;
-    // The older of the two went, and the small ones have room beside the other.
+    // The older of the two large streams was dropped. The small ones fit beside the other.
     assert_eq!(open(), (4..18).chain([19]).collect::<Vec<_>>());
-    // What has no room at all takes none from others.
+    // A stream that is too large by itself is dropped, and no other stream.
     ended(&"x".repeat(BYTES)).await;
     assert_eq!(open(), (4..18).chain([19]).collect::<Vec<_>>());
     ended("small").await;
     assert_eq!(open(), (4..18).chain([19, 21]).collect::<Vec<_>>());
-    tokio::time::advance(KEPT + Duration::from_secs(1)).await;
+    tokio::time::advance(KEEP_ENDED + Duration::from_secs(1)).await;
     ended("small").await;
     assert_eq!(open(), [22]);
 }
 
 #[tokio::test]
-async fn the_answer_is_kept_longer_than_what_came_before_it() {
+async fn the_response_is_kept_longer_than_earlier_events() {
     let streams = Streams::new(BYTES);
     let (sender, written) = futures_channel();
     drop(streams.begin(written));
     for _ in 0..10 {
         sender.send(event(&"x".repeat(BYTES / 4))).unwrap();
     }
-    sender.send(event("the answer")).unwrap();
+    sender.send(event("the response")).unwrap();
     drop(sender);
     let log = streams.logs.lock().open[&0].clone();
     log.state.subscribe().wait_for(|state| state.ended.is_some()).await.unwrap();
     assert!(log.state.borrow().bytes <= BYTES);
     let kept = read_all(streams.resume("0/0").unwrap()).await;
-    assert_eq!(kept.last().unwrap(), &("10/0".to_owned(), "the answer".to_owned()));
+    assert_eq!(kept.last().unwrap(), &("10/0".to_owned(), "the response".to_owned()));
     assert!((2..5).contains(&kept.len()), "{}", kept.len());
 }
 

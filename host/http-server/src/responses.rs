@@ -1,4 +1,4 @@
-//! Responses of the HTTP server itself.
+//! Responses that the HTTP server makes itself.
 
 use std::convert::Infallible;
 
@@ -8,37 +8,44 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 
-/// What goes back to a client.
+/// A response of the HTTP server.
 pub(crate) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
-/// A status, and why.
-pub(crate) fn say(status: StatusCode, text: &str) -> HttpResponse {
+/// A response with plain text.
+pub(crate) fn text_response(status: StatusCode, text: &str) -> HttpResponse {
     let text = Bytes::copy_from_slice(text.as_bytes());
-    of(status, HeaderValue::from_static("text/plain; charset=utf-8"), text)
+    bytes_response(status, HeaderValue::from_static("text/plain; charset=utf-8"), text)
 }
 
-/// JSON.
-pub(crate) fn json(status: StatusCode, value: &Value) -> HttpResponse {
-    of(status, HeaderValue::from_static("application/json"), value.to_string().into())
+/// A response with a body of this media type.
+pub(crate) fn bytes_response(
+    status: StatusCode,
+    media_type: HeaderValue,
+    bytes: Bytes,
+) -> HttpResponse {
+    let mut response = Response::new(Full::new(bytes).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
 }
 
-/// Bytes of some media type.
-pub(crate) fn of(status: StatusCode, media_type: HeaderValue, bytes: Bytes) -> HttpResponse {
-    let mut reply = Response::new(Full::new(bytes).boxed());
-    *reply.status_mut() = status;
-    reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
-    reply
+/// The response to a request whose method the path does not have.
+pub(crate) fn method_not_allowed(allowed: &'static str) -> HttpResponse {
+    let mut response =
+        text_response(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
 }
 
-/// A method that the path does not have.
-pub(crate) fn not_allowed(allowed: &'static str) -> HttpResponse {
-    let mut reply = say(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method");
-    reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
-    reply
-}
-
-/// A JSON-RPC error in answer to a message that could not be understood.
-pub(crate) fn error(code: i32, id: Value, message: &str) -> HttpResponse {
+/// A JSON-RPC error, in response to a body that is not a JSON-RPC message.
+pub(crate) fn rpc_error(code: i32, id: Value, message: &str) -> HttpResponse {
     let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
-    json(StatusCode::BAD_REQUEST, &error)
+    let media_type = HeaderValue::from_static("application/json");
+    bytes_response(StatusCode::BAD_REQUEST, media_type, error.to_string().into())
+}
+
+/// Accepts a malformed JSON-RPC response with 202, and ignores it: a JSON-RPC response never gets a response.
+pub(crate) fn ignore_malformed() -> HttpResponse {
+    tracing::warn!("an answer of a client is passed over: it has both result and error");
+    text_response(StatusCode::ACCEPTED, "")
 }

@@ -1,4 +1,4 @@
-//! Finds the route of a request, checks its rate, its origin and its caller, in this order, and serves it.
+//! Routes requests. It checks the rate, the origin and the caller of a request, in this order, and serves it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -16,35 +16,39 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::{Callers, Principal, Refused, forget_credentials};
+use crate::caller::{Callers, remove_credentials};
 use crate::client_address::{Client, PeerAddress};
 use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::oauth::Resource;
 use crate::origins::Origins;
+use crate::principal::Principal;
 use crate::rate_limit::RateLimits;
 use crate::refusals::Refusals;
 use crate::request_body::{self, Envelope};
-use crate::responses::{HttpResponse, not_allowed, of, say};
+use crate::responses::{
+    HttpResponse, bytes_response, ignore_malformed, method_not_allowed, text_response,
+};
 use crate::session_limit::{SessionLimits, SessionPlace};
 use crate::sessions::{Opening, Sessions};
 use crate::settings::{Page, Settings};
-use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, verify};
+use crate::settings_error::InvalidSettings;
+use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, signatures};
 
-/// The header in which streamable HTTP names a session.
+/// The header of streamable HTTP with the id of a session.
 const SESSION: &str = "mcp-session-id";
 
-/// The HTTP handler in front of rmcp's service.
+/// Handles all requests of the server.
 pub(crate) struct Router<S> {
     origins: Origins,
     callers: Callers,
     rates: Mutex<RateLimits<Client>>,
     per_second: NonZeroU32,
-    /// Those who are not let in, in the log.
+    /// Logs refused requests.
     pub(crate) refusals: Refusals,
     max_body: usize,
-    /// The places for sessions of both transports.
-    rooms: Arc<SessionLimits>,
+    /// Limits the sessions of both transports together.
+    session_limits: Arc<SessionLimits>,
     raw: Raw,
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
@@ -54,18 +58,18 @@ pub(crate) struct Router<S> {
     factory: Arc<dyn Fn() -> S + Send + Sync>,
 }
 
-/// Where a request goes.
-enum Place<'a> {
+/// The route of a request.
+enum Route<'a> {
     /// OAuth protected-resource metadata. It needs no token.
     Metadata(&'a Value),
-    Inside(Inside<'a>),
+    Protected(ProtectedRoute<'a>),
 }
 
-/// Routes that need an authenticated caller.
-enum Inside<'a> {
+/// A route that needs an authenticated caller.
+enum ProtectedRoute<'a> {
     Streamable,
-    Stream(&'a Arc<Legacy>),
-    Messages(&'a Legacy),
+    LegacyStream(&'a Arc<Legacy>),
+    LegacyMessages(&'a Legacy),
     Page(&'a Page),
 }
 
@@ -74,24 +78,24 @@ impl<S: ServerHandler> Router<S> {
     ///
     /// # Errors
     ///
-    /// A message for the operator: which setting is invalid, and why.
+    /// A setting cannot be used.
     pub(crate) fn new(
         settings: Settings,
         factory: impl Fn() -> S + Send + Sync + 'static,
         shutdown: CancellationToken,
-    ) -> Result<Self, String> {
-        verify::install();
+    ) -> Result<Self, InvalidSettings> {
+        signatures::install();
         let max_body = settings.body_bytes.get() as usize;
-        let taken = |path: &&String| {
+        let is_reserved = |path: &&String| {
             !path.starts_with('/') || [PATH, SSE_PATH, MESSAGES_PATH].contains(&path.as_str())
         };
-        if let Some(path) = settings.pages.keys().find(taken) {
-            return Err(format!("a page cannot be at `{path}`"));
+        if let Some(path) = settings.pages.keys().find(is_reserved) {
+            return Err(InvalidSettings::PagePath(path.clone()));
         }
         let factory: Arc<dyn Fn() -> S + Send + Sync> = Arc::new(factory);
         let replay = settings.replay_bytes.get() as usize;
         let sessions = Arc::new(Sessions::new(settings.session_idle, replay));
-        // Hosts and origins are checked here, for all paths alike.
+        // This router checks hosts and origins, for all paths in the same way.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_json_response(true)
@@ -107,7 +111,7 @@ impl<S: ServerHandler> Router<S> {
             per_second: settings.requests_per_second,
             refusals: Refusals::default(),
             max_body,
-            rooms: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
+            session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
             raw: settings.raw,
             pages: settings.pages,
@@ -118,194 +122,215 @@ impl<S: ServerHandler> Router<S> {
         })
     }
 
-    /// Answers a request, whatever it is.
-    pub(crate) async fn answer(
+    /// Responds to a request.
+    pub(crate) async fn respond(
         &self,
         request: Request<Incoming>,
         connection: &Connection,
     ) -> HttpResponse {
-        let Some(place) = self.place(request.uri().path()) else {
-            return say(StatusCode::NOT_FOUND, "there is nothing here: MCP would be at /mcp");
+        let Some(route) = self.route(request.uri().path()) else {
+            return text_response(
+                StatusCode::NOT_FOUND,
+                "there is nothing here: MCP would be at /mcp",
+            );
         };
-        // A recognised caller has a rate limit of its own: requests of other callers do not count against it.
+        // A recognised caller has a rate limit of its own, even if other callers have the same address.
         let recognised = self.callers.recognise(request.headers());
         let counted = Client::of(recognised.as_ref(), connection.peer);
-        if let Err(reply) = self.count(&counted, connection.peer) {
-            return reply;
+        if let Err(response) = self.count(&counted, connection.peer) {
+            return response;
         }
-        if let Err(reply) = self.origins.check(&request) {
-            return reply;
+        if let Err(response) = self.origins.check(&request) {
+            return response;
         }
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let mut reply = match Origins::preflight(&request) {
-            Some(reply) => reply,
+        let mut response = match Origins::preflight(&request) {
+            Some(response) => response,
             None => {
-                let entered = self.enter(place, request, connection, counted).await;
-                entered.unwrap_or_else(|refused| refused)
+                let served = self.serve(route, request, connection, counted).await;
+                served.unwrap_or_else(|refusal| refusal)
             }
         };
-        Origins::share(origin, &mut reply);
-        reply
+        Origins::share(origin, &mut response);
+        response
     }
 
-    fn place(&self, path: &str) -> Option<Place<'_>> {
+    /// The route of a path. `None`: nothing is served there.
+    fn route(&self, path: &str) -> Option<Route<'_>> {
         let legacy = self.legacy.as_ref();
-        let metadata = || self.callers.resource().and_then(|ours| ours.metadata_at(path));
+        let metadata = || self.callers.resource().and_then(|resource| resource.metadata_at(path));
         match path {
-            PATH => self.is_streamable.then_some(Place::Inside(Inside::Streamable)),
-            SSE_PATH => legacy.map(|legacy| Place::Inside(Inside::Stream(legacy))),
-            MESSAGES_PATH => legacy.map(|legacy| Place::Inside(Inside::Messages(legacy))),
+            PATH => self.is_streamable.then_some(Route::Protected(ProtectedRoute::Streamable)),
+            SSE_PATH => legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyStream(legacy))),
+            MESSAGES_PATH => {
+                legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyMessages(legacy)))
+            }
             path => match metadata() {
-                Some(metadata) => Some(Place::Metadata(metadata)),
-                None => self.pages.get(path).map(|page| Place::Inside(Inside::Page(page))),
+                Some(metadata) => Some(Route::Metadata(metadata)),
+                None => {
+                    self.pages.get(path).map(|page| Route::Protected(ProtectedRoute::Page(page)))
+                }
             },
         }
     }
 
     /// Counts a request of a client.
+    ///
+    /// # Errors
+    ///
+    /// The response to a client that sends too many requests.
     fn count(&self, client: &Client, peer: PeerAddress) -> Result<(), HttpResponse> {
         if self.rates.lock().take(client, Instant::now()) {
             return Ok(());
         }
         self.refusals.note(peer, &format!("there were over {} in a second", self.per_second));
-        let mut reply = say(StatusCode::TOO_MANY_REQUESTS, "too many requests");
-        reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        Err(reply)
+        let mut response = text_response(StatusCode::TOO_MANY_REQUESTS, "too many requests");
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        Err(response)
     }
 
-    /// Authenticates the caller, and checks the caller's rate limit and number of connections.
-    async fn identify(
+    /// Authenticates the caller, and checks the caller's rate limit and number of connections. `counted`: the client for
+    /// which the request was counted already.
+    async fn authenticate(
         &self,
         request: &Request<Incoming>,
         connection: &Connection,
         counted: Client,
     ) -> Result<(Option<Principal>, Client), HttpResponse> {
-        let identified = self.callers.identify(request.headers()).await;
-        let principal = identified.map_err(|refused: Refused| {
-            self.refusals.note(connection.peer, refused.why());
-            self.callers.refusal(&refused)
+        let authenticated = self.callers.authenticate(request.headers()).await;
+        let principal = authenticated.map_err(|error| {
+            self.refusals.note(connection.peer, &error.to_string());
+            self.callers.refusal(&error)
         })?;
         let client = Client::of(principal.as_ref(), connection.peer);
         if client != counted {
             self.count(&client, connection.peer)?;
         }
-        if !connection.belongs_to(client.clone(), Instant::now()) {
+        if !connection.assign(client.clone(), Instant::now()) {
             self.refusals.note(connection.peer, "its client has too many connections");
-            let mut reply = say(StatusCode::SERVICE_UNAVAILABLE, "you have too many connections");
-            reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-            return Err(reply);
+            let mut response =
+                text_response(StatusCode::SERVICE_UNAVAILABLE, "you have too many connections");
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            return Err(response);
         }
         Ok((principal, client))
     }
 
-    async fn enter(
+    /// Serves a request whose rate and origin were checked. An error is a response, too.
+    async fn serve(
         &self,
-        place: Place<'_>,
+        route: Route<'_>,
         request: Request<Incoming>,
         connection: &Connection,
         counted: Client,
     ) -> Result<HttpResponse, HttpResponse> {
-        let place = match place {
-            Place::Inside(place) => place,
-            Place::Metadata(metadata) => {
+        let route = match route {
+            Route::Protected(route) => route,
+            Route::Metadata(metadata) => {
                 let make = || ("application/json", metadata.to_string().into());
                 return Ok(page(request.method(), make));
             }
         };
-        let (principal, client) = self.identify(&request, connection, counted).await?;
-        let room = || self.room(client, connection.peer);
-        match place {
-            Inside::Streamable => self.streamable(request, principal, room).await,
-            Inside::Stream(_) if request.method() != Method::GET => Err(not_allowed("GET")),
-            Inside::Stream(legacy) => {
-                let room = room()?;
-                Ok(legacy.open((self.factory)(), principal, room))
+        let (principal, client) = self.authenticate(&request, connection, counted).await?;
+        let place = || self.session_place(client, connection.peer);
+        match route {
+            ProtectedRoute::Streamable => self.streamable(request, principal, place).await,
+            ProtectedRoute::LegacyStream(_) if request.method() != Method::GET => {
+                Err(method_not_allowed("GET"))
             }
-            Inside::Messages(_) if request.method() != Method::POST => Err(not_allowed("POST")),
-            Inside::Messages(_) if !request_body::is_json(request.headers()) => {
+            ProtectedRoute::LegacyStream(legacy) => {
+                let place = place()?;
+                Ok(legacy.open((self.factory)(), principal, place))
+            }
+            ProtectedRoute::LegacyMessages(_) if request.method() != Method::POST => {
+                Err(method_not_allowed("POST"))
+            }
+            ProtectedRoute::LegacyMessages(_) if !request_body::is_json(request.headers()) => {
                 let why = "a message is application/json";
-                Err(say(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
+                Err(text_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
             }
-            Inside::Messages(legacy) => {
+            ProtectedRoute::LegacyMessages(legacy) => {
                 let (mut parts, body) = request_body::read(request, self.max_body).await?;
-                forget_credentials(&mut parts.headers);
+                remove_credentials(&mut parts.headers);
                 let owner = principal.clone();
                 parts.extensions.extend(extension(principal));
                 Ok(legacy.post(parts, &body, owner.as_ref()).await)
             }
-            Inside::Page(shown) => {
-                let mut reply = page(request.method(), || shown.make());
-                let headers = reply.headers_mut();
+            ProtectedRoute::Page(shown) => {
+                let mut response = page(request.method(), || shown.make());
+                let headers = response.headers_mut();
                 headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-                let as_said = HeaderValue::from_static("nosniff");
-                headers.insert(header::X_CONTENT_TYPE_OPTIONS, as_said);
+                let nosniff = HeaderValue::from_static("nosniff");
+                headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
                 if let Some(policy) = shown.policy() {
                     let policy = HeaderValue::from_static(policy);
                     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
                 }
-                Ok(reply)
+                Ok(response)
             }
         }
     }
 
+    /// Serves a request of streamable HTTP. An error is a response, too.
     async fn streamable(
         &self,
         request: Request<Incoming>,
         principal: Option<Principal>,
-        room: impl FnOnce() -> Result<SessionPlace, HttpResponse>,
+        place: impl FnOnce() -> Result<SessionPlace, HttpResponse>,
     ) -> Result<HttpResponse, HttpResponse> {
         let (mut parts, body) = request_body::read(request, self.max_body).await?;
-        forget_credentials(&mut parts.headers);
+        remove_credentials(&mut parts.headers);
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
         if session.is_some_and(|id| self.sessions.is_foreign(id, principal.as_ref())) {
-            // What rmcp says of a session that is not there.
-            return Err(say(StatusCode::NOT_FOUND, "Not Found: Session not found"));
+            // The same response as for a session that does not exist.
+            return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));
         }
         let is_json = request_body::is_json(&parts.headers);
         let posted = match parts.method {
             Method::POST => Some(Envelope::of(&body)?),
             _ => None,
         };
-        if posted.as_ref().is_some_and(Envelope::is_broken_answer) {
-            return Ok(pass_over());
+        if posted.as_ref().is_some_and(Envelope::is_malformed_response) {
+            return Ok(ignore_malformed());
         }
         let opening = match &posted {
             Some(envelope) if envelope.is_initialize() => {
-                Some(Opening { room: room()?, principal: principal.clone() })
+                Some(Opening { place: place()?, principal: principal.clone() })
             }
             Some(_) | None => None,
         };
         parts.extensions.extend(extension(principal));
-        let kept = body.clone();
+        let copy = body.clone();
         let served = self.streamable.handle(Request::from_parts(parts, Full::new(body)));
-        let reply = match opening {
+        let response = match opening {
             Some(opening) => opening.during(served).await,
             None => served.await,
         };
         match posted {
-            // rmcp's way to say that JSON is no message.
-            Some(envelope) if is_json && reply.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                Err(envelope.is_unreadable(&kept))
+            // rmcp responds with this status to JSON that is not a message.
+            Some(envelope)
+                if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE =>
+            {
+                Err(envelope.unreadable(&copy))
             }
-            Some(_) | None => Ok(body::unwrap(&self.raw, reply).await),
+            Some(_) | None => Ok(body::unwrap(&self.raw, response).await),
         }
     }
 
-    fn room(&self, client: Client, peer: PeerAddress) -> Result<SessionPlace, HttpResponse> {
-        self.rooms.take(client).map_err(|why| {
+    /// Takes a place for a session of this client.
+    fn session_place(
+        &self,
+        client: Client,
+        peer: PeerAddress,
+    ) -> Result<SessionPlace, HttpResponse> {
+        self.session_limits.take(client).map_err(|why| {
             self.refusals.note(peer, why);
-            say(StatusCode::SERVICE_UNAVAILABLE, why)
+            text_response(StatusCode::SERVICE_UNAVAILABLE, why)
         })
     }
 }
 
-/// Accepts a malformed JSON-RPC response with 202, and ignores it: a response never gets a response.
-pub(crate) fn pass_over() -> HttpResponse {
-    tracing::warn!("an answer of a client is passed over: it has both result and error");
-    say(StatusCode::ACCEPTED, "")
-}
-
-/// What a handler learns of its caller.
+/// The extensions of a request for the handler: its caller.
 fn extension(principal: Option<Principal>) -> http::Extensions {
     let mut extensions = http::Extensions::new();
     if let Some(principal) = principal {
@@ -314,10 +339,11 @@ fn extension(principal: Option<Principal>) -> http::Extensions {
     extensions
 }
 
+/// The response with a page or another document.
 fn page(method: &Method, make: impl FnOnce() -> (&'static str, Bytes)) -> HttpResponse {
     if method != Method::GET && method != Method::HEAD {
-        return not_allowed("GET, HEAD");
+        return method_not_allowed("GET, HEAD");
     }
     let (media_type, text) = make();
-    of(StatusCode::OK, HeaderValue::from_static(media_type), text)
+    bytes_response(StatusCode::OK, HeaderValue::from_static(media_type), text)
 }

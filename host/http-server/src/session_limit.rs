@@ -1,4 +1,4 @@
-//! Limits the number of sessions, of all clients and of each.
+//! Limits the number of sessions: of all clients together, and of each client.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -8,32 +8,32 @@ use parking_lot::Mutex;
 
 use crate::client_address::Client;
 
-/// All the room that there is.
+/// The places for sessions.
 pub(crate) struct SessionLimits {
     most: u32,
     most_of_one: u32,
     taken: Mutex<HashMap<Client, u32>>,
 }
 
-/// The place of one session. It is free again when this is dropped.
+/// The place of one session. It becomes free when this is dropped.
 pub(crate) struct SessionPlace {
     all: Arc<SessionLimits>,
     client: Client,
 }
 
 impl SessionLimits {
-    /// Places for `most` sessions. One client may have `most_of_one` of them, or half.
+    /// Places for `most` sessions. One client may have `most_of_one` of them; `None`: half.
     pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
         let most = most.get();
         let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);
         Arc::new(Self { most, most_of_one, taken: Mutex::default() })
     }
 
-    /// Takes room for one session.
+    /// Takes a place for one session.
     ///
     /// # Errors
     ///
-    /// Why there is none, for the client.
+    /// There is no free place, or the client has too many: a text for the client.
     pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionPlace, &'static str> {
         let mut taken = self.taken.lock();
         let own = taken.get(&client).copied().unwrap_or_default();
@@ -63,16 +63,16 @@ impl Drop for SessionPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Principal;
     use crate::client_address::PeerAddress;
+    use crate::principal::Principal;
 
     #[test]
-    fn one_client_leaves_room_for_others() {
-        let rooms = SessionLimits::new(NonZeroU32::new(5).unwrap(), None);
+    fn one_client_leaves_places_for_others() {
+        let limits = SessionLimits::new(NonZeroU32::new(5).unwrap(), None);
         let client = |name: &str| {
-            Client::Known(Principal::Subject { issuer: "i".into(), subject: name.into() })
+            Client::Principal(Principal::Subject { issuer: "i".into(), subject: name.into() })
         };
-        let take = |name: &str| rooms.take(client(name)).ok();
+        let take = |name: &str| limits.take(client(name)).ok();
         let mut first: Vec<_> = (0..5).filter_map(|_| take("a")).collect();
         assert_eq!(first.len(), 3);
         let second: Vec<_> = (0..5).filter_map(|_| take("b")).collect();
@@ -81,9 +81,9 @@ mod tests {
         first.pop();
         assert!(take("c").is_some());
         drop((first, second));
-        assert!(rooms.taken.lock().is_empty());
-        // Programs of this machine are all one peer.
-        let local = || rooms.take(Client::PeerAddress(PeerAddress::of([127, 0, 0, 1].into()))).ok();
+        assert!(limits.taken.lock().is_empty());
+        // All programs of this machine have the same address, so they may take all places.
+        let local = || limits.take(Client::Address(PeerAddress::of([127, 0, 0, 1].into()))).ok();
         assert_eq!((0..9).map_while(|_| local()).collect::<Vec<_>>().len(), 5);
     }
 }

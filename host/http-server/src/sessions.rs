@@ -1,8 +1,7 @@
-//! Sessions of streamable HTTP: their number, their owners, and their resumable streams.
+//! The sessions of streamable HTTP: their callers and their resumable streams. Their number is limited.
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,101 +14,87 @@ use rmcp::transport::streamable_http_server::session::local::{
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 
-use crate::caller::Principal;
+use crate::principal::Principal;
 use crate::replay::Streams;
 use crate::session_limit::SessionPlace;
 
 tokio::task_local! {
-    /// For whom a session may be opened while one request is served: rmcp does not say whose
-    /// request it is that opens one.
+    /// The session that the current request may open. rmcp does not pass the request to the session manager.
     static OPENING: Cell<Option<Opening>>;
 }
 
-/// The place of a session that is being opened, and its owner.
+/// A session that a request may open: its place among all sessions, and its caller.
 pub(crate) struct Opening {
-    pub(crate) room: SessionPlace,
+    pub(crate) place: SessionPlace,
     pub(crate) principal: Option<Principal>,
 }
 
 impl Opening {
-    /// Serves a request that may open this session, and no other.
+    /// Serves a request that may open this session and no other.
     pub(crate) async fn during<T>(self, served: impl Future<Output = T>) -> T {
         OPENING.scope(Cell::new(Some(self)), served).await
     }
 }
 
-/// rmcp's sessions, with owners.
+/// rmcp's sessions with their callers.
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     open: RwLock<HashMap<SessionId, Session>>,
-    /// What is kept of the streams of one session, in bytes.
-    replay: usize,
+    /// Size of the events that are kept of the streams of one session, in bytes.
+    replay_bytes: usize,
 }
 
 struct Session {
     principal: Option<Principal>,
     streams: Arc<Streams>,
-    _room: SessionPlace,
+    _place: SessionPlace,
 }
 
 impl Sessions {
-    /// No session. One without a message for `idle` will end.
-    pub(crate) fn new(idle: Duration, replay: usize) -> Self {
+    /// No sessions yet. A session ends when it has received no message for the time `idle`.
+    pub(crate) fn new(idle: Duration, replay_bytes: usize) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);
-        Self { local, open: RwLock::default(), replay }
+        Self { local, open: RwLock::default(), replay_bytes }
     }
 
-    /// Whether somebody else opened it.
+    /// Whether another caller opened this session.
     pub(crate) fn is_foreign(&self, id: &str, principal: Option<&Principal>) -> bool {
         self.open.read().get(id).is_some_and(|session| session.principal.as_ref() != principal)
     }
 
-    fn streams(&self, id: &SessionId) -> Result<Arc<Streams>, Error> {
-        self.open.read().get(id).map(|session| session.streams.clone()).ok_or(Error::Gone)
+    fn streams(&self, id: &SessionId) -> Result<Arc<Streams>, SessionError> {
+        self.open.read().get(id).map(|session| session.streams.clone()).ok_or(SessionError::Ended)
     }
 }
 
 /// Why there is no session, or no stream.
-#[derive(Debug)]
-pub(crate) enum Error {
-    /// The request may not open one.
-    NoRoom,
-    /// It has ended.
-    Gone,
-    /// What the client wants to come back to is not kept.
-    Forgotten,
-    Local(LocalSessionManagerError),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRoom => f.write_str("there is no room for a session"),
-            Self::Gone => f.write_str("the session has ended"),
-            Self::Forgotten => f.write_str("the stream of this event is not kept any more"),
-            Self::Local(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<LocalSessionManagerError> for Error {
-    fn from(error: LocalSessionManagerError) -> Self {
-        Self::Local(error)
-    }
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    /// The request may not open a session.
+    #[error("there is no room for a session")]
+    NoPlace,
+    /// The session has ended.
+    #[error("the session has ended")]
+    Ended,
+    /// The stream that the client wants to resume is not kept.
+    #[error("the stream of this event is not kept any more")]
+    StreamNotKept,
+    /// rmcp's session manager failed.
+    #[error(transparent)]
+    Local(#[from] LocalSessionManagerError),
 }
 
 impl SessionManager for Sessions {
-    type Error = Error;
+    type Error = SessionError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Error> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = OPENING.try_with(Cell::take).ok().flatten();
-        let Opening { room, principal } = opening.ok_or(Error::NoRoom)?;
+        let Opening { place, principal } = opening.ok_or(SessionError::NoPlace)?;
         let (id, transport) = self.local.create_session().await?;
-        let session = Session { principal, streams: Streams::new(self.replay), _room: room };
+        let session =
+            Session { principal, streams: Streams::new(self.replay_bytes), _place: place };
         self.open.write().insert(id.clone(), session);
         Ok((id, transport))
     }
@@ -118,15 +103,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Error> {
+    ) -> Result<ServerJsonRpcMessage, SessionError> {
         Ok(self.local.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Error> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
         Ok(self.open.read().contains_key(id))
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Error> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         self.open.write().remove(id);
         Ok(self.local.close_session(id).await?)
     }
@@ -135,7 +120,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let streams = self.streams(id)?;
         let written = self.local.create_stream(id, message).await?;
         Ok(streams.begin(Box::pin(written)))
@@ -144,7 +129,7 @@ impl SessionManager for Sessions {
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let streams = self.streams(id)?;
         if streams.needs_common() {
             streams.write_common(Box::pin(self.local.create_standalone_stream(id).await?));
@@ -156,15 +141,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
-        self.streams(id)?.resume(&last_event_id).ok_or(Error::Forgotten)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        self.streams(id)?.resume(&last_event_id).ok_or(SessionError::StreamNotKept)
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), Error> {
+    ) -> Result<(), SessionError> {
         Ok(self.local.accept_message(id, message).await?)
     }
 }

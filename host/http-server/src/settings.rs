@@ -13,52 +13,52 @@ use tokio_util::sync::CancellationToken;
 use crate::oauth::Oauth;
 use crate::tls::Tls;
 
-/// Everything that can be set about the HTTP server. [`Settings::new`] lets in whoever reaches the
-/// listener by a name of loopback; it is for the caller to demand a token elsewhere.
+/// The settings of the HTTP server. With the defaults of [`Settings::new`], no token is needed, and only requests to a
+/// host of loopback are accepted. On another address than loopback, set a token or OAuth.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Values of the Host header that are served beside `localhost`, `127.0.0.1` and `[::1]`:
-    /// `host`, at every port, or `host:port`.
+    /// Accepted values of the header `Host`, beside `localhost`, `127.0.0.1` and `[::1]`: `host`, with any port, or
+    /// `host:port`.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call: `scheme://host[:port]`. No other page may.
+    /// Origins of web pages that may send requests: `scheme://host[:port]`. Pages of other origins may not.
     pub allowed_origins: Vec<String>,
-    /// A bearer token that lets in as [`Principal::Token`](crate::Principal::Token).
+    /// A bearer token. Its callers are [`Principal::Token`](crate::Principal::Token).
     pub token: Option<String>,
-    /// Whose access tokens let in as [`Principal::Subject`](crate::Principal::Subject).
+    /// Which access tokens are accepted. Their callers are [`Principal::Subject`](crate::Principal::Subject).
     pub oauth: Option<Oauth>,
-    /// Certificate and key, without which connections are plain HTTP.
+    /// Certificate and private key. `None`: connections are plain HTTP.
     pub tls: Option<Tls>,
-    /// Whether streamable HTTP is served; pages may be all that there is.
+    /// Whether streamable HTTP is served. A server may serve pages alone.
     pub streamable: bool,
-    /// Whether the transport of 2024-11-05 is served, too.
+    /// Whether the transport of 2024-11-05 (HTTP+SSE) is served.
     pub legacy_sse: bool,
-    /// Connections at the same time. Strangers have three quarters of them, and so has one client; the
-    /// oldest one of a stranger, or else an idle one, is closed for a new one.
+    /// Largest number of open connections. Unknown peers may have three quarters of them, and so may one client. If
+    /// there are too many, the oldest connection of an unknown peer, or else an idle one, is closed for a new one.
     pub connections: NonZeroU32,
-    /// Sessions at the same time, of both transports together.
+    /// Largest number of open sessions, of both transports together.
     pub sessions: NonZeroU32,
-    /// Of them, sessions of one caller; of one peer, where there are no tokens. Programs of this machine
-    /// that need no token may have all. `None`: half of `sessions`.
+    /// Largest number of open sessions of one caller or, without tokens, of one peer. Programs of this machine that
+    /// need no token may have all sessions. `None`: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
-    /// Requests a second of one caller, and of one peer before it is known who calls.
+    /// Requests per second of one caller, and of one peer whose caller is not known.
     pub requests_per_second: NonZeroU32,
-    /// Size of one request's body, in bytes.
+    /// Largest body of a request, in bytes.
     pub body_bytes: NonZeroU32,
-    /// After how long without a message a session of streamable HTTP ends.
+    /// Time without a message after which a session of streamable HTTP ends.
     pub session_idle: Duration,
-    /// What of one session's event streams is kept for a client whose connection broke, in bytes of
-    /// JSON. A client that is behind by as much holds up its session, for at most 30 seconds.
+    /// Size of the events that are kept for a client whose connection broke, for each session, in bytes of JSON. A
+    /// client that is behind by this size holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
-    /// Cancelled, it stops the taking of connections and of requests. Those that are there go on.
+    /// When it is cancelled, no new connections and requests are accepted. Requests in flight go on.
     pub stop: CancellationToken,
-    /// The key under which whole results travel through rmcp.
+    /// Unwraps whole results that were wrapped for their way through rmcp.
     pub raw: Raw,
-    /// More pages, by their path. They are read with GET, behind the same checks as `/mcp`.
+    /// Further pages, by their paths. They are read with GET, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
 }
 
 impl Settings {
-    /// Defaults for a server on loopback. Results wrapped with `raw` are sent as they are.
+    /// Defaults for a server on loopback. Results that were wrapped with `raw` are unwrapped.
     pub fn new(raw: Raw) -> Self {
         let number = |number| NonZeroU32::new(number).expect("above 0");
         Self {
@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-/// A page: what makes its media type and its text, each time it is read.
+/// A page. Its media type and its text are made each time it is read.
 #[derive(Clone)]
 pub struct Page {
     make: Arc<dyn Fn() -> (&'static str, Bytes) + Send + Sync>,
@@ -91,12 +91,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page that `make` makes. It is called on the server's threads: it must not block.
+    /// A page that `make` makes. `make` must not block, because it runs on the server's threads.
     pub fn new(make: impl Fn() -> (&'static str, Bytes) + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make), policy: None }
     }
 
-    /// The same under a content security policy.
+    /// This page with a content security policy.
     pub fn under(self, policy: &'static str) -> Self {
         Self { policy: Some(policy), ..self }
     }

@@ -1,4 +1,4 @@
-//! TLS of the server: reads the certificate and its private key at the start.
+//! TLS: reads the certificate and its private key when the server starts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// Which file cannot be used, and why.
+    /// A file cannot be read or used, or the two files do not belong together.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         let certificates = CertificateDer::pem_file_iter(&certificate)

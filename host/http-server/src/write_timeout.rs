@@ -1,4 +1,4 @@
-//! A connection that is closed when the client does not read what it is sent.
+//! Closes connections whose clients do not read what they are sent.
 
 use std::io;
 use std::pin::Pin;
@@ -8,21 +8,22 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream that fails when nothing of what is written has been taken for a while. Without it, a
-/// client that stops reading would keep its connection, and what waits to be sent, for ever.
+/// A stream whose writes fail when the client has read nothing for a time. Without it, a client that stops reading
+/// would keep its connection, and the data that waits for it, for ever.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while something waits to be taken.
+    timeout: Duration,
+    /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(crate) fn new(stream: S, timeout: Duration) -> Self {
+        Self { stream, timeout, waiting: None }
     }
 
-    fn judge(
+    /// Fails if a write has waited for too long.
+    fn check(
         &mut self,
         cx: &mut Context<'_>,
         wrote: Poll<io::Result<usize>>,
@@ -31,7 +32,7 @@ impl<S> WriteTimeout<S> {
             self.waiting = None;
             return wrote;
         }
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.timeout;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
         ready!(waiting.as_mut().poll(cx));
         let why = "the client takes nothing of what it is sent";
@@ -56,7 +57,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, wrote)
+        self.check(cx, wrote)
     }
 
     fn poll_write_vectored(
@@ -65,7 +66,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.judge(cx, wrote)
+        self.check(cx, wrote)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
+    async fn writes_to_a_client_that_reads_nothing_fail_and_to_a_slow_one_do_not() {
         let (near, mut far) = tokio::io::duplex(10);
         let mut stream = WriteTimeout::new(near, Duration::from_secs(30));
         let slow = tokio::spawn(async move {

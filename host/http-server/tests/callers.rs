@@ -1,4 +1,4 @@
-//! Who is let in: hosts, origins, and a token.
+//! Which hosts, origins and tokens are accepted.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn with_token() -> TestServer {
 }
 
 #[tokio::test]
-async fn a_page_of_another_host_is_not_let_in_anywhere() {
+async fn other_hosts_and_origins_are_refused_at_every_path() {
     let server = TestServer::start(|settings| {
         settings.allowed_origins = vec!["https://app.example".into()];
         settings.allowed_hosts = vec!["mcp.example:8443".into()];
@@ -56,7 +56,7 @@ async fn a_page_of_another_host_is_not_let_in_anywhere() {
 }
 
 #[tokio::test]
-async fn a_page_that_may_call_can_read_the_answer() {
+async fn a_page_of_an_allowed_origin_can_read_the_response() {
     let server =
         TestServer::start(|settings| settings.allowed_origins = vec!["https://app.example".into()])
             .await;
@@ -81,7 +81,7 @@ async fn a_page_that_may_call_can_read_the_answer() {
 }
 
 #[tokio::test]
-async fn without_the_token_there_is_nothing_to_see() {
+async fn requests_without_the_token_are_refused_at_every_path() {
     let server = with_token().await;
     for wrong in [
         "",
@@ -113,7 +113,7 @@ async fn without_the_token_there_is_nothing_to_see() {
     for right in [right.as_str(), &format!("bearer  {TOKEN} ")] {
         let headers = [("authorization", right)];
         assert_eq!(server.send("GET /metrics", &headers, "").await.body, "secret");
-        // Who it is is known, and the token is not.
+        // The handler knows the caller, and does not get the token.
         let reply = server.modern(&headers, "whoami", json!({})).await;
         assert_eq!(reply.text(), "token false");
         let session = server.session(&headers).await;
@@ -124,7 +124,7 @@ async fn without_the_token_there_is_nothing_to_see() {
 }
 
 #[tokio::test]
-async fn nobody_needs_a_token_where_none_is_demanded() {
+async fn without_a_configured_token_no_token_is_needed() {
     let server = TestServer::start(|_| {}).await;
     assert_eq!(server.modern(&[], "whoami", json!({})).await.text(), "nobody false");
     let headers = [("authorization", "Bearer anything"), ("cookie", "a=b")];

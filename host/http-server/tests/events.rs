@@ -1,12 +1,11 @@
-//! Event streams: resumed after they broke, never held up by a client that does not read, and with
-//! results as they were made.
+//! Event streams: they can be resumed, are not held up by a client that does not read, and contain unwrapped results.
 
 use serde_json::json;
 
 use crate::client::{TestServer, call, call_with_progress, soon};
 
 #[tokio::test]
-async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
+async fn a_response_that_was_missed_is_read_by_resuming() {
     let server = TestServer::start(|_| {}).await;
     let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
@@ -20,8 +19,8 @@ async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
     assert_eq!(progress.message()["method"], "notifications/progress");
     let last_seen = progress.id.unwrap();
     drop(broken);
-    server.echo.gate.add_permits(1);
-    // The call has been answered when one that was sent later has been.
+    server.echo.release.add_permits(1);
+    // The first call has ended when a later call has ended.
     let later = server.post(&headers, &call(6, "echo", json!({"text": "later"}))).await;
     assert_eq!(later.text(), "later");
     for after in [last_seen.as_str(), first.id.as_deref().unwrap()] {
@@ -35,7 +34,7 @@ async fn an_answer_that_came_while_the_connection_was_broken_is_not_lost() {
         }
         let answer = messages.last().unwrap();
         assert_eq!(answer["result"]["content"][0]["text"], "waited", "{messages:?}");
-        // What was seen does not come again.
+        // Events up to the one that the client names are not sent again.
         assert_eq!(messages.len(), 1 + usize::from(after != last_seen));
     }
 }
@@ -54,16 +53,16 @@ async fn a_stream_is_resumed_while_its_call_goes_on() {
     let resume = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str())];
     again.send("GET /mcp", &resume, "").await;
     assert_eq!(again.head().await.unwrap().status, 200);
-    server.echo.gate.add_permits(1);
+    server.echo.release.add_permits(1);
     let answer = again.event().await.unwrap().message();
     assert_eq!(answer["id"], 5, "{answer}");
     assert!(again.event().await.is_none());
-    // The old connection was taken for broken.
+    // The old stream gets no more events.
     assert!(broken.event().await.is_none());
 }
 
 #[tokio::test]
-async fn what_is_not_kept_ends_at_once() {
+async fn resuming_a_stream_that_is_not_kept_returns_no_events() {
     let server = TestServer::start(|_| {}).await;
     let (session, other) = (server.session(&[]).await, server.session(&[]).await);
     let reply =
@@ -77,7 +76,7 @@ async fn what_is_not_kept_ends_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_server_asks_comes_on_the_common_stream() {
+async fn requests_of_the_server_come_on_a_stream() {
     let server = TestServer::start(|_| {}).await;
     let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
@@ -117,33 +116,33 @@ async fn question(
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_up_nothing_else() {
+async fn a_client_that_does_not_read_does_not_hold_up_its_session() {
     let server = TestServer::start(|settings| {
         settings.replay_bytes = std::num::NonZeroU32::new(64_000_000).unwrap();
     })
     .await;
     let session = server.session(&[]).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let mut deaf = server.connect().await;
-    // More than the system keeps for a connection.
+    let mut slow = server.connect().await;
+    // More than the buffers of a connection hold.
     let flood = json!({"count": 40, "bytes": 1_000_000});
     let flood = call_with_progress(1, "flood", flood).to_string();
-    deaf.send("POST /mcp", &headers, &flood).await;
-    assert_eq!(deaf.head().await.unwrap().status, 200);
+    slow.send("POST /mcp", &headers, &flood).await;
+    assert_eq!(slow.head().await.unwrap().status, 200);
     for id in 2..8 {
         let reply = server.post(&headers, &call(id, "echo", json!({"text": "heard"}))).await;
         assert_eq!(reply.text(), "heard");
     }
-    // Nor is anything lost for it.
+    // The client that reads late gets all events.
     let mut steps = 0;
-    while let Some(event) = deaf.event().await {
+    while let Some(event) = slow.event().await {
         steps += usize::from(event.data.contains("notifications/progress"));
     }
     assert_eq!(steps, 40);
 }
 
 #[tokio::test]
-async fn a_client_that_reads_has_it_all_however_little_is_kept() {
+async fn a_client_that_reads_gets_all_events_with_a_small_limit() {
     let server = TestServer::start(|settings| {
         settings.replay_bytes = std::num::NonZeroU32::new(1000).unwrap();
     })
@@ -161,7 +160,7 @@ async fn a_client_that_reads_has_it_all_however_little_is_kept() {
 }
 
 #[tokio::test]
-async fn results_are_sent_as_they_were_made() {
+async fn wrapped_results_are_sent_unwrapped() {
     let server = TestServer::start(|_| {}).await;
     let made = json!({
         "content": [{"type": "hologram", "size": 1.5, "text": "\u{e4} \"\n\n\" data: x"}],
@@ -176,7 +175,7 @@ async fn results_are_sent_as_they_were_made() {
     assert_eq!(reply.header("content-type"), Some("text/event-stream"));
     assert_eq!(reply.message(), json!({"jsonrpc": "2.0", "id": 4, "result": made}));
     assert!(!reply.body.contains("portcullis.raw"), "{reply:?}");
-    // What is resumed, too.
+    // A resumed stream contains the unwrapped result, too.
     let after = reply.body.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     let resume = [("mcp-session-id", session.as_str()), ("last-event-id", after)];
     let again = server.send("GET /mcp", &resume, "").await;

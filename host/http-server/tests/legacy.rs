@@ -1,4 +1,4 @@
-//! The transport of 2024-11-05.
+//! The transport of 2024-11-05 (HTTP+SSE).
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -46,7 +46,7 @@ impl Session {
 }
 
 #[tokio::test]
-async fn answers_and_questions_come_on_the_stream() {
+async fn responses_and_requests_of_the_server_come_on_the_stream() {
     let server = TestServer::start(|_| {}).await;
     let mut session = Session::begin(&server).await;
     session.post(&server, &[], &call(1, "echo", json!({"text": "hello"}))).await;
@@ -68,7 +68,7 @@ async fn answers_and_questions_come_on_the_stream() {
 }
 
 #[tokio::test]
-async fn progress_comes_before_the_answer_and_none_is_lost() {
+async fn all_progress_comes_before_the_response() {
     let server = TestServer::start(|_| {}).await;
     let mut session = Session::begin(&server).await;
     let flood = json!({"count": 100, "bytes": 1000});
@@ -97,7 +97,7 @@ async fn a_session_ends_with_its_stream() {
 }
 
 #[tokio::test]
-async fn a_session_is_found_by_its_whole_name_only() {
+async fn a_session_is_found_by_its_whole_id_only() {
     let server = TestServer::start(|_| {}).await;
     let (one, other) = (Session::open(&server, &[]).await, Session::open(&server, &[]).await);
     let id = one.endpoint.strip_prefix("/messages?sessionId=").unwrap();
@@ -110,10 +110,10 @@ async fn a_session_is_found_by_its_whole_name_only() {
 }
 
 #[tokio::test]
-async fn messages_out_of_order_end_nothing() {
+async fn messages_out_of_order_do_not_end_the_session() {
     let server = TestServer::start(|_| {}).await;
     let mut session = Session::open(&server, &[]).await;
-    // rmcp ends at anything else before the first request.
+    // rmcp would end the session at another message before the first request.
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
     for early in [initialized(), answer] {
         assert_eq!(session.post(&server, &[], &early).await.status, 202);
@@ -125,11 +125,11 @@ async fn messages_out_of_order_end_nothing() {
     soon(server.echo.begun.acquire()).await.unwrap().forget();
     let twice = session.post(&server, &[], &call(9, "echo", json!({"text": "x"}))).await;
     assert_eq!((twice.status, &twice.message()["id"]), (400, &json!(9)), "{twice:?}");
-    server.echo.gate.add_permits(1);
+    server.echo.release.add_permits(1);
     assert_eq!(session.message().await["result"]["content"][0]["text"], "waited");
     session.post(&server, &[], &call(9, "echo", json!({"text": "again"}))).await;
     assert_eq!(session.message().await["result"]["content"][0]["text"], "again");
-    // What is cancelled is not answered, so that its id is free.
+    // A cancelled request gets no response. Its id may be used again.
     session.post(&server, &[], &call(10, "wait", json!({}))).await;
     soon(server.echo.begun.acquire()).await.unwrap().forget();
     let cancel = json!({
@@ -142,7 +142,7 @@ async fn messages_out_of_order_end_nothing() {
 }
 
 #[tokio::test]
-async fn it_can_be_left_out() {
+async fn it_can_be_switched_off() {
     let server = TestServer::start(|settings| settings.legacy_sse = false).await;
     for line in ["GET /sse", "POST /sse", "POST /messages", "POST /messages?sessionId=x"] {
         assert_eq!(server.send(line, &[], "{}").await.status, 404, "{line}");

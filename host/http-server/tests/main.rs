@@ -1,4 +1,4 @@
-//! The server, over real connections, with a small server behind it.
+//! Tests of the HTTP server over real connections, with a small MCP server.
 
 #[path = "support/client.rs"]
 mod client;

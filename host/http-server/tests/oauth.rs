@@ -1,4 +1,4 @@
-//! Access tokens: whose are believed, for what, and until when.
+//! Which access tokens are accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// What an issuer signs with.
+/// The private key of an issuer.
 enum Signer {
     Ed(Ed25519KeyPair),
     Ec(EcdsaKeyPair),
@@ -34,7 +34,7 @@ impl Signer {
         let random = SystemRandom::new();
         let ed = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
         let ec = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        // Made for these tests: ring makes no RSA keys.
+        // This key was made for these tests, because ring cannot make RSA keys.
         let rsa = include_bytes!("support/rsa.pk8");
         [
             ("EdDSA", Self::Ed(Ed25519KeyPair::from_pkcs8(ed.as_ref()).unwrap())),
@@ -78,14 +78,14 @@ impl Signer {
     }
 }
 
-/// An issuer and a server that believes it.
-struct World {
+/// A server and an issuer whose tokens it accepts.
+struct Setup {
     signers: [(&'static str, Signer); 3],
     server: TestServer,
     fetched: Arc<AtomicUsize>,
 }
 
-impl World {
+impl Setup {
     async fn new() -> Self {
         let signers = Signer::all();
         let mut keys: Vec<_> = signers.iter().map(|(name, key)| key.public(name)).collect();
@@ -97,7 +97,7 @@ impl World {
             count.fetch_add(1, Ordering::Relaxed);
             let answer = match url.as_str() {
                 "https://id.example/keys" => Ok(keys.clone().into()),
-                url => Err(format!("{url} cannot be reached")),
+                url => Err(format!("{url} cannot be reached").into()),
             };
             async move { answer }
         });
@@ -158,10 +158,10 @@ fn claims() -> Value {
 
 #[tokio::test]
 async fn clients_learn_where_to_get_a_token() {
-    let world = World::new().await;
+    let setup = Setup::new().await;
     for suffix in ["", "/mcp"] {
         let line = format!("GET /.well-known/oauth-protected-resource{suffix}");
-        let reply = world.server.send(&line, &[], "").await;
+        let reply = setup.server.send(&line, &[], "").await;
         assert_eq!(reply.status, 200, "{reply:?}");
         assert_eq!(
             reply.message(),
@@ -173,9 +173,9 @@ async fn clients_learn_where_to_get_a_token() {
             })
         );
         let evil = [("host", "evil.example")];
-        assert_eq!(world.server.send(&line, &evil, "").await.status, 403);
+        assert_eq!(setup.server.send(&line, &evil, "").await.status, 403);
     }
-    let reply = world.server.modern(&[], "whoami", json!({})).await;
+    let reply = setup.server.modern(&[], "whoami", json!({})).await;
     assert_eq!(reply.status, 401);
     let challenge = reply.header("www-authenticate").unwrap();
     assert!(challenge.starts_with("Bearer scope=\"mcp:use\", resource_metadata="), "{challenge}");
@@ -183,8 +183,8 @@ async fn clients_learn_where_to_get_a_token() {
 }
 
 #[tokio::test]
-async fn tokens_of_an_issuer_are_believed() {
-    let world = World::new().await;
+async fn tokens_of_an_issuer_are_accepted() {
+    let setup = Setup::new().await;
     let change = |name: &str, value: Value| {
         let mut claims = claims();
         claims[name] = value;
@@ -199,21 +199,21 @@ async fn tokens_of_an_issuer_are_believed() {
             change("nbf", json!(now() + 30)),
             change("exp", json!(now() - 30)),
         ] {
-            let token = world.sign(algorithm, &header(algorithm), &claims);
-            let reply = world.whoami(&token).await;
+            let token = setup.sign(algorithm, &header(algorithm), &claims);
+            let reply = setup.whoami(&token).await;
             assert_eq!(reply.text(), "https://id.example alice false", "{algorithm} {claims}");
         }
         let without_id = json!({"alg": algorithm});
-        let token = world.sign(algorithm, &without_id, &claims());
-        assert_eq!(world.whoami(&token).await.status, 200);
+        let token = setup.sign(algorithm, &without_id, &claims());
+        assert_eq!(setup.whoami(&token).await.status, 200);
     }
-    assert_eq!(world.fetched.load(Ordering::Relaxed), 1);
-    assert_eq!(world.whoami("a fixed token").await.text(), "token false");
+    assert_eq!(setup.fetched.load(Ordering::Relaxed), 1);
+    assert_eq!(setup.whoami("a fixed token").await.text(), "token false");
 }
 
 #[tokio::test]
-async fn claims_that_do_not_fit_are_refused() {
-    let world = World::new().await;
+async fn tokens_with_wrong_claims_are_refused() {
+    let setup = Setup::new().await;
     for (name, value, status, challenge) in [
         ("exp", json!(now() - 90), 401, "expired"),
         ("exp", json!(null), 401, "lacks"),
@@ -234,16 +234,16 @@ async fn claims_that_do_not_fit_are_refused() {
     ] {
         let mut claims = claims();
         claims[name] = value;
-        let token = world.sign("EdDSA", &header("EdDSA"), &claims);
-        world.refused(&token, status, challenge).await;
+        let token = setup.sign("EdDSA", &header("EdDSA"), &claims);
+        setup.refused(&token, status, challenge).await;
     }
-    assert_eq!(world.fetched.load(Ordering::Relaxed), 1);
+    assert_eq!(setup.fetched.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
-async fn signatures_that_are_not_the_issuers_are_refused() {
-    let world = World::new().await;
-    let good = world.sign("ES256", &header("ES256"), &claims());
+async fn tokens_with_wrong_signatures_are_refused() {
+    let setup = Setup::new().await;
+    let good = setup.sign("ES256", &header("ES256"), &claims());
     let (message, signature) = good.rsplit_once('.').unwrap();
     let mut other = claims();
     other["sub"] = json!("mallory");
@@ -256,7 +256,7 @@ async fn signatures_that_are_not_the_issuers_are_refused() {
     let none = json!({"alg": "none"});
     let mut embedded = header("EdDSA");
     embedded["kid"] = json!("embedded");
-    embedded["jwk"] = world.signers[0].1.public("embedded");
+    embedded["jwk"] = setup.signers[0].1.public("embedded");
     for (token, challenge) in [
         (format!("{head}.{}.{signature}", part(&other)), "signature of the token is wrong"),
         (format!("{message}."), "signature of the token is wrong"),
@@ -265,79 +265,79 @@ async fn signatures_that_are_not_the_issuers_are_refused() {
         (format!("{}.{}.", part(&none), part(&claims())), "no JWT"),
         (format!("{}.{}.{signature}", part(&none), part(&claims())), "no JWT"),
         (format!("{hmac_message}.{hmac_signature}"), "not signed with"),
-        (world.sign("EdDSA", &header("RS256"), &claims()), "wrong"),
-        (world.sign("EdDSA", &json!({"alg": "EdDSA", "kid": "ES256"}), &claims()), "not known"),
-        (world.sign("EdDSA", &json!({"alg": "EdDSA", "crit": ["b64"]}), &claims()), "critical"),
-        (world.sign("EdDSA", &json!({"alg": "EdDSA", "typ": "logout+jwt"}), &claims()), "access"),
-        (world.sign("EdDSA", &embedded, &claims()), "key that is not known"),
+        (setup.sign("EdDSA", &header("RS256"), &claims()), "wrong"),
+        (setup.sign("EdDSA", &json!({"alg": "EdDSA", "kid": "ES256"}), &claims()), "not known"),
+        (setup.sign("EdDSA", &json!({"alg": "EdDSA", "crit": ["b64"]}), &claims()), "critical"),
+        (setup.sign("EdDSA", &json!({"alg": "EdDSA", "typ": "logout+jwt"}), &claims()), "access"),
+        (setup.sign("EdDSA", &embedded, &claims()), "key that is not known"),
         ("x".repeat(20_000), "too long"),
         ("..".to_owned(), "no JWT"),
     ] {
-        world.refused(&token, 401, challenge).await;
+        setup.refused(&token, 401, challenge).await;
     }
 }
 
 #[tokio::test]
-async fn an_issuer_that_cannot_be_reached_is_nobodys_fault() {
-    let world = World::new().await;
+async fn without_the_issuers_keys_the_server_is_unavailable() {
+    let setup = Setup::new().await;
     let mut claims = claims();
     claims["iss"] = json!("https://away.example");
-    let reply = world.whoami(&world.sign("EdDSA", &header("EdDSA"), &claims)).await;
+    let reply = setup.whoami(&setup.sign("EdDSA", &header("EdDSA"), &claims)).await;
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")), "{reply:?}");
     assert!(!reply.body.contains("away.example"), "{reply:?}");
 }
 
 #[tokio::test]
-async fn a_session_belongs_to_whom_opened_it() {
-    let world = World::new().await;
+async fn a_session_belongs_to_the_caller_that_opened_it() {
+    let setup = Setup::new().await;
     let bearer = |subject: &str| {
         let mut claims = claims();
         claims["sub"] = json!(subject);
-        format!("Bearer {}", world.sign("EdDSA", &header("EdDSA"), &claims))
+        format!("Bearer {}", setup.sign("EdDSA", &header("EdDSA"), &claims))
     };
     let (alice, bob) = (bearer("alice"), bearer("bob"));
     let (alice, bob) = (("authorization", alice.as_str()), ("authorization", bob.as_str()));
     let fixed = ("authorization", "Bearer a fixed token");
-    let session = world.server.session(&[alice]).await;
+    let session = setup.server.session(&[alice]).await;
     let id = ("mcp-session-id", session.as_str());
     let body = call(1, "whoami", json!({}));
-    assert_eq!(world.server.post(&[id, alice], &body).await.status, 200);
+    assert_eq!(setup.server.post(&[id, alice], &body).await.status, 200);
     let unknown = ("mcp-session-id", "00000000-0000-4000-8000-000000000000");
-    let of_nobody = world.server.post(&[unknown, bob], &body).await;
+    let to_unknown = setup.server.post(&[unknown, bob], &body).await;
     for other in [bob, fixed] {
-        let reply = world.server.post(&[id, other], &body).await;
-        assert_eq!((reply.status, &reply.body), (404, &of_nobody.body));
-        assert_eq!(world.server.send("GET /mcp", &[id, other], "").await.status, 404);
-        assert_eq!(world.server.send("DELETE /mcp", &[id, other], "").await.status, 404);
+        let reply = setup.server.post(&[id, other], &body).await;
+        assert_eq!((reply.status, &reply.body), (404, &to_unknown.body));
+        assert_eq!(setup.server.send("GET /mcp", &[id, other], "").await.status, 404);
+        assert_eq!(setup.server.send("DELETE /mcp", &[id, other], "").await.status, 404);
     }
     assert_eq!(
-        world.server.post(&[id, alice], &body).await.text(),
+        setup.server.post(&[id, alice], &body).await.text(),
         "https://id.example alice false"
     );
-    let mut stream = world.server.connect().await;
+    let mut stream = setup.server.connect().await;
     stream.send("GET /sse", &[alice], "").await;
     stream.head().await.unwrap();
     let line = format!("POST {}", stream.event().await.unwrap().data);
     let body = crate::client::initialize("2024-11-05").to_string();
-    assert_eq!(world.server.send(&line, &[bob], &body).await.status, 404);
-    assert_eq!(world.server.send(&line, &[alice], &body).await.status, 202);
+    assert_eq!(setup.server.send(&line, &[bob], &body).await.status, 404);
+    assert_eq!(setup.server.send(&line, &[alice], &body).await.status, 202);
 }
 
 #[tokio::test]
 async fn one_caller_leaves_sessions_for_another() {
-    let world = World::new().await;
+    let setup = Setup::new().await;
     let token = |subject: &str| {
         let mut claims = claims();
         claims["sub"] = subject.into();
-        world.sign("EdDSA", &header("EdDSA"), &claims)
+        setup.sign("EdDSA", &header("EdDSA"), &claims)
     };
     let open = async |token: &str| {
         let bearer = format!("Bearer {token}");
         let hello = crate::client::initialize("2025-11-25");
-        world.server.post(&[("authorization", &bearer)], &hello).await.status
+        setup.server.post(&[("authorization", &bearer)], &hello).await.status
     };
     let (one, other) = (token("one"), token("other"));
-    // Half of 128.
+    // The default is half of 128 sessions.
     for _ in 0..64 {
         assert_eq!(open(&one).await, 200);
     }

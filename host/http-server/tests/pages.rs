@@ -1,4 +1,4 @@
-//! Pages of the server's own.
+//! Pages that the server serves beside MCP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

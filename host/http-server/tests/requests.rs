@@ -1,4 +1,4 @@
-//! What is a request, how large and how slow it may be, and how many there may be.
+//! Which requests are served, and the limits of their size, time and number.
 
 use std::num::NonZeroU32;
 
@@ -28,7 +28,7 @@ async fn both_eras_are_served() {
 }
 
 #[tokio::test]
-async fn headers_that_say_something_else_than_the_message_are_refused() {
+async fn headers_that_contradict_the_message_are_refused() {
     let server = TestServer::start(|_| {}).await;
     for wrong in [("mcp-method", "tools/list"), ("mcp-name", "other"), ("mcp-name", "")] {
         let mut headers = crate::client::modern_headers("echo");
@@ -41,7 +41,7 @@ async fn headers_that_say_something_else_than_the_message_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_in_the_words_of_json_rpc() {
+async fn bodies_that_are_not_messages_get_json_rpc_errors() {
     let server = TestServer::start(|_| {}).await;
     for (body, code, id) in [
         ("{", -32700, Value::Null),
@@ -70,7 +70,7 @@ async fn what_is_no_message_is_refused_in_the_words_of_json_rpc() {
 }
 
 #[tokio::test]
-async fn each_path_has_its_methods_and_types() {
+async fn other_paths_methods_and_types_are_refused() {
     let server = TestServer::start(|_| {}).await;
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (line, headers, body, expected) in [
@@ -98,7 +98,7 @@ async fn each_path_has_its_methods_and_types() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_harms_nobody() {
+async fn invalid_http_is_refused_and_the_server_goes_on() {
     let server = TestServer::start(|_| {}).await;
     let long = "x".repeat(200_000);
     for bytes in [
@@ -122,11 +122,11 @@ async fn what_is_no_http_harms_nobody() {
 }
 
 #[tokio::test]
-async fn a_body_has_a_largest_size_and_a_longest_time() {
+async fn the_size_and_the_time_of_a_body_are_limited() {
     let server = TestServer::start(|settings| settings.body_bytes = number(10_000)).await;
     let large = "x".repeat(20_000);
     assert_eq!(server.modern(&[], "echo", json!({"text": large})).await.status, 413);
-    // In pieces, without saying how many: the same.
+    // The same in chunks, without a content length.
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
         accept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let mut connection = server.connect().await;
@@ -135,19 +135,19 @@ async fn a_body_has_a_largest_size_and_a_longest_time() {
         connection.write(format!("3e8\r\n{}\r\n", "x".repeat(1000)).as_bytes()).await;
     }
     assert_eq!(connection.reply().await.status, 413);
-    // One that stays away, and a head that stays away, are given up; others do not notice.
+    // An incomplete body and an incomplete head time out. Other requests are served meanwhile.
     let mut half = server.connect().await;
     half.write(format!("{head}1\r\n{{\r\n").as_bytes()).await;
     let mut head_only = server.connect().await;
     head_only.write(b"POST /mcp HTTP/1.1\r\nhost: 127").await;
     assert_eq!(server.modern(&[], "echo", json!({"text": "meanwhile"})).await.text(), "meanwhile");
     assert_eq!(half.reply().await.status, 408);
-    let given_up = head_only.head().await;
-    assert!(given_up.is_none_or(|reply| reply.status == 408));
+    let timed_out = head_only.head().await;
+    assert!(timed_out.is_none_or(|reply| reply.status == 408));
 }
 
 #[tokio::test]
-async fn requests_and_connections_have_their_number() {
+async fn the_number_of_requests_and_of_connections_is_limited() {
     let server = TestServer::start(|settings| settings.requests_per_second = number(3)).await;
     let mut statuses = Vec::new();
     for _ in 0..20 {
@@ -164,11 +164,11 @@ async fn requests_and_connections_have_their_number() {
     assert_eq!(two.head().await.unwrap().status, 200);
     let mut three = server.connect().await;
     three.send("GET /sse", &[], "").await;
-    assert!(three.head().await.is_none(), "it is turned away");
+    assert!(three.head().await.is_none(), "the connection is refused");
 }
 
 #[tokio::test]
-async fn the_end_comes_soon_and_in_good_order() {
+async fn shutdown_ends_open_streams() {
     let mut server = TestServer::start(|_| {}).await;
     let session = server.session(&[]).await;
     let mut common = server.connect().await;
@@ -184,7 +184,7 @@ async fn the_end_comes_soon_and_in_good_order() {
 }
 
 #[tokio::test]
-async fn settings_that_make_no_sense_are_told_at_once() {
+async fn invalid_settings_are_reported_at_the_start() {
     for (mut server, expected) in [
         (
             TestServer::start(|s| s.allowed_origins = vec!["app.example".into()]).await,
@@ -206,7 +206,7 @@ async fn settings_that_make_no_sense_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_cancels_its_call() {
+async fn a_closed_connection_cancels_its_call() {
     let server = TestServer::start(|_| {}).await;
     let mut connection = server.connect().await;
     let body = crate::client::modern("wait", json!({})).to_string();
@@ -217,7 +217,7 @@ async fn a_client_that_goes_away_cancels_its_call() {
 }
 
 #[tokio::test]
-async fn an_unknown_version_is_answered_with_one_that_is_spoken() {
+async fn an_unknown_protocol_version_gets_a_supported_one() {
     let server = TestServer::start(|_| {}).await;
     let reply = server.post(&[], &initialize("2030-01-01")).await;
     assert_eq!(reply.message()["result"]["protocolVersion"], "2025-11-25", "{reply:?}");

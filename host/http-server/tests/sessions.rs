@@ -1,4 +1,4 @@
-//! Sessions of streamable HTTP: how many there may be, and when they end.
+//! The number of sessions of streamable HTTP, and when they end.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::client::{TestServer, call, initialize};
 
 #[tokio::test]
-async fn both_transports_share_the_room_for_sessions() {
+async fn both_transports_share_the_limit_of_sessions() {
     let server =
         TestServer::start(|settings| settings.sessions = NonZeroU32::new(3).unwrap()).await;
     let one = server.session(&[]).await;
@@ -20,17 +20,17 @@ async fn both_transports_share_the_room_for_sessions() {
         assert_eq!(server.post(&[], &initialize("2025-11-25")).await.status, 503);
         assert_eq!(server.send("GET /sse", &[], "").await.status, 503);
     }
-    // Those that have one go on, and the other era needs no room.
+    // Open sessions go on, and requests without a session are served.
     let headers = [("mcp-session-id", one.as_str())];
     let reply = server.post(&headers, &call(1, "echo", json!({"text": "in"}))).await;
     assert_eq!(reply.text(), "in");
     assert_eq!(server.modern(&[], "echo", json!({"text": "modern"})).await.text(), "modern");
-    // What ends makes room.
+    // A session that ends makes place for another one.
     server.send("DELETE /mcp", &[("mcp-session-id", &two)], "").await;
     server.session(&[]).await;
     drop(legacy);
     loop {
-        // The server learns of the closed connection in its own time.
+        // The server notices the closed connection after a moment.
         match server.post(&[], &initialize("2025-11-25")).await.status {
             503 => tokio::task::yield_now().await,
             status => break assert_eq!(status, 200),
@@ -39,7 +39,7 @@ async fn both_transports_share_the_room_for_sessions() {
 }
 
 #[tokio::test]
-async fn a_refused_initialize_takes_no_room() {
+async fn a_refused_initialize_opens_no_session() {
     let server =
         TestServer::start(|settings| settings.sessions = NonZeroU32::new(1).unwrap()).await;
     for _ in 0..3 {
@@ -60,7 +60,7 @@ async fn a_session_without_messages_ends() {
     let session = server.post(&[], &initialize("2025-11-25")).await;
     let session = session.header("mcp-session-id").unwrap().to_owned();
     loop {
-        // There is room again as soon as the session has ended.
+        // A new session can be opened as soon as the old one has ended.
         match server.post(&[], &initialize("2025-11-25")).await.status {
             503 => tokio::task::yield_now().await,
             status => break assert_eq!(status, 200),
@@ -71,7 +71,7 @@ async fn a_session_without_messages_ends() {
 }
 
 #[tokio::test]
-async fn one_session_cannot_be_guessed_from_another() {
+async fn session_ids_are_long_and_different() {
     let server = TestServer::start(|_| {}).await;
     let mut sessions = Vec::new();
     for _ in 0..4 {

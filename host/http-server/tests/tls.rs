@@ -1,4 +1,4 @@
-//! TLS: what is served, what is refused, and who waits for whom.
+//! TLS: requests over TLS, and certificates that cannot be used.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,11 +49,11 @@ impl Files {
 }
 
 #[tokio::test]
-async fn calls_are_answered_over_tls_and_not_without() {
+async fn requests_are_served_over_tls_only() {
     let files = Files::new();
     let tls = files.load("certificate.pem", "key.pem").unwrap();
     let server = TestServer::start(|settings| settings.tls = Some(tls)).await;
-    // One who says nothing does not keep others waiting.
+    // A client that sends nothing does not hold up others.
     let _silent = server.connect().await;
     let name = ServerName::try_from("localhost").unwrap();
     let stream = soon(TcpStream::connect(server.address)).await.unwrap();
@@ -73,7 +73,7 @@ async fn calls_are_answered_over_tls_and_not_without() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_given_up() {
+async fn a_handshake_times_out() {
     let files = Files::new();
     let tls = files.load("certificate.pem", "key.pem").unwrap();
     let server = TestServer::start(|settings| settings.tls = Some(tls)).await;
@@ -82,7 +82,7 @@ async fn a_handshake_that_does_not_come_is_given_up() {
 }
 
 #[test]
-fn files_that_are_of_no_use_are_told_apart() {
+fn unusable_files_have_different_errors() {
     let files = Files::new();
     let write = |name: &str, text: &str| std::fs::write(files.path(name), text).unwrap();
     write("empty", "");

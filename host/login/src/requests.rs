@@ -9,8 +9,8 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderVa
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use portcullis_egress::{
-    Caps, Client, Connection, ConnectionPermit, Fault, Origin, RequestPermit, RequestPolicy,
-    is_public,
+    Client, Connection, ConnectionPermit, Fault, Origin, RequestLimits, RequestPermit,
+    RequestPolicy, is_public,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -20,8 +20,11 @@ use url::{Host, Url};
 const REDIRECTS: u32 = 3;
 
 /// Limits of one document or answer.
-const CAPS: Caps =
-    Caps { requests: REDIRECTS + 1, body_bytes: 256 * 1024, time: Duration::from_secs(15) };
+const LIMITS: RequestLimits = RequestLimits {
+    requests: REDIRECTS + 1,
+    body_bytes: 256 * 1024,
+    time: Duration::from_secs(15),
+};
 
 const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
@@ -180,7 +183,7 @@ impl RequestPolicy for OauthRequests {
     fn permit(&self, request: portcullis_egress::Request) -> Option<Box<dyn RequestPermit>> {
         let url = Url::parse(&request.origin.url());
         let is_allowed = url.is_ok_and(|url| self.is_confidential(&url));
-        request.permit_if(is_allowed)
+        request.permit_without_record_if(is_allowed)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
@@ -189,7 +192,7 @@ impl RequestPolicy for OauthRequests {
             || is_public(*address)
             || (self.on_loopback && address.to_canonical().is_loopback())
             || (self.in_private && is_private(*address));
-        connection.permit_if(is_allowed)
+        connection.permit_without_record_if(is_allowed)
     }
 }
 
@@ -206,7 +209,7 @@ impl OauthRequests {
     ///
     /// The request failed, or the answer exceeds a limit.
     pub(crate) async fn document(&self, url: &Url) -> Result<Option<Value>, RequestError> {
-        let mut client = Client::new(self.clone(), CAPS, AGENT);
+        let mut client = Client::new(self.clone(), LIMITS, AGENT);
         let mut url = url.clone();
         loop {
             let request = request(Method::GET, &url)?;
@@ -252,7 +255,7 @@ impl OauthRequests {
         if let Some(authorization) = authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization);
         }
-        let sent = Client::new(self.clone(), CAPS, AGENT).send(request, None).await;
+        let sent = Client::new(self.clone(), LIMITS, AGENT).send(request, None).await;
         let response = sent.map_err(|fault| explain(url, fault))?;
         let status = response.status();
         let body = response.into_body().collect().await;

@@ -1,4 +1,4 @@
-//! HTTP by hand: so that a test can send what no client would.
+//! A simple HTTP client, with which tests can also send invalid requests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::echo::Echo;
 
-/// After this, a test has failed.
+/// Time after which a test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for something that must come.
+/// Waits for a future that must complete.
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, what).await.expect("it comes")
+    tokio::time::timeout(PATIENCE, what).await.expect("it completes")
 }
 
 /// A server on a port of its own. It ends with the test.
@@ -52,7 +52,7 @@ impl TestServer {
         Connection::new(soon(TcpStream::connect(self.address)).await.unwrap())
     }
 
-    /// Sends one request, on a connection of its own, and reads all of the answer.
+    /// Sends one request, on a connection of its own, and reads the whole response.
     pub async fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut connection = self.connect().await;
         connection.send(line, headers, body).await;
@@ -64,14 +64,14 @@ impl TestServer {
         self.send("POST /mcp", headers, &body.to_string()).await
     }
 
-    /// A request of 2026-07-28, with the headers that belong to it.
+    /// Calls a tool as in MCP 2026-07-28, with the headers of that version.
     pub async fn modern(&self, headers: &[(&str, &str)], name: &str, arguments: Value) -> Reply {
         let mut all = modern_headers(name);
         all.extend(headers);
         self.post(&all, &modern(name, arguments)).await
     }
 
-    /// Begins a session of 2025-11-25, and answers its id.
+    /// Opens a session of MCP 2025-11-25, and returns its id.
     pub async fn session(&self, headers: &[(&str, &str)]) -> String {
         let reply = self.post(headers, &initialize("2025-11-25")).await;
         assert_eq!(reply.status, 200, "{reply:?}");
@@ -116,14 +116,14 @@ pub fn call(id: i64, name: &str, arguments: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// The same, with progress wanted.
+/// A call that requests progress.
 pub fn call_with_progress(id: i64, name: &str, arguments: Value) -> Value {
     let mut call = call(id, name, arguments);
     call["params"]["_meta"] = json!({"progressToken": id});
     call
 }
 
-/// An answer, and all of its body that has been read.
+/// A response, and the part of its body that has been read.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -136,14 +136,14 @@ impl Reply {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
 
-    /// The message in it, be it JSON or the last one of a stream.
+    /// The JSON-RPC message of the body, or the last message of an event stream.
     pub fn message(&self) -> Value {
         let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         let json = data.rfind(|data| !data.is_empty()).unwrap_or(&self.body);
         serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The text that a tool answered.
+    /// The text of the tool's result.
     pub fn text(&self) -> String {
         let message = self.message();
         let text = message["result"]["content"][0]["text"].as_str();
@@ -177,8 +177,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Self { stream: BufReader::new(stream), chunk: Vec::new() }
     }
 
-    /// Sends a request. Headers that every client sends are added, unless they are given; those
-    /// given as empty are left out.
+    /// Sends a request. Adds the headers that every client sends, unless `headers` contains them. Empty headers are left
+    /// out.
     pub async fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &str) {
         let length = body.len().to_string();
         let defaults = [
@@ -197,17 +197,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     pub async fn write(&mut self, bytes: &[u8]) {
-        // A server may answer, and close, before it has read all.
+        // The server may respond and close the connection before it has read all.
         let _cut_off = soon(self.stream.write_all(bytes)).await;
         let _cut_off = soon(self.stream.flush()).await;
     }
 
-    /// Writes no more.
+    /// Ends the sending direction of the connection.
     pub async fn end(&mut self) {
         let _cut_off = soon(self.stream.shutdown()).await;
     }
 
-    /// Reads the head of an answer. `None`: the connection is closed without one.
+    /// Reads the head of a response. `None`: the connection was closed without a response.
     pub async fn head(&mut self) -> Option<Reply> {
         let line = self.line().await?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok())?;
@@ -220,9 +220,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Some(Reply { status, headers, body: String::new() })
     }
 
-    /// Reads all of an answer.
+    /// Reads a whole response.
     pub async fn reply(&mut self) -> Reply {
-        let mut reply = self.head().await.expect("an answer");
+        let mut reply = self.head().await.expect("a response");
         let mut body = Vec::new();
         if reply.header("transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.next_chunk().await {
@@ -236,7 +236,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         reply
     }
 
-    /// The next event of a stream. `None`: it has ended.
+    /// The next event of a stream. `None`: the stream has ended.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             while !self.chunk.windows(2).any(|two| two == b"\n\n") {

@@ -1,6 +1,6 @@
-//! A small server to stand behind the server: what it is told, it says.
+//! A small MCP server for the tests, with tools that return their arguments.
 
-#![expect(deprecated, reason = "roots are asked for, as servers do until 2027")]
+#![expect(deprecated, reason = "servers may request roots until 2027")]
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// What the tests and all servers of one server share.
+/// The state that a test shares with all handlers of its server.
 #[derive(Clone)]
 pub struct Echo {
     pub raw: Raw,
-    /// A call of `wait` ends for each permit.
-    pub gate: Arc<Semaphore>,
+    /// One call of `wait` ends for each permit.
+    pub release: Arc<Semaphore>,
     /// A permit for each call of `wait` that has begun.
     pub begun: Arc<Semaphore>,
     /// A permit for each call of `wait` that was cancelled.
@@ -32,7 +32,7 @@ impl Echo {
     pub fn new() -> Self {
         Self {
             raw: Raw::new().unwrap(),
-            gate: Arc::new(Semaphore::new(0)),
+            release: Arc::new(Semaphore::new(0)),
             begun: Arc::new(Semaphore::new(0)),
             cancelled: Arc::new(Semaphore::new(0)),
         }
@@ -64,7 +64,7 @@ impl Echo {
                 }
                 self.begun.add_permits(1);
                 tokio::select! {
-                    permit = self.gate.acquire() => permit.ok()?.forget(),
+                    permit = self.release.acquire() => permit.ok()?.forget(),
                     () = cx.ct.cancelled() => self.cancelled.add_permits(1),
                 }
                 "waited".to_owned()
@@ -114,7 +114,7 @@ impl ServerHandler for Echo {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         match self.run(&request.name, arguments, &cx).await {
             Some(result) => Ok(result.into()),
-            None => Err(ErrorData::invalid_params("no such tool, or not so", None)),
+            None => Err(ErrorData::invalid_params("no such tool, or wrong arguments", None)),
         }
     }
 }

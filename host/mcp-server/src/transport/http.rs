@@ -27,7 +27,10 @@ pub use portcullis_http_server::PATH;
 pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
-    let fetch = Fetch::new(move |url| portcullis_egress::document(url, named.clone(), agent));
+    let fetch = Fetch::new(move |url| {
+        let fetched = portcullis_egress::fetch_document(url, named.clone(), agent);
+        async move { fetched.await.map_err(Into::into) }
+    });
     let mut settings = make::settings(config, shared.raw.clone(), fetch)?;
     settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
     Ok(settings)

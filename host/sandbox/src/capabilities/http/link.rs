@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use portcullis_egress::{Caps, Client, Fault};
+use portcullis_egress::{Client, Fault, RequestLimits};
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
@@ -22,12 +22,12 @@ pub struct Http(Client);
 impl Http {
     /// A whole allowance.
     pub fn new(gate: Gate, limits: &Limits) -> Self {
-        let caps = Caps {
+        let limits = RequestLimits {
             requests: limits.http_requests.get(),
             body_bytes: size(limits.http_body_bytes),
             time: Duration::from_millis(limits.http_ms.get()),
         };
-        Self(Client::new(gate, caps, concat!("portcullis/", env!("CARGO_PKG_VERSION"))))
+        Self(Client::new(gate, limits, concat!("portcullis/", env!("CARGO_PKG_VERSION"))))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Servers that send the secret back, each in another place, and one that sends it in pieces.
+//! Tests with servers that send the secret back: in each part of a response, and in pieces.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,21 +9,22 @@ use http_body_util::Empty;
 
 use super::*;
 use crate::{
-    Caps, Client, Connection, ConnectionPermit, Request, RequestPermit, RequestPolicy, Secret,
-    Secrets,
+    Client, Connection, ConnectionPermit, Request, RequestLimits, RequestPermit, RequestPolicy,
+    Secret, Secrets,
 };
 
 const KEY: &str = "the-token/0f+me";
 
-struct Granted(Secrets);
+/// A policy that allows everything.
+struct AllowAll(Secrets);
 
-impl RequestPolicy for Granted {
+impl RequestPolicy for AllowAll {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
-        request.permit_if(true)
+        request.permit_without_record_if(true)
     }
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
-        connection.permit_if(true)
+        connection.permit_without_record_if(true)
     }
 
     fn secrets(&self) -> Option<&Secrets> {
@@ -31,8 +32,8 @@ impl RequestPolicy for Granted {
     }
 }
 
-/// A server that answers every request with these pieces, each sent on its own, and the request's head after them if
-/// they end with `HEAD`.
+/// A server that sends these pieces in response to every request, each on its own. `HEAD` at the end of a piece is
+/// replaced by the head of the request.
 fn server(pieces: Vec<Vec<u8>>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -50,7 +51,7 @@ fn server(pieces: Vec<Vec<u8>>) -> u16 {
                     Some(before) => [before, &head].concat(),
                     None => piece.clone(),
                 };
-                // A client that has seen enough may be gone.
+                // The client may have closed the connection.
                 let _gone = stream.write_all(&sent);
             }
         }
@@ -58,15 +59,15 @@ fn server(pieces: Vec<Vec<u8>>) -> u16 {
     port
 }
 
-/// What a client with a secret for `owner` gets from the server, as text: headers, body, trailers.
-async fn got(port: u16, owner: &str, most: usize) -> Result<String, Fault> {
+/// The response that a client with a secret for `owner` gets, as text: headers, body and trailers.
+async fn fetch(port: u16, owner: &str, most: usize) -> Result<String, Fault> {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().write_all(format!("Bearer {KEY}\n").as_bytes()).unwrap();
     let secret = Secret::File(file.path().to_owned());
     let secrets = [("authorization".to_owned(), secret)].into();
-    let policy = Granted([(owner.parse().unwrap(), secrets)].into());
-    let caps = Caps { requests: 3, body_bytes: most, time: Duration::from_secs(30) };
-    let mut client = Client::new(policy, caps, "tests");
+    let policy = AllowAll([(owner.parse().unwrap(), secrets)].into());
+    let limits = RequestLimits { requests: 3, body_bytes: most, time: Duration::from_secs(30) };
+    let mut client = Client::new(policy, limits, "tests");
     let request = http::Request::get(format!("http://127.0.0.1:{port}/"))
         .header("accept-encoding", "gzip")
         .header("te", "gzip");
@@ -85,12 +86,13 @@ async fn got(port: u16, owner: &str, most: usize) -> Result<String, Fault> {
     Ok(text)
 }
 
-fn whole(text: &str) -> Vec<Vec<u8>> {
+/// A response in one piece.
+fn one_piece(text: &str) -> Vec<Vec<u8>> {
     vec![text.replace('\n', "\r\n").into_bytes()]
 }
 
 #[tokio::test]
-async fn a_secret_that_comes_back_is_taken_out_of_every_part_of_an_answer() {
+async fn a_secret_is_removed_from_every_part_of_a_response() {
     let name = KEY.replace('/', "_").replace('+', "-");
     for (part, expected) in [
         (
@@ -117,52 +119,52 @@ async fn a_secret_that_comes_back_is_taken_out_of_every_part_of_an_answer() {
             "xx***************yy",
         ),
     ] {
-        let port = server(whole(&part));
-        let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+        let port = server(one_piece(&part));
+        let text = fetch(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
         assert!(!text.contains("the-token") && text.contains(expected), "{part}: {text}");
-        // A secret of another origin is taken out, too.
-        let text = got(port, "other.example", 10_000).await.unwrap();
+        // The secret of another origin is removed, too.
+        let text = fetch(port, "other.example", 10_000).await.unwrap();
         assert!(!text.contains("the-token"), "{part}: {text}");
     }
 }
 
 #[tokio::test]
-async fn pieces_of_a_body_make_no_difference() {
+async fn a_secret_is_found_in_pieces_of_a_body() {
     let text = format!("xx Bearer {KEY} yy");
     for at in 1..text.len() {
         let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len()).into_bytes();
         let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
         let port = server(vec![head, chunk(&text[..at]), chunk(&text[at..]), chunk("")]);
-        let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+        let text = fetch(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
         assert!(text.ends_with("\nxx Bearer *************** yy"), "{at}: {text}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_looked_into_is_not_asked_for_and_refused() {
+async fn a_compressed_body_is_not_asked_for_and_is_refused() {
     for header in [
         "content-encoding: gzip",
         "Content-Encoding: identity, br",
         "transfer-encoding: gzip, chunked",
     ] {
         let port =
-            server(whole(&format!("HTTP/1.1 200 OK\n{header}\nconnection: close\n\nzipped")));
-        let fault = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await;
+            server(one_piece(&format!("HTTP/1.1 200 OK\n{header}\nconnection: close\n\nzipped")));
+        let fault = fetch(port, &format!("http://127.0.0.1:{port}"), 10_000).await;
         assert_eq!(fault, Err(Fault::Encoded), "{header}");
     }
-    let port = server(whole("HTTP/1.1 200 OK\nconnection: close\n\nHEAD"));
-    let text = got(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
+    let port = server(one_piece("HTTP/1.1 200 OK\nconnection: close\n\nHEAD"));
+    let text = fetch(port, &format!("http://127.0.0.1:{port}"), 10_000).await.unwrap();
     assert!(text.contains("accept-encoding: identity") && !text.contains("gzip"), "{text}");
 }
 
 #[tokio::test]
-async fn a_limit_that_cuts_a_secret_shows_nothing_of_it() {
+async fn a_secret_that_the_limit_cuts_is_not_shown() {
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len()).into_bytes();
     let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     let before = "x".repeat(990);
     let first = chunk(&format!("{before}{}", &KEY[..10]));
     let port = server(vec![head, first, chunk(&KEY[10..]), chunk("")]);
     let most = before.len() + KEY.len() - 1;
-    let text = got(port, &format!("http://127.0.0.1:{port}"), most).await.unwrap();
+    let text = fetch(port, &format!("http://127.0.0.1:{port}"), most).await.unwrap();
     assert!(text.contains("TooLong") && text.contains("xxx") && !text.contains("the-t"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Responses to outgoing requests, without the secrets that were sent.
+//! Removes secrets from the responses to outgoing requests.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,15 +9,19 @@ use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use portcullis_scrub::{Scrub, Stream};
 
-use crate::{Fault, ResponseBody};
+use crate::Fault;
 
-/// Takes the secrets out of an answer: out of headers, body and trailers. Lengths stay what they are.
+/// The body of a response, which is read while it arrives.
+pub type ResponseBody = UnsyncBoxBody<Bytes, Fault>;
+
+/// Removes the secrets from a response: from its headers, body and trailers. Lengths do not change.
 ///
 /// # Errors
 ///
-/// [`Fault::Encoded`], where the body is compressed: nobody can see what is in it without decompressing it.
+/// [`Fault::Encoded`] if the body is compressed: secrets in a compressed body cannot be found.
 pub(crate) fn scrubbed(
     response: Response<ResponseBody>,
     scrub: &Arc<Scrub>,
@@ -34,7 +38,7 @@ pub(crate) fn scrubbed(
     }
     let (mut parts, body) = response.into_parts();
     parts.headers = headers(&parts.headers, scrub);
-    // The server's words for the status are among these.
+    // The extensions contain the reason phrase of the status, which the server chooses.
     parts.extensions.clear();
     let body = Scrubbed {
         body,
@@ -45,7 +49,7 @@ pub(crate) fn scrubbed(
     Ok(Response::from_parts(parts, body.boxed_unsync()))
 }
 
-/// Whether something was done to the body besides cutting it into chunks.
+/// Whether the body has a coding other than `chunked`.
 fn is_compressed(headers: &HeaderMap) -> bool {
     let all = [CONTENT_ENCODING, TRANSFER_ENCODING].map(|name| headers.get_all(name));
     all.iter().flatten().any(|value| {
@@ -60,7 +64,7 @@ fn is_compressed(headers: &HeaderMap) -> bool {
 fn headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
     let mut scrubbed = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
-        // A `*` may stand wherever a byte of a name or a value stood.
+        // Secrets are replaced by `*`, which is valid in names and in values.
         let name = HeaderName::from_bytes(&scrub.bytes(name.as_str().as_bytes()));
         let value = HeaderValue::from_bytes(&scrub.bytes(value.as_bytes()));
         if let (Ok(name), Ok(value)) = (name, value) {
@@ -70,13 +74,13 @@ fn headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
     scrubbed
 }
 
-/// A body without secrets.
+/// A body from which secrets are removed while it is read.
 struct Scrubbed {
     body: ResponseBody,
-    /// `None` after the last of the data.
+    /// `None` after the end of the data.
     stream: Option<Stream>,
     scrub: Arc<Scrub>,
-    /// What is still to be given, after the last of the data.
+    /// The trailers, to be returned after the data.
     trailers: Option<HeaderMap>,
 }
 
@@ -98,9 +102,9 @@ impl Body for Scrubbed {
             match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
-                        let given = stream.push(&data);
-                        if !given.is_empty() {
-                            return Poll::Ready(Some(Ok(Frame::data(given.into()))));
+                        let scrubbed = stream.push(&data);
+                        if !scrubbed.is_empty() {
+                            return Poll::Ready(Some(Ok(Frame::data(scrubbed.into()))));
                         }
                         continue;
                     }
@@ -110,7 +114,7 @@ impl Body for Scrubbed {
                     }
                 },
                 Some(Err(fault)) => {
-                    // What was kept back may be most of a secret: the rest would have shown that.
+                    // The bytes held back may be the begin of a secret. They are not returned.
                     this.stream = None;
                     return Poll::Ready(Some(Err(fault)));
                 }
@@ -125,5 +129,5 @@ impl Body for Scrubbed {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
+#[path = "response_tests.rs"]
 mod tests;

@@ -1,7 +1,7 @@
-//! Verifies the signatures of tokens, with ring.
+//! Verifies the signatures of access tokens with ring.
 //!
-//! jsonwebtoken leaves cryptography to a provider, of which a process has one. This one can verify
-//! what is accepted here and nothing else, and sign nothing.
+//! jsonwebtoken uses a cryptography provider, of which a process has one. The provider of this module verifies the
+//! accepted algorithms only, and cannot sign.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result};
@@ -12,7 +12,7 @@ use ring::signature::{
     UnparsedPublicKey,
 };
 
-/// What a token may be signed with.
+/// The algorithms with which a token may be signed.
 pub(crate) const ALGORITHMS: [Algorithm; 3] =
     [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
 
@@ -22,7 +22,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Has jsonwebtoken verify with ring. Later calls change nothing.
+/// Makes jsonwebtoken verify with ring. Later calls have no effect.
 pub(crate) fn install() {
     let _installed_before = PROVIDER.install_default();
 }
@@ -66,7 +66,7 @@ impl Verifier<Vec<u8>> for Ring {
     }
 }
 
-/// A number without the zeros before it, which some issuers write and ring does not take.
+/// A number without leading zeros. Some issuers write them, and ring does not accept them.
 fn significant(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     &number[zeros..]

@@ -1,0 +1,47 @@
+//! Why the settings of the HTTP server cannot be used.
+
+use crate::issuer::HttpsUrlError;
+
+/// A setting that cannot be used, and why. The text is for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidSettings {
+    /// The path of a page is a path of MCP, or does not begin with `/`.
+    #[error("a page cannot be at `{0}`")]
+    PagePath(String),
+    /// An allowed host is not a host.
+    #[error("the allowed host `{0}` is no host: write `host` or `host:port`")]
+    AllowedHost(String),
+    /// An allowed origin is not an origin.
+    #[error("the allowed origin `{0}` is no origin: write `https://host` or `https://host:port`")]
+    AllowedOrigin(String),
+    /// The OAuth resource is not a URL.
+    #[error("the OAuth resource `{text}` is no address: {cause}")]
+    ResourceUrl {
+        /// The resource.
+        text: String,
+        /// What is wrong with it.
+        #[source]
+        cause: url::ParseError,
+    },
+    /// The OAuth resource is not an https URL, or has a query or a fragment.
+    #[error("the OAuth resource `{0}` must be an https address without `?` and `#`")]
+    Resource(String),
+    /// OAuth has no issuer.
+    #[error("OAuth needs at least one issuer, or no token could be accepted")]
+    NoIssuer,
+    /// An OAuth scope contains characters that scopes cannot have.
+    #[error("the OAuth scope `{0}` is no scope")]
+    Scope(String),
+    /// An issuer is not an https URL.
+    #[error("the OAuth issuer {0}")]
+    Issuer(#[source] HttpsUrlError),
+    /// The address of an issuer's keys is not an https URL.
+    #[error("the keys of {issuer}: {cause}")]
+    KeysUrl {
+        /// The issuer.
+        issuer: String,
+        /// What is wrong with the address.
+        #[source]
+        cause: HttpsUrlError,
+    },
+}
