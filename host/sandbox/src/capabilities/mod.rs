@@ -288,9 +288,9 @@ pub enum InvalidWant {
     /// The target is not a number of bytes.
     #[error("the target is a number of bytes above 0")]
     Bytes(#[source] std::num::ParseIntError),
-    /// The target is not the origin of a URL.
-    #[error("{0}")]
-    Origin(String),
+    /// The target is not an origin.
+    #[error(transparent)]
+    Origin(#[from] portcullis_egress::ParseOriginError),
 }
 
 /// A want that is invalid.

@@ -216,7 +216,7 @@ pub(in crate::capabilities) fn want(
     if std::path::Path::new(target).is_absolute() {
         return Ok(());
     }
-    let origin = target.parse().map_err(InvalidWant::Origin)?;
+    let origin = target.parse()?;
     let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
     wants.get_or_insert_default().add(origin, methods);
     Ok(())
