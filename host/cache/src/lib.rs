@@ -1,4 +1,5 @@
-//! A cache of derived data: bounded, by key, computed once while others wait, and kept on disk on request.
+//! A cache of derived data with a limited size: each value is computed once while other callers wait. It can be kept on
+//! disk.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,13 +11,14 @@ use parking_lot::Mutex;
 use portcullis_checked_files::Records;
 use quick_cache::sync::Cache as Memory;
 
-/// Values that can be made anew, each under its key.
+/// A cache: values by key, each of which can be computed again.
 pub struct Cache {
-    /// Made when it is first used: most plugins of a session are never called.
+    /// Allocated at the first use, because most plugins of a session are never called.
     memory: OnceLock<Memory<String, Value, ByBytes>>,
     bytes: u64,
     disk: Option<Records>,
-    flights: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// The keys whose values are being computed.
+    claims: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -42,19 +44,19 @@ impl quick_cache::Weighter<String, Value> for ByBytes {
     }
 }
 
-/// The right to make the value of a key; everyone else waits until it goes.
-pub struct Flight(
+/// The right to compute the value of a key. Other callers wait until it is dropped.
+pub struct Claim(
     #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
 );
 
 impl Cache {
-    /// A cache of at most `bytes` in memory, and as many on disk where a folder is given.
+    /// A cache of at most `bytes` in memory and, if a folder is given, as many on disk.
     pub fn new(bytes: u64, folder: Option<PathBuf>) -> Self {
         Self {
             memory: OnceLock::new(),
             bytes,
             disk: folder.map(Records::new),
-            flights: Mutex::default(),
+            claims: Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -62,13 +64,13 @@ impl Cache {
 
     fn memory(&self) -> &Memory<String, Value, ByBytes> {
         self.memory.get_or_init(|| {
-            // How many values are expected: only a hint for the table's first size.
+            // The expected number of values is only a hint for the initial size of the table.
             let expected = usize::try_from(self.bytes / 16_384).unwrap_or(usize::MAX);
             Memory::with_weighter(expected.clamp(16, 1024), self.bytes, ByBytes)
         })
     }
 
-    /// The value of a key, if there is one. Blocks on the disk where the memory has none.
+    /// The value of a key, if there is one. Reads the disk, and blocks, if the memory does not have the value.
     pub fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         let found = self.find(key);
         let count = if found.is_some() { &self.hits } else { &self.misses };
@@ -76,7 +78,7 @@ impl Cache {
         found
     }
 
-    /// How many look-ups found something, and how many did not.
+    /// The numbers of look-ups that found a value and that did not.
     pub fn look_ups(&self) -> (u64, u64) {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
@@ -98,7 +100,7 @@ impl Cache {
         Some(value.bytes)
     }
 
-    /// Keeps a value for at most `ttl`. Blocks on the disk where the cache is kept there.
+    /// Keeps a value for at most `ttl`. Writes the disk, and blocks, if the cache is kept on disk.
     pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
         let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
         if let Some(records) = &self.disk {
@@ -113,25 +115,25 @@ impl Cache {
         self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
-    /// Waits until nobody makes the value of this key. `None`: it has been made meanwhile.
-    pub async fn claim(&self, key: &str) -> Option<Flight> {
-        let flight = {
-            let mut flights = self.flights.lock();
-            flights.retain(|_, flight| flight.strong_count() > 0);
-            match flights.get(key).and_then(Weak::upgrade) {
-                Some(flight) => flight,
+    /// Waits until nobody computes the value of this key. `None`: it has been computed meanwhile.
+    pub async fn claim(&self, key: &str) -> Option<Claim> {
+        let claim = {
+            let mut claims = self.claims.lock();
+            claims.retain(|_, claim| claim.strong_count() > 0);
+            match claims.get(key).and_then(Weak::upgrade) {
+                Some(claim) => claim,
                 None => {
-                    let flight = Arc::default();
-                    flights.insert(key.to_owned(), Arc::downgrade(&flight));
-                    flight
+                    let claim = Arc::default();
+                    claims.insert(key.to_owned(), Arc::downgrade(&claim));
+                    claim
                 }
             }
         };
-        let guard = flight.lock_owned().await;
+        let guard = claim.lock_owned().await;
         if self.memory().get(key).is_some_and(|value| value.is_current()) {
             return None;
         }
-        Some(Flight(guard))
+        Some(Claim(guard))
     }
 }
 

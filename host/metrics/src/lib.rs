@@ -1,8 +1,7 @@
-//! Numbers about a running host, in the text format of OpenMetrics that Prometheus reads.
+//! Metrics of a running host, in the OpenMetrics text format for Prometheus.
 //!
-//! They are made from the records of the audit, so what is counted is what was recorded, and from what
-//! is looked at when they are read: caches and memory. Names of plugins and tools are labels; no
-//! argument, path or address is.
+//! Calls and asks are counted from the records of the audit. Caches and memory are read when the metrics are read. Names
+//! of plugins and tools are labels. Arguments, paths and addresses are not.
 
 use std::sync::atomic::AtomicU64;
 
@@ -17,56 +16,56 @@ use prometheus_client::registry::{Registry, Unit};
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of durations, in seconds: from what an echo takes to what a task may.
+/// Upper bounds of the histogram of durations, in seconds: from the time of a trivial call to the limit of a task.
 const SECONDS: [f64; 12] =
     [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
 
-/// A call, by whose it was and how it ended.
+/// The labels of the number of calls.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Called {
+struct CallLabels {
     plugin: String,
     tool: String,
     outcome: String,
 }
 
-/// A call, by whose it was.
+/// The labels of the durations of calls.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct DurationLabels {
     plugin: String,
     tool: String,
 }
 
-/// What was asked at the gate.
+/// The labels of the number of asks.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Asked {
+struct AskLabels {
     plugin: String,
     capability: String,
     verdict: &'static str,
 }
 
-/// Look-ups in a cache.
+/// The labels of the number of look-ups in caches.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct LookedUp {
+struct LookupLabels {
     plugin: String,
     found: &'static str,
 }
 
-/// How a plugin's cache was used.
+/// The hits and misses of a plugin's cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheUse {
-    /// Whose cache.
+    /// The name of the plugin.
     pub plugin: String,
-    /// Look-ups that found something.
+    /// Number of look-ups that found a value.
     pub hits: u64,
-    /// Look-ups that found nothing.
+    /// Number of look-ups that found no value.
     pub misses: u64,
 }
 
-/// Counts what the audit records.
+/// Counts calls and asks from the records of the audit.
 pub struct Metrics {
-    calls: Family<Called, Counter<u64, AtomicU64>>,
-    durations: Family<Of, Histogram, fn() -> Histogram>,
-    asks: Family<Asked, Counter<u64, AtomicU64>>,
+    calls: Family<CallLabels, Counter<u64, AtomicU64>>,
+    durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
+    asks: Family<AskLabels, Counter<u64, AtomicU64>>,
 }
 
 impl Default for Metrics {
@@ -85,55 +84,61 @@ impl Metrics {
     pub fn count(&self, record: &Record) {
         let plugin = record.plugin.clone();
         match &record.event {
-            Event::Ask { capability, verdict, .. } => self.asked(plugin, capability, *verdict, 1),
+            Event::Ask { capability, verdict, .. } => {
+                self.count_asks(plugin, capability, *verdict, 1)
+            }
             Event::More { of: Counted::Asks, capability, verdict, count, .. } => {
-                self.asked(plugin, capability, *verdict, *count);
+                self.count_asks(plugin, capability, *verdict, *count);
             }
             Event::Outcome { .. } | Event::More { of: Counted::Outcomes, .. } => {}
             Event::Call { outcome, duration_us, .. } => {
-                // Behind the first word there may be an address.
+                // Only the first word of a subject is a label: the rest may be a URI.
                 let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();
-                let called =
-                    Called { plugin: plugin.clone(), tool: tool.clone(), outcome: outcome.clone() };
-                self.calls.get_or_create(&called).inc();
+                let labels = CallLabels {
+                    plugin: plugin.clone(),
+                    tool: tool.clone(),
+                    outcome: outcome.clone(),
+                };
+                self.calls.get_or_create(&labels).inc();
                 let seconds = std::time::Duration::from_micros(*duration_us).as_secs_f64();
-                self.durations.get_or_create(&Of { plugin, tool }).observe(seconds);
+                self.durations.get_or_create(&DurationLabels { plugin, tool }).observe(seconds);
             }
         }
     }
 
-    fn asked(&self, plugin: String, capability: &str, verdict: Verdict, times: u64) {
-        let asked = Asked { plugin, capability: capability.to_owned(), verdict: verdict.word() };
-        self.asks.get_or_create(&asked).inc_by(times);
+    fn count_asks(&self, plugin: String, capability: &str, verdict: Verdict, times: u64) {
+        let labels =
+            AskLabels { plugin, capability: capability.to_owned(), verdict: verdict.word() };
+        self.asks.get_or_create(&labels).inc_by(times);
     }
 
-    /// All numbers as they are now.
+    /// The current metrics as text.
     pub fn text(&self, caches: &[CacheUse]) -> String {
         let mut registry = Registry::with_prefix("portcullis");
         registry.register(
             "calls",
-            "What was asked of plugins and other servers, and how it ended",
+            "Calls of plugins and upstream servers, by outcome",
             self.calls.clone(),
         );
         registry.register_with_unit(
             "call_duration",
-            "How long it took; job: what a plugin put off, such as making a view",
+            "Durations of calls; the tool `job` is deferred work, such as generating a view",
             Unit::Seconds,
             self.durations.clone(),
         );
-        registry.register("asks", "What plugins asked for at the gate", self.asks.clone());
-        let looked_up: Family<LookedUp, Counter<u64, AtomicU64>> = Family::default();
+        registry.register("asks", "Asks of plugins at the gate, by verdict", self.asks.clone());
+        let lookups: Family<LookupLabels, Counter<u64, AtomicU64>> = Family::default();
         for CacheUse { plugin, hits, misses } in caches {
             for (found, times) in [("yes", hits), ("no", misses)] {
-                let looked = LookedUp { plugin: plugin.clone(), found };
-                looked_up.get_or_create(&looked).inc_by(*times);
+                let labels = LookupLabels { plugin: plugin.clone(), found };
+                lookups.get_or_create(&labels).inc_by(*times);
             }
         }
-        registry.register("cache_lookups", "Look-ups in plugins' caches", looked_up);
+        registry.register("cache_lookups", "Look-ups in plugins' caches", lookups);
         if let Some(bytes) = resident_bytes() {
             let memory: Gauge = Gauge::default();
             memory.set(bytes);
-            let help = "Memory of the host, plugins included and other servers not";
+            let help = "Resident memory of the host with its plugins, without child processes";
             registry.register_with_unit("resident_memory", help, Unit::Bytes, memory);
         }
         let mut text = String::new();
@@ -144,7 +149,10 @@ impl Metrics {
 
 /// Resident memory of this process, where the system has `/proc`.
 fn resident_bytes() -> Option<i64> {
-    #[expect(clippy::disallowed_methods, reason = "this is about the process itself")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the system reports the memory of the process in this file"
+    )]
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?.checked_mul(1024)

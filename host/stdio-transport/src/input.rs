@@ -1,39 +1,39 @@
-//! Lines of bounded length: a longer line is read to its end and dropped.
+//! Reads lines of limited length. A longer line is read to its end and dropped.
 
 use std::io;
 
 use portcullis_json_bounds::{Outline, Scan};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Longest line that is read, in bytes.
+/// Maximum length of a line in bytes.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// A line of the input, without its end.
 pub(crate) enum Line {
-    /// As it is.
+    /// The line.
     Text(Vec<u8>),
-    /// It has more than [`MAX_LINE`] bytes: what was found out about it while it passed by.
+    /// The line has more than [`MAX_LINE`] bytes. The outline has the id of the message, if it was found.
     TooLong(Box<Outline>),
 }
 
 /// The lines of an input.
 pub(crate) struct Input<R> {
     from: BufReader<R>,
-    /// The line that is being read. It stands here and not in a future, because a future that reads may be
-    /// dropped before the line ends.
-    begun: Vec<u8>,
-    /// Instead of it, where it is too long.
+    /// The beginning of the line that is being read. It is not kept in a future, because a future that reads may be
+    /// dropped before the end of the line.
+    partial: Vec<u8>,
+    /// Replaces `partial` for a line that is too long.
     skipped: Option<Scan>,
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
     pub(crate) fn new(from: R) -> Self {
         let from = BufReader::with_capacity(64 * 1024, from);
-        Self { from, begun: Vec::new(), skipped: None }
+        Self { from, partial: Vec::new(), skipped: None }
     }
 
-    /// The next line. `None`: there are no more; a last line without an end was cut off, and is none.
-    /// A future that is dropped loses nothing: the next one goes on where it was.
+    /// The next line. `None`: the input has ended. A last line without an end is incomplete and is dropped. If the future
+    /// is dropped, nothing is lost: the next call continues.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let chunk = self.from.fill_buf().await?;
@@ -44,18 +44,18 @@ impl<R: AsyncRead + Unpin> Input<R> {
             let part = &chunk[..end.unwrap_or(chunk.len())];
             if let Some(scan) = &mut self.skipped {
                 scan.feed(part);
-            } else if self.begun.len() + part.len() > MAX_LINE {
+            } else if self.partial.len() + part.len() > MAX_LINE {
                 let mut scan = Scan::default();
-                scan.feed(&std::mem::take(&mut self.begun));
+                scan.feed(&std::mem::take(&mut self.partial));
                 scan.feed(part);
                 self.skipped = Some(scan);
             } else {
-                self.begun.extend_from_slice(part);
+                self.partial.extend_from_slice(part);
             }
             let used = end.map_or(chunk.len(), |end| end + 1);
             self.from.consume(used);
             if end.is_some() {
-                let line = std::mem::take(&mut self.begun);
+                let line = std::mem::take(&mut self.partial);
                 return Ok(Some(match self.skipped.take() {
                     Some(scan) => Line::TooLong(scan.finish().into()),
                     None => Line::Text(line),

@@ -1,10 +1,9 @@
-//! MCP as lines, a message a line: every request is answered, also one that cannot be read.
+//! The stdio transport of MCP: one JSON-RPC message per line. Every request gets an answer, also an unreadable one.
 //!
-//! rmcp's own line transport drops what it cannot read without a word, and a client then waits
-//! until it gives up.
+//! rmcp's own transport silently drops lines that it cannot read. The client would then wait until its timeout.
 
+mod fast_path;
 mod input;
-mod quick;
 mod read;
 
 use std::collections::HashMap;
@@ -28,40 +27,53 @@ pub use input::MAX_LINE;
 use input::{Input, Line};
 use read::Read;
 
-/// The requests without an answer may have so many bytes together. One request more is refused.
-pub const MAX_OPEN: usize = 4 * MAX_LINE;
+/// Maximum size of all unanswered requests together, in bytes. Further requests are refused.
+pub const MAX_OPEN_BYTES: usize = 4 * MAX_LINE;
 
-/// The two ways in which a connection ends.
+/// Why a request is refused.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    /// An unanswered request has the same id.
+    #[error("a request with this id still waits for its answer")]
+    SameId,
+    /// The unanswered requests already have so many bytes.
+    #[error(
+        "requests of {0} bytes wait for their answers, and {MAX_OPEN_BYTES} are the most: try again later"
+    )]
+    TooManyBytes(usize),
+}
+
+/// The signals that end a connection.
 #[derive(Debug, Clone, Default)]
 pub struct EndSignals {
-    /// Fires when there is nothing more to read. Cancelled by another, it stops the reading.
+    /// Cancelled when the input has ended. If another task cancels it, reading stops.
     pub input: CancellationToken,
-    /// Fires when nobody is there to read what is written.
+    /// Cancelled when the output is closed.
     pub output: CancellationToken,
 }
 
-/// A server's side of a connection: messages as lines.
+/// The server's side of a connection.
 pub struct StdioTransport<R, W> {
     input: Input<R>,
     output: Arc<Mutex<W>>,
     raw: Raw,
     ends: EndSignals,
-    /// Whether a request has come: rmcp ends the session at a notification before it.
-    begun: bool,
-    /// The requests without an answer, with their bytes: of two with one id, rmcp would answer only one.
+    /// Whether a request has arrived. rmcp would end the session at a notification before the first request.
+    has_request: bool,
+    /// The unanswered requests with their sizes in bytes. rmcp would answer only one of two requests with the same id.
     open: HashMap<RequestId, usize>,
-    /// All their bytes.
+    /// The sizes of all unanswered requests together.
     open_bytes: usize,
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
-    /// Reads from `input` and writes to `output`, results that were wrapped with `raw` as they are.
+    /// Reads from `input` and writes to `output`. Results that were wrapped with `raw` are written unchanged.
     pub fn new(input: R, output: W, raw: Raw, ends: EndSignals) -> Self {
         let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
-        Self { input, output, raw, ends, begun: false, open: HashMap::new(), open_bytes: 0 }
+        Self { input, output, raw, ends, has_request: false, open: HashMap::new(), open_bytes: 0 }
     }
 
-    /// The next line that is there, unless somebody stops the reading. `None`: there is none.
+    /// The next line. `None`: the input has ended or reading was stopped.
     async fn line(&mut self) -> Option<Line> {
         let line = match self.ends.input.run_until_cancelled(self.input.next()).await {
             None => return None,
@@ -77,32 +89,28 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         line
     }
 
-    /// Whether a message of so many bytes may come in.
+    /// Admits a message of this size in bytes.
     ///
     /// # Errors
     ///
-    /// Of a request: why it may not begin.
-    fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> Result<(), String> {
+    /// [`Refusal`] of a request.
+    fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> Result<(), Refusal> {
         match message {
             ClientJsonRpcMessage::Request(request) => {
-                self.begun = true;
+                self.has_request = true;
                 if self.open.contains_key(&request.id) {
-                    return Err("a request with this id still waits for its answer".to_owned());
+                    return Err(Refusal::SameId);
                 }
-                if self.open_bytes + bytes > MAX_OPEN {
-                    return Err(format!(
-                        "requests of {} bytes wait for their answers, and {MAX_OPEN} are the most: \
-                         try again later",
-                        self.open_bytes
-                    ));
+                if self.open_bytes + bytes > MAX_OPEN_BYTES {
+                    return Err(Refusal::TooManyBytes(self.open_bytes));
                 }
                 self.open_bytes += bytes;
                 self.open.insert(request.id.clone(), bytes);
             }
-            ClientJsonRpcMessage::Notification(told) => {
-                // What is cancelled is not answered.
-                if let ClientNotification::CancelledNotification(told) = &told.notification
-                    && let Some(id) = &told.params.request_id
+            ClientJsonRpcMessage::Notification(message) => {
+                // A cancelled request gets no answer.
+                if let ClientNotification::CancelledNotification(cancelled) = &message.notification
+                    && let Some(id) = &cancelled.params.request_id
                 {
                     self.close_request(id);
                 }
@@ -117,19 +125,19 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
     }
 
     async fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
-        // Not by rmcp's type, which leaves an absent id out: JSON-RPC wants `null` there.
+        // rmcp's type would omit an absent id, for which JSON-RPC requires `null`.
         let id = id.map_or(Value::Null, |id| serde_json::json!(id));
         let reply = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error});
         let (output, ends) = (self.output.clone(), self.ends.clone());
         let line = reply.to_string().into_bytes();
-        // In a task of its own: rmcp may drop this future, and half a line must not stay half.
+        // In a task of its own: rmcp may drop this future, and a line must be written completely.
         let writing = tokio::spawn(async move { write(&output, &ends, line).await });
-        // Its error has been told.
-        let _told = writing.await;
+        // `write` has logged a failure.
+        let _logged = writing.await;
     }
 }
 
-/// Writes a line. Where nobody reads it, that is the end.
+/// Writes a line. If the output is closed, the connection ends.
 async fn write<W: AsyncWrite + Unpin>(
     output: &Mutex<W>,
     ends: &EndSignals,
@@ -186,8 +194,9 @@ where
             match read {
                 Read::Nothing => {}
                 Read::Message(message) => match (self.admit(&message, bytes), *message) {
-                    (Ok(()), message) if self.begun => return Some(message),
-                    (Err(why), ClientJsonRpcMessage::Request(request)) => {
+                    (Ok(()), message) if self.has_request => return Some(message),
+                    (Err(refusal), ClientJsonRpcMessage::Request(request)) => {
+                        let why = refusal.to_string();
                         let error = ErrorData::new(ErrorCode::INVALID_REQUEST, why, None);
                         self.refuse(Some(request.id), error).await;
                     }

@@ -1,32 +1,32 @@
-//! Reads a line: a message, nothing, or an error with the id of the request.
+//! Parses a line: a message, nothing, or an error with the id of the request.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
+use crate::fast_path;
 use crate::input::{Line, MAX_LINE};
-use crate::quick;
 
-/// A line of so many bytes has no more values than any message may have.
-const SURELY_SMALL: usize = 16 * 1024;
+/// A line of at most this length, in bytes, cannot exceed the limit of values in a message.
+const MAX_UNCHECKED: usize = 16 * 1024;
 
-/// What a line is.
+/// The content of a line.
 pub(crate) enum Read {
-    /// Nobody waits for an answer to it.
+    /// The line is ignored: nobody waits for an answer to it.
     Nothing,
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
-    /// It is answered with an error.
+    /// The line is answered with an error.
     Refused(Option<RequestId>, ErrorData),
 }
 
 impl Read {
-    /// Refuses a message, unless it is an answer or a notification: nobody waits for an answer to those.
+    /// Refuses a message. A response or a notification is ignored instead, because nobody waits for an answer to it.
     fn refused(outline: &Outline, code: ErrorCode, why: String) -> Self {
         let is_notification = outline.has_method() && !outline.has_id() && outline.is_complete();
         if is_notification || outline.is_answer() {
             let what = if is_notification { "a notification" } else { "an answer" };
-            tracing::warn!("{what} of the client is passed over: {why}");
+            tracing::warn!("{what} of the client is ignored: {why}");
             return Self::Nothing;
         }
         let id = outline.id().and_then(|id| serde_json::from_str(&id).ok());
@@ -34,7 +34,7 @@ impl Read {
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(crate) fn read(line: &Line) -> Read {
     let line = match line {
         Line::Text(line) => line.trim_ascii(),
@@ -49,26 +49,26 @@ pub(crate) fn read(line: &Line) -> Read {
     if line.is_empty() {
         return Read::Nothing;
     }
-    if line.len() > SURELY_SMALL {
+    if line.len() > MAX_UNCHECKED {
         let outline = scan(line);
         if let Err(excess) = outline.check() {
             return Read::refused(&outline, code(excess), excess.to_string());
         }
     }
-    let message = quick::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
+    let message = fast_path::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
     match message {
         Ok(message) if is_answer(&message) && has_result_and_error(line) => {
-            tracing::warn!("an answer of the client is passed over: it has both result and error");
+            tracing::warn!("an answer of the client is ignored: it has both result and error");
             Read::Nothing
         }
         Ok(message) => Read::Message(Box::new(message)),
-        Err(error) => no_message(line, &error),
+        Err(error) => not_a_message(line, &error),
     }
 }
 
 fn code(excess: Excess) -> ErrorCode {
     match excess {
-        // The parser says so of a short line.
+        // For a short line, the parser finds this.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }
@@ -83,18 +83,18 @@ fn has_result_and_error(line: &[u8]) -> bool {
     outline.has_result() && outline.has_error()
 }
 
-/// Says what a line is that is no message.
-fn no_message(line: &[u8], error: &serde_json::Error) -> Read {
+/// The error for a line that is not a message.
+fn not_a_message(line: &[u8], error: &serde_json::Error) -> Read {
     let outline = scan(line);
     match serde_json::from_slice::<Value>(line) {
         Err(error) => {
-            Read::refused(&outline, ErrorCode::PARSE_ERROR, format!("this is no JSON: {error}"))
+            Read::refused(&outline, ErrorCode::PARSE_ERROR, format!("this is not JSON: {error}"))
         }
         Ok(value) => {
             let why = if value.is_array() {
                 "batches are not part of this protocol".to_owned()
             } else {
-                format!("this is no JSON-RPC message: {error}")
+                format!("this is not a JSON-RPC message: {error}")
             };
             Read::refused(&outline, ErrorCode::INVALID_REQUEST, why)
         }

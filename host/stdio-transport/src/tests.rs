@@ -1,4 +1,4 @@
-//! Tests of a whole connection: what comes in, what is answered, and how it ends.
+//! Tests of complete connections.
 
 use tokio::io::AsyncReadExt;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
-/// What is written in answer to an input, once it has been read to its end.
+/// The number of messages in an input, and the output after the input was read to its end.
 async fn answers(input: String) -> (usize, String) {
     let (output, mut written) = tokio::io::duplex(64 * 1024);
     let ends = EndSignals::default();
@@ -24,7 +24,7 @@ async fn answers(input: String) -> (usize, String) {
 }
 
 #[tokio::test]
-async fn a_line_too_long_is_refused_with_its_id_and_the_next_one_read() {
+async fn a_line_that_is_too_long_is_refused_with_its_id() {
     let long = "x".repeat(MAX_LINE + 1);
     for (line, id) in [
         (long.clone(), "null"),
@@ -35,13 +35,13 @@ async fn a_line_too_long_is_refused_with_its_id_and_the_next_one_read() {
         assert_eq!(messages, 1);
         assert!(said.contains(&format!("\"id\":{id}")) && said.contains("-32600"), "{said}");
     }
-    // Nobody waits for an answer to an answer.
+    // A response gets no answer.
     let answer = format!("{{\"id\":1,\"result\":\"{long}\"}}\n{PING}");
     assert_eq!(answers(answer).await, (1, String::new()));
 }
 
 #[tokio::test]
-async fn requests_without_an_answer_have_so_many_bytes_together() {
+async fn the_size_of_unanswered_requests_is_limited() {
     let large = "x".repeat(MAX_LINE - 1000);
     let call = |id: usize| {
         let params = format!("{{\"name\":\"a\",\"arguments\":{{\"a\":\"{large}\"}}}}");
@@ -55,7 +55,7 @@ async fn requests_without_an_answer_have_so_many_bytes_together() {
 }
 
 #[tokio::test]
-async fn a_wrapped_result_is_written_as_it_is() {
+async fn a_wrapped_result_is_written_unchanged() {
     let raw = Raw::new().unwrap();
     let (output, mut written) = tokio::io::duplex(4096);
     let mut lines =
@@ -72,20 +72,20 @@ async fn a_wrapped_result_is_written_as_it_is() {
 }
 
 #[tokio::test]
-async fn reading_ends_when_nobody_reads_the_answers() {
+async fn reading_ends_when_the_output_is_closed() {
     let (input, mut client) = tokio::io::duplex(4096);
     let (output, reader) = tokio::io::duplex(16);
     let ends = EndSignals::default();
     let mut lines = StdioTransport::new(input, output, Raw::new().unwrap(), ends.clone());
     drop(reader);
     client.write_all(b"no JSON\n").await.unwrap();
-    // The client's side of the input stays open.
+    // The client keeps the input open.
     assert!(lines.receive().await.is_none());
     assert!(ends.output.is_cancelled() && ends.input.is_cancelled());
 }
 
 #[tokio::test]
-async fn reading_ends_when_somebody_stops_it() {
+async fn reading_ends_when_it_is_stopped() {
     let (input, _client) = tokio::io::duplex(4096);
     let ends = EndSignals::default();
     let mut lines =

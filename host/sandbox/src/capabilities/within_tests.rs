@@ -216,7 +216,7 @@ proptest! {
         let grant: ClientGrant = grant(&agreed);
         for feature in [Feature::Elicitation, Feature::Sampling, Feature::Roots, Feature::Consent] {
             let held = granted.contains(&feature.to_string().as_str());
-            prop_assert_eq!(ClientAsk { feature, deed: String::new() }.is_within(&grant), held);
+            prop_assert_eq!(ClientAsk { feature, action: String::new() }.is_within(&grant), held);
         }
         prop_assert_eq!(grant.agrees("deed", &subject), matches(pattern.as_bytes(), subject.as_bytes()));
         prop_assert!(!grant.agrees("other", &subject));

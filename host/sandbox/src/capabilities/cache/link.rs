@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use portcullis_cache::Flight;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::effect;
@@ -15,8 +14,8 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     cache::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }
 
-/// The right to make a value: a resource of the guest.
-pub struct Claim(#[expect(dead_code, reason = "held, never read")] Flight);
+/// The right to compute a value: a resource of the guest.
+pub struct Claim(#[expect(dead_code, reason = "held, never read")] portcullis_cache::Claim);
 
 impl cache::Host for State {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
@@ -42,7 +41,7 @@ impl cache::HostClaim for State {
     async fn take(&mut self, key: String) -> wasmtime::Result<Option<Resource<Claim>>> {
         let Some(cache) = self.places.cache.clone() else { return Ok(None) };
         match cache.claim(&key).await {
-            Some(flight) => Ok(Some(self.table.push(Claim(flight))?)),
+            Some(claim) => Ok(Some(self.table.push(Claim(claim))?)),
             None => Ok(None),
         }
     }

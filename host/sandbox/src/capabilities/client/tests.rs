@@ -10,7 +10,7 @@ fn only_the_granted_features_are_within() {
         [(Feature::Elicitation, true), (Feature::Sampling, false), (Feature::Roots, false)]
     {
         assert_eq!(
-            ClientAsk { feature, deed: String::new() }.is_within(&grant),
+            ClientAsk { feature, action: String::new() }.is_within(&grant),
             expected,
             "{feature}"
         );

@@ -1,5 +1,5 @@
-//! The commonest message, read without detours: rmcp does not know what a message is until it has tried, and
-//! copies it into values in between.
+//! A fast path for the most frequent message, `tools/call`: rmcp's own deserialisation tries several types and copies
+//! values in between.
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonObject,
@@ -17,9 +17,9 @@ struct ToolCall<'a> {
     params: JsonObject,
 }
 
-/// The call of a tool in its plainest form. `None`: it is anything else, or wrong, for rmcp to say.
+/// Parses a tool call in its simplest form. `None`: the line is another message or invalid, and rmcp has to parse it.
 pub fn tool_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
-    // To serde, a list can be a struct, too.
+    // serde would also accept an array as the struct.
     if line.first() != Some(&b'{') {
         return None;
     }
