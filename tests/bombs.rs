@@ -82,11 +82,11 @@ fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
     assert!(unknown["error"]["message"].as_str().is_some_and(|why| why.contains("unknown tool")));
     drop(client);
 
-    // By now it is refused, and that is remembered.
+    // By now the refusal is remembered.
     let began = Instant::now();
     let listed = home.run(&["plugin", "list"]);
     assert!(listed.stdout.contains("bomb refused"), "{listed:?}");
-    assert!(listed.stdout.contains("This was found out before"), "{listed:?}");
+    assert!(listed.stdout.contains("This refusal is remembered"), "{listed:?}");
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
 }
 
@@ -94,7 +94,7 @@ fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
 fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
     let home = Home::with(&[], "[host]\nbundled = false\n");
     let file = home.plugins().join("broken.wasm");
-    let again = "This was found out before";
+    let again = "This refusal is remembered";
     fs::write(&file, b"no component").expect("a home");
     assert!(!home.run(&["plugin", "list"]).stdout.contains(again));
     assert!(home.run(&["plugin", "list"]).stdout.contains(again));

@@ -159,7 +159,7 @@ fn remedy(said: &str) -> Option<(bool, String)> {
     let (before, block) = said.split_once("portcullis.toml:\n")?;
     let lines = block.lines().take_while(|line| line.starts_with('[') || line.contains(" = "));
     let block = lines.map(|line| format!("{line}\n")).collect();
-    Some((before.ends_with("in the place of that block of "), block))
+    Some((before.ends_with("set this table of "), block))
 }
 
 #[test]

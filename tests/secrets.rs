@@ -164,7 +164,7 @@ fn a_granted_name_that_leads_to_a_private_address_is_refused() {
     let text = client.text("fetch", json!({"url": format!("{base}/page")}));
     let ran = client.end();
     assert!(text.contains("denied") || text.contains("prohibited"), "{text}");
-    assert!(ran.stderr.contains("to allow it, write this"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("to allow it, set this table"), "{}", ran.stderr);
     assert!(ran.stderr.contains("addresses = [\""), "{}", ran.stderr);
     assert_eq!(web.asked(), Vec::<String>::new());
 }

@@ -49,6 +49,19 @@ fn recorded(folder: &Path, limits: Limits, asks: usize) {
     audit.end().unwrap();
 }
 
+/// Creates the file of a segment, if the folder has an index.
+fn create_beside_index(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
+    assert!(path.with_file_name("index.jsonl").exists(), "a segment without an index");
+    crate::disk::create_segment_file(path)
+}
+
+#[test]
+fn the_index_exists_before_the_first_segment() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::with_files(folder.path().to_owned(), small(), create_beside_index);
+    trail_of(&audit, "r-0").begin_call(2).unwrap();
+}
+
 fn records(folder: &Path) -> Vec<Record> {
     let mut records = Vec::new();
     read_records(folder, |record| records.push(record)).unwrap();

@@ -1,7 +1,7 @@
 //! Writes the segments of this process, one after the other.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
@@ -9,8 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Serialize;
 
 use crate::chain::Chain;
-use crate::disk::{CreateSegmentFile, SegmentFile, create_folder, remove};
+use crate::disk::{CreateSegmentFile, SegmentFile, create_folder, exists, remove};
 use crate::hash::Hash;
+use crate::index::{INDEX, Index};
 use crate::index_entry::{SegmentEnd, file_name};
 use crate::limits::Limits;
 use crate::maintenance::{Job, Maintenance};
@@ -74,6 +75,9 @@ pub(crate) struct Writer {
 
 /// The number of segments that this process has begun.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// How long the first process of a folder waits for the lock of the index.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often it is checked that the file still exists.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -192,6 +196,7 @@ impl Writer {
 
     fn begin(&mut self, destination: &Destination) -> io::Result<Segment> {
         create_folder(&destination.folder)?;
+        create_index(&destination.folder);
         let pid = std::process::id();
         let time = now();
         let stamp = time.replace(['-', ':'], "");
@@ -226,6 +231,17 @@ impl Writer {
         let bytes = self.line.len() as u64;
         let first = chain.last;
         Ok(Segment { name, file, first, chain, bytes, torn: false, checked: Instant::now() })
+    }
+}
+
+/// Creates the index of a folder that has none. It exists before the first segment, so that a folder with segments and
+/// without an index is always one whose index was removed.
+fn create_index(folder: &Path) {
+    if exists(&folder.join(INDEX)) {
+        return;
+    }
+    if let Err(error) = Index::open(folder, LOCK_TIMEOUT) {
+        tracing::warn!("the index of the audit in {} is not created: {error}", folder.display());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::upstreams::{UpstreamOffer, views};
 use owners::{Ranks, Realms, Templates};
 use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
-use portcullis_name_collisions::{Names, Remark, Things};
+use portcullis_name_collisions::{Names, Remark, SourceNames};
 
 /// The tools, prompts and resources that clients see: the same for all clients, in a fixed order.
 #[derive(Default)]
@@ -320,10 +320,10 @@ impl Catalog {
     }
 }
 
-fn names_of_plugin(loaded: &LoadedPlugin, own: Vec<(usize, String)>) -> Things {
-    Things { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
+fn names_of_plugin(loaded: &LoadedPlugin, own: Vec<(usize, String)>) -> SourceNames {
+    SourceNames { source: loaded.plugin.name.clone(), prefix: loaded.prefix.clone(), own }
 }
 
-fn names_of_upstream(offer: &UpstreamOffer, own: Vec<(usize, String)>) -> Things {
-    Things { source: offer.source.name.clone(), prefix: offer.source.prefix.clone(), own }
+fn names_of_upstream(offer: &UpstreamOffer, own: Vec<(usize, String)>) -> SourceNames {
+    SourceNames { source: offer.source.name.clone(), prefix: offer.source.prefix.clone(), own }
 }

@@ -1,13 +1,13 @@
-//! How large a JSON message would become in memory, found out before it is parsed.
+//! Measures, before a JSON message is parsed, how much memory the parsed message would need.
 //!
 //! A parsed message takes far more memory than its text: two bytes of `[0,0,…]` become a value of 72 bytes.
 //! [`Scan`] reads the text once, in pieces of any size, without allocation and without recursion. It
 //! counts what a parser would allocate for, measures how deep the message is nested, and finds the
-//! members `id`, `method`, `result` and `error` of a JSON-RPC message, so that a refusal can name the
-//! request that it is about. [`scan`] does so for a message that is there as a whole.
+//! members `id`, `method`, `result` and `error` of a JSON-RPC message, so that a refusal can have the id of the
+//! request. [`scan`] scans a complete message.
 //!
-//! The scan is no validator: it never refuses what a parser accepts, and says nothing about whether a
-//! parser will. Of a text that is not JSON it counts at least what a parser builds before it gives up.
+//! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, it
+//! counts at least what a parser allocates before its error.
 
 mod members;
 mod outline;
@@ -16,7 +16,7 @@ pub use outline::{Excess, MAX_DEPTH, MAX_UNITS, Outline, UNIT_BYTES, most_units}
 
 use members::Members;
 
-/// The units that an array or an object costs with its first member: both have room for some more then.
+/// Additional units for the first member of an array or an object, because their vectors allocate several places at once.
 const FIRST_MEMBER: u64 = 4;
 
 /// A scan of one message, fed in pieces.
@@ -27,15 +27,15 @@ pub struct Scan {
     units: u64,
     depth: u32,
     deepest: u32,
-    /// Whether the innermost array or object was opened and nothing has come in it yet.
+    /// Whether the innermost array or object has no member yet.
     just_opened: bool,
     members: Members,
 }
 
-/// What the next byte belongs to.
+/// The token that the next byte belongs to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing that has begun.
+    /// No token.
     #[default]
     Between,
     /// A string.
@@ -46,7 +46,7 @@ enum Place {
     Word,
 }
 
-/// Scans a message that is there as a whole.
+/// Scans a complete message.
 pub fn scan(message: &[u8]) -> Outline {
     let mut scan = Scan::default();
     scan.feed(message);
@@ -54,7 +54,7 @@ pub fn scan(message: &[u8]) -> Outline {
 }
 
 impl Scan {
-    /// Reads on.
+    /// Scans the next piece of the message.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -71,7 +71,7 @@ impl Scan {
         }
     }
 
-    /// What was found, as if the message ended here.
+    /// The result, as if the message ended here.
     pub fn finish(self) -> Outline {
         let is_complete = self.depth == 0 && !matches!(self.place, Place::Text | Place::Escape);
         Outline {
@@ -83,7 +83,7 @@ impl Scan {
         }
     }
 
-    /// Reads what stands between strings and words, up to the next of them.
+    /// Scans the bytes between tokens, up to the next token.
     fn between<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -119,7 +119,7 @@ impl Scan {
         &[]
     }
 
-    /// A key or a value begins.
+    /// Counts a key or a value.
     fn begin(&mut self) {
         self.units += if self.just_opened { 1 + FIRST_MEMBER } else { 1 };
         self.just_opened = false;

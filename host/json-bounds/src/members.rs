@@ -1,10 +1,9 @@
-//! The members of the outermost object that a JSON-RPC message is known by.
+//! Finds the members of the outermost object that identify a JSON-RPC message.
 
-/// The longest `id` or `method` that is kept, in bytes of JSON. A longer one is known to be there, and
-/// not what it is.
+/// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer one, only its presence is known.
 const KEPT: usize = 256;
 
-/// The longest key that is looked at, in bytes of JSON: `method` with each character escaped.
+/// Maximum length of a key that is compared, in bytes of JSON: `method` with each character escaped.
 const KEY: usize = 36;
 
 /// The member whose value is being read.
@@ -16,7 +15,7 @@ enum Member {
     Other,
 }
 
-/// What is being kept.
+/// The token that is being kept.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     #[default]
@@ -26,11 +25,11 @@ enum Keeping {
     Method,
 }
 
-/// A piece of JSON of bounded length.
+/// A piece of JSON of limited length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<const N: usize> {
     bytes: [u8; N],
-    /// More than `N`: it was cut off.
+    /// More than `N`: the piece is too long.
     length: usize,
 }
 
@@ -55,28 +54,28 @@ impl<const N: usize> Piece<N> {
     }
 }
 
-/// A member's value, as far as it is known.
+/// The value of a member, as far as it is known.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) enum Found {
     /// There is no such member.
     #[default]
     Missing,
-    /// There is one, and its value is an array or an object, or was not read to its end.
+    /// The member exists. Its value is an array or an object, is too long, or is not complete.
     Unknown,
-    /// A string as it is written between its quotes.
+    /// A string, as written between its quotes.
     Text(Piece<KEPT>),
-    /// A number, or `true`, `false` or `null`, as it is written.
+    /// A number, or `true`, `false` or `null`, as written.
     Word(Piece<KEPT>),
 }
 
-/// Reads the members of the outermost object as it passes by.
+/// Finds the members of the outermost object during a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    /// Whether the outermost value is an object which has not ended.
+    /// Whether the scan is in the outermost object.
     inside: bool,
-    /// Whether it has ended. What follows is no part of the message.
+    /// Whether the outermost value has ended.
     ended: bool,
-    /// Whether the next value is that of a member, and not a key.
+    /// Whether the next string is a value, and not a key.
     at_value: bool,
     member: Member,
     keeping: Keeping,
@@ -199,7 +198,7 @@ impl Members {
     }
 }
 
-/// Whether a string as it is written between its quotes is this text, which is ASCII.
+/// Whether a string, as written between its quotes, is this ASCII text.
 pub(crate) fn is_text(written: &[u8], text: &str) -> bool {
     let mut rest = written;
     for expected in text.bytes() {
@@ -216,7 +215,7 @@ pub(crate) fn is_text(written: &[u8], text: &str) -> bool {
                     let Some(code) = code else { return false };
                     (code, &after[4..])
                 }
-                // The one short escape of a character that stands in the name of a method.
+                // `/` is the only character in names of methods that has a short escape.
                 Some((b'/', after)) => (u32::from(b'/'), after),
                 _ => return false,
             }

@@ -1,20 +1,19 @@
-//! What a scan finds, and how much of it is allowed.
+//! The result of a scan, and the limits of a message.
 
 use std::fmt;
 
 use crate::members::{Found, Members, is_text};
 
-/// How deep a message may be nested: as deep as `serde_json` reads.
+/// Maximum nesting of a message, which is that of `serde_json`.
 pub const MAX_DEPTH: u32 = 127;
 
-/// Units that a message of any length may cost. A message that is longer than 8 MiB may cost more; see
-/// [`most_units`].
+/// Maximum number of units of a message of up to 8 MiB. See [`most_units`] for longer messages.
 pub const MAX_UNITS: u64 = 128 * 1024;
 
-/// A long message may cost a unit for each so many bytes.
+/// Number of bytes per unit that a message of more than 8 MiB may have.
 pub const UNIT_BYTES: u64 = 64;
 
-/// Units that a message of so many bytes may cost: 131,072, or one for each 64 bytes if that is more.
+/// Maximum number of units of a message of this length in bytes: 131,072, or one for each 64 bytes if that is more.
 ///
 /// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72, a member of
 /// an object 104; both stand in vectors that double, and an untagged enum is buffered besides). The values
@@ -23,7 +22,7 @@ pub fn most_units(bytes: u64) -> u64 {
     MAX_UNITS.max(bytes / UNIT_BYTES)
 }
 
-/// What a message is, as far as a scan can tell.
+/// The result of a scan.
 #[derive(Debug)]
 pub struct Outline {
     pub(crate) bytes: u64,
@@ -34,18 +33,17 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Its length in bytes.
+    /// The length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What it costs: one for each value and each key, and four more for each array or object that is not
-    /// empty.
+    /// The number of units: one for each value and each key, and four more for each array or object that is not empty.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// How deep arrays and objects are nested: 0 for a number, 1 for `[]`.
+    /// The nesting of arrays and objects: 0 for a number, 1 for `[]`.
     pub fn depth(&self) -> u32 {
         self.depth
     }
@@ -55,11 +53,11 @@ impl Outline {
         self.is_complete
     }
 
-    /// Whether it may be parsed.
+    /// Whether the message is within the limits.
     ///
     /// # Errors
     ///
-    /// What there is too much of.
+    /// The limit that the message exceeds.
     pub fn check(&self) -> Result<(), Excess> {
         if self.depth > MAX_DEPTH {
             return Err(Excess::Depth);
@@ -68,7 +66,7 @@ impl Outline {
         if self.units > most { Err(Excess::Units { units: self.units, most }) } else { Ok(()) }
     }
 
-    /// Whether it has a member `id`, whatever that is.
+    /// Whether the message has a member `id`.
     pub fn has_id(&self) -> bool {
         !matches!(self.members.id, Found::Missing)
     }

@@ -1,11 +1,11 @@
-//! Names and URIs that have one owner each, for things of several sources.
+//! Resolves collisions of names and URIs: each name and each URI has one owner among several sources.
 
 pub mod uris;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Longest name that all clients take, in bytes.
+/// Maximum length of a name that all clients accept, in bytes.
 const MAX_NAME: usize = 64;
 
 /// A remark for the operator about one source.
@@ -13,44 +13,44 @@ const MAX_NAME: usize = 64;
 pub struct Remark {
     /// The source that the remark is about.
     pub source: Arc<str>,
-    /// What the operator should know.
+    /// The text for the operator.
     pub text: String,
 }
 
-/// Names of one kind of thing, as clients know them.
+/// The names of all items of one kind (tools or prompts), as clients know them.
 #[derive(Default)]
 pub struct Names {
-    /// Name, source (the plugins, and then the other servers), and place among the source's own.
+    /// The name, the index of the source, and the index among the source's own items.
     all: Vec<(String, usize, usize)>,
     by_name: HashMap<String, usize>,
 }
 
 impl Names {
-    /// Gives every thing its name. A name that several sources have belongs to the source with the lowest
-    /// `rank` for it, which keeps it as it is; the others get their source's name before theirs.
+    /// Gives every item its name. If several sources have the same name, the source with the lowest `rank` keeps it.
+    /// Items of the others are renamed: the name of their source is put before theirs.
     ///
-    /// `rank` is asked for a source, by its place in `all`, and a name; equals are in the order of `all`.
-    /// What had to be changed or hidden is said in `remarks`.
+    /// `rank` gets the index of a source in `all`, and a name. Sources of equal rank are in the order of `all`. Names that
+    /// are changed or hidden are added to `remarks`.
     pub fn of(
         kind: &str,
-        all: &[Things],
+        all: &[SourceNames],
         rank: impl Fn(usize, &str) -> usize,
         remarks: &mut Vec<Remark>,
     ) -> Self {
-        let things: Vec<(usize, usize, String)> = (all.iter().enumerate())
+        let items: Vec<(usize, usize, String)> = (all.iter().enumerate())
             .flat_map(|(source, of)| of.named().map(move |(name, place)| (source, place, name)))
             .collect();
         let mut owners: HashMap<&str, (usize, usize)> = HashMap::new();
-        for (source, _, name) in &things {
+        for (source, _, name) in &items {
             let mine = (rank(*source, name), *source);
             let first = owners.entry(name).or_insert(mine);
             *first = mine.min(*first);
         }
-        let mut shown: Vec<Option<String>> = vec![None; things.len()];
+        let mut shown: Vec<Option<String>> = vec![None; items.len()];
         let mut taken: HashMap<String, usize> = HashMap::new();
-        // First those that keep their names: a name with a source's before it takes nobody's.
+        // Owners first: a renamed item must not take an owner's name.
         for keeps in [true, false] {
-            for (at, (source, _, name)) in things.iter().enumerate() {
+            for (at, (source, _, name)) in items.iter().enumerate() {
                 let owner = owners[name.as_str()].1;
                 if (owner == *source) != keeps {
                     continue;
@@ -68,8 +68,8 @@ impl Names {
                     if !keeps {
                         let first = &all[owner].source;
                         remark(format!(
-                            "the {kind} `{name}` of `{whose}` is called `{own}`: `{first}` was there \
-                             first with that name"
+                            "the {kind} `{name}` of `{whose}` is called `{own}`: `{first}` had that name \
+                             first"
                         ));
                     }
                     taken.insert(own.clone(), at);
@@ -78,7 +78,7 @@ impl Names {
             }
         }
         let mut named = Self::default();
-        for ((source, place, _), shown) in things.iter().zip(shown) {
+        for ((source, place, _), shown) in items.iter().zip(shown) {
             if let Some(name) = shown {
                 named.by_name.insert(name.clone(), named.all.len());
                 named.all.push((name, *source, *place));
@@ -87,30 +87,30 @@ impl Names {
         named
     }
 
-    /// The source, by its place among those given, and the place there of the thing of this name.
+    /// The index of the source, and the index there of the item of this name.
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (_, plugin, place) = &self.all[*self.by_name.get(name)?];
         Some((*plugin, *place))
     }
 
-    /// All of them: name, source, and place among the source's own.
+    /// All names, each with the index of the source and the index among the source's own items.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.all.iter().map(|(name, source, place)| (name.as_str(), *source, *place))
     }
 }
 
-/// Things of one kind and one source, by their own names.
-pub struct Things {
-    /// What the source is called.
+/// The names of one source's items of one kind.
+pub struct SourceNames {
+    /// The name of the source.
     pub source: Arc<str>,
-    /// What the operator puts before their names, with `_` between.
+    /// The operator's prefix for the names, followed by `_`.
     pub prefix: Option<String>,
-    /// The place of each, and its name.
+    /// The index and the source's own name of each item.
     pub own: Vec<(usize, String)>,
 }
 
-impl Things {
-    /// The names, with the source's prefix, and the place of each thing.
+impl SourceNames {
+    /// The names with the prefix, and the index of each item.
     pub fn named(&self) -> impl Iterator<Item = (String, usize)> {
         self.own.iter().map(|(place, name)| match &self.prefix {
             Some(prefix) => (format!("{prefix}_{name}"), *place),
@@ -123,9 +123,9 @@ impl Things {
 mod tests {
     use super::*;
 
-    fn things(source: &str, prefix: Option<&str>, own: &[&str]) -> Things {
+    fn things(source: &str, prefix: Option<&str>, own: &[&str]) -> SourceNames {
         let own = own.iter().enumerate().map(|(place, &name)| (place, name.to_owned())).collect();
-        Things { source: source.into(), prefix: prefix.map(str::to_owned), own }
+        SourceNames { source: source.into(), prefix: prefix.map(str::to_owned), own }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which source owns a resource URI: decided by the literal text that a template begins with.
+//! Decides which source owns a resource URI, by the literal text at the beginning of templates.
 //!
 //! A template (RFC 6570) owns its *space*: all URIs that begin with its literal text before the first
 //! expression. The text must name a scheme; a template such as `{+any}` owns nothing. No two sources own
@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-/// What a template or a resource claims, in one spelling: schemes and authorities have no case (RFC 3986).
+/// The URIs that a template or a resource claims, normalised: schemes and authorities are case-insensitive (RFC 3986).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Space {
     /// One URI: that of a resource, or of a template without an expression.
     One(String),
-    /// Every URI that begins so.
-    Beginning(String),
+    /// All URIs with this prefix.
+    Prefix(String),
 }
 
 impl Space {
@@ -24,7 +24,7 @@ impl Space {
             None => (template, false),
         };
         let folded = folded(literal)?;
-        Some(if is_family { Self::Beginning(folded) } else { Self::One(folded) })
+        Some(if is_family { Self::Prefix(folded) } else { Self::One(folded) })
     }
 
     /// The space of one resource. A URI without a scheme is compared as it is.
@@ -33,26 +33,26 @@ impl Space {
     }
 
     /// Whether a URI is in this space.
-    pub fn holds(&self, uri: &str) -> bool {
+    pub fn contains(&self, uri: &str) -> bool {
         let uri = folded(uri).unwrap_or_else(|| uri.to_owned());
         match self {
             Self::One(own) => *own == uri,
-            Self::Beginning(own) => uri.starts_with(own),
+            Self::Prefix(own) => uri.starts_with(own),
         }
     }
 
-    /// The text, in the spelling that is compared.
+    /// The normalised text.
     pub fn text(&self) -> &str {
-        let (Self::One(text) | Self::Beginning(text)) = self;
+        let (Self::One(text) | Self::Prefix(text)) = self;
         text
     }
 }
 
-/// What many sources share, so that only a part of it is somebody's: of these, scheme and authority count.
+/// Schemes that many sources share. Their realm is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
-/// The scheme of a URI, or of what it begins with; of schemes that many share, the authority too. `None`: it
-/// names no scheme.
+/// The realm of a URI or of the beginning of one: its scheme, and for [`SHARED`] schemes also its authority. `None`: the
+/// text has no scheme.
 pub fn realm(uri: &str) -> Option<String> {
     let folded = folded(uri)?;
     let (scheme, rest) = folded.split_once(':')?;
@@ -64,16 +64,15 @@ pub fn realm(uri: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}"))
 }
 
-/// Whether a template owns a URI: its literal text before the first expression names a scheme, and the URI
-/// begins with that text. Schemes and authorities are compared without case, all else byte by byte.
+/// Whether a template owns a URI: its literal text before the first expression has a scheme, and the URI begins with that
+/// text. Schemes and authorities are compared case-insensitively, all else byte by byte.
 pub fn owns(template: &str, uri: &str) -> bool {
-    Space::of_template(template).is_some_and(|space| space.holds(uri))
+    Space::of_template(template).is_some_and(|space| space.contains(uri))
 }
 
-/// The text with its scheme and authority in lower case. `None`: it names no scheme.
+/// The text with its scheme and authority in lower case. `None`: the text has no scheme.
 ///
-/// Works on the beginning of a URI as on a whole one: what the beginning becomes is the beginning of what the
-/// whole becomes.
+/// The text may be the beginning of a URI: its result is then the beginning of the result for the whole URI.
 fn folded(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();
@@ -89,19 +88,19 @@ fn folded(text: &str) -> Option<String> {
     Some(format!("{}:{}{rest}", scheme.to_ascii_lowercase(), authority.to_ascii_lowercase()))
 }
 
-/// The owners of URIs, by the place of each among the sources.
+/// The owners of URIs, by the indexes of the sources.
 #[derive(Debug, Default)]
 pub struct Owners {
-    one: BTreeMap<String, usize>,
-    beginning: BTreeMap<String, usize>,
+    single: BTreeMap<String, usize>,
+    prefixes: BTreeMap<String, usize>,
 }
 
 impl Owners {
-    /// Gives a space to a source, unless another source owns a URI of it.
+    /// Gives a space to a source, unless another source owns a URI in it.
     ///
     /// # Errors
     ///
-    /// The owner of what overlaps: then nothing has changed.
+    /// The owner of an overlapping space. Nothing is changed then.
     pub fn claim(&mut self, space: Space, source: usize) -> Result<(), usize> {
         if let Some(owner) = self.of_text(space.text())
             && owner != source
@@ -110,18 +109,18 @@ impl Owners {
         }
         match space {
             Space::One(uri) => {
-                self.one.insert(uri, source);
+                self.single.insert(uri, source);
             }
-            Space::Beginning(text) => {
+            Space::Prefix(text) => {
                 let within = |all: &BTreeMap<String, usize>| {
                     let from = all.range(text.clone()..);
                     let mut those = from.take_while(|(one, _)| one.starts_with(&text));
                     those.find(|(_, owner)| **owner != source).map(|(_, owner)| *owner)
                 };
-                if let Some(owner) = within(&self.one).or_else(|| within(&self.beginning)) {
+                if let Some(owner) = within(&self.single).or_else(|| within(&self.prefixes)) {
                     return Err(owner);
                 }
-                self.beginning.insert(text, source);
+                self.prefixes.insert(text, source);
             }
         }
         Ok(())
@@ -133,11 +132,11 @@ impl Owners {
     }
 
     fn of_text(&self, text: &str) -> Option<usize> {
-        if let Some(owner) = self.one.get(text) {
+        if let Some(owner) = self.single.get(text) {
             return Some(*owner);
         }
         let ends = (1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
-        ends.filter_map(|end| self.beginning.get(&text[..end])).next().copied()
+        ends.filter_map(|end| self.prefixes.get(&text[..end])).next().copied()
     }
 }
 

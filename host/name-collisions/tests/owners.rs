@@ -114,7 +114,7 @@ proptest! {
                         prop_assert_ne!(owner, *source);
                         prop_assert_eq!(after, before);
                     }
-                    Ok(()) if space.holds(uri) => {
+                    Ok(()) if space.contains(uri) => {
                         prop_assert_eq!(after, Some(*source));
                         prop_assert!(before.is_none_or(|before| before == *source), "{}", uri);
                     }

@@ -1,48 +1,48 @@
-//! A stream of server-sent events, as it goes by.
+//! Unwraps results in a stream of server-sent events.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 
 use crate::Raw;
 
-/// Rewrites the messages of one event stream, event by event.
+/// Unwraps results in the messages of one event stream, event by event.
 ///
-/// What has no key passes through as the bytes it came in. An event that is not complete is kept
-/// until it is: how long it may be is for its writer to bound.
+/// Events without a wrapped result pass through unchanged. An incomplete event is kept until it is complete. Its writer
+/// has to limit its length.
 #[derive(Debug)]
 pub struct Events {
     raw: Raw,
-    /// The beginning of an event whose end has not come.
-    begun: BytesMut,
+    /// The incomplete event.
+    partial: BytesMut,
 }
 
 impl Events {
-    /// Nothing has gone by.
+    /// The beginning of a stream.
     pub fn new(raw: Raw) -> Self {
-        Self { raw, begun: BytesMut::new() }
+        Self { raw, partial: BytesMut::new() }
     }
 
-    /// Takes what the writer wrote, and answers what can go out: all complete events.
+    /// Takes bytes of the stream, and returns all events that are complete now.
     pub fn push(&mut self, chunk: Bytes) -> Bytes {
-        let all = if self.begun.is_empty() {
+        let all = if self.partial.is_empty() {
             let end = end_of_events(&chunk);
             if end == chunk.len() {
                 chunk
             } else {
-                self.begun.extend_from_slice(&chunk[end..]);
+                self.partial.extend_from_slice(&chunk[end..]);
                 chunk.slice(..end)
             }
         } else {
-            self.begun.extend_from_slice(&chunk);
-            let end = end_of_events(&self.begun);
-            self.begun.split_to(end).freeze()
+            self.partial.extend_from_slice(&chunk);
+            let end = end_of_events(&self.partial);
+            self.partial.split_to(end).freeze()
         };
         if self.raw.is_in(&all) { self.rewrite(&all) } else { all }
     }
 
-    /// The writer writes no more: what is left, which is no event.
+    /// Returns the remaining bytes at the end of the stream, which are not a complete event.
     pub fn finish(&mut self) -> Bytes {
-        self.begun.split().freeze()
+        self.partial.split().freeze()
     }
 
     fn rewrite(&self, mut events: &[u8]) -> Bytes {
@@ -58,7 +58,7 @@ impl Events {
         written.into()
     }
 
-    /// The event to be written instead. `None`: this one.
+    /// The event with the unwrapped result. `None`: the event has no wrapped result.
     fn rewritten(&self, event: &[u8]) -> Option<Vec<u8>> {
         let lines = || {
             event.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -83,14 +83,14 @@ impl Events {
     }
 }
 
-/// Where the last complete event ends: behind its empty line.
+/// The end of the last complete event, after its empty line.
 fn end_of_events(bytes: &[u8]) -> usize {
     let plain = memmem::rfind(bytes, b"\n\n").map_or(0, |at| at + 2);
     let with_return = memmem::rfind(bytes, b"\n\r\n").map_or(0, |at| at + 3);
     plain.max(with_return)
 }
 
-/// Where the first event ends. `None`: it does not.
+/// The end of the first event. `None`: the event is not complete.
 fn end_of_event(bytes: &[u8]) -> Option<usize> {
     let plain = memmem::find(bytes, b"\n\n").map(|at| at + 2);
     let with_return = memmem::find(bytes, b"\n\r\n").map(|at| at + 3);

@@ -1,12 +1,11 @@
-//! Results that travel through rmcp's types without losing anything.
+//! Passes results through rmcp's types without loss.
 //!
-//! rmcp's result types are closed: fields that they do not know are dropped. A result that must
-//! reach the client as it is therefore travels inside `_meta`, under a key that nobody can guess,
-//! and takes the place of the whole result where the message is written.
+//! rmcp's result types are closed: they drop unknown fields. A result that must reach the client unchanged is therefore
+//! put in `_meta`, under a random key. Where the message is written, it replaces the whole result.
 //!
-//! A key is made with [`Raw::new`], once in a process. Whoever answers uses [`Raw::wrap`]; whoever
-//! writes messages uses [`Raw::to_json`] for a message that is still typed, [`Raw::unwrap`] for one
-//! that is bytes, and [`Events`] for a stream of server-sent events.
+//! [`Raw::new`] makes the key, once in a process. [`Raw::wrap`] wraps a result. A transport unwraps results with
+//! [`Raw::to_json`] from typed messages, with [`Raw::unwrap`] from bytes, and with [`Events`] from a stream of
+//! server-sent events.
 
 mod events;
 mod typed;

@@ -179,8 +179,8 @@ impl Denied {
                 "`{plugin}` may not {subject}; to allow it, add to portcullis.toml:\n{table}"
             ),
             Reason::Ungranted { table, exists: true } => format!(
-                "`{plugin}` may not {subject}; to allow it, change this table of portcullis.toml \
-                 to:\n{table}"
+                "`{plugin}` may not {subject}; to allow it, set this table of \
+                 portcullis.toml:\n{table}"
             ),
             Reason::Unwanted(capability) => format!(
                 "`{plugin}` may not {subject}: its own manifest does not ask for this use of \

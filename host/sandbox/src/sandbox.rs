@@ -280,9 +280,8 @@ impl Plugin {
         match found {
             Ok(known) => {
                 let bytes = known.to_bytes().map_err(std::io::Error::other);
-                let kept = bytes
-                    .map_err(WriteError::from)
-                    .and_then(|bytes| self.sandbox.remember(&key, &bytes));
+                let kept = bytes.map_err(WriteError::from);
+                let kept = kept.and_then(|bytes| self.sandbox.remember(&key, &bytes));
                 if let Err(error) = kept {
                     tracing::warn!("the information about `{}` is not kept: {error:?}", self.name);
                 }

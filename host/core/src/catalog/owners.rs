@@ -9,7 +9,7 @@ use crate::plugins::Plugins;
 use crate::sandbox::Origin;
 use crate::upstreams::{UpstreamOffer, views};
 use portcullis_name_collisions::uris::{self, Owners, Space};
-use portcullis_name_collisions::{Remark, Things};
+use portcullis_name_collisions::{Remark, SourceNames};
 
 /// The rank of claims that are not in the lock file: after all others.
 const LAST: usize = usize::MAX;
@@ -27,7 +27,7 @@ impl Ranks {
     pub(super) async fn of(
         plugins: &Plugins,
         upstreams: &[UpstreamOffer],
-        names: [(&str, &[Things]); 2],
+        names: [(&str, &[SourceNames]); 2],
         lock: &Lock,
     ) -> Self {
         let of_plugins = plugins.loaded.iter().map(|loaded| match loaded.plugin.origin {
@@ -42,8 +42,8 @@ impl Ranks {
         for at in 0..ranks.sources.len() {
             claims.extend(ranks.claim(at, "source", ""));
         }
-        for (kind, things) in names {
-            for (at, of) in things.iter().enumerate() {
+        for (kind, names) in names {
+            for (at, of) in names.iter().enumerate() {
                 claims.extend(of.named().filter_map(|(name, _)| ranks.claim(at, kind, &name)));
             }
         }

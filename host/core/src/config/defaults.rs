@@ -1,9 +1,8 @@
 //! The default configuration, which is part of the binary, with environment variables expanded.
 
-use std::error::Error;
 use std::path::Path;
 
-use portcullis_egress::Origin;
+use portcullis_egress::{Origin, ParseOriginError};
 
 /// An environment variable of the default configuration should hold a URL and does not.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +10,7 @@ use portcullis_egress::Origin;
 pub struct InvalidVariable {
     name: String,
     #[source]
-    cause: Box<dyn Error + Send + Sync>,
+    cause: ParseOriginError,
 }
 
 /// Expands the environment variables in a default configuration:
@@ -49,13 +48,7 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
             None => (false, names),
         };
         let value = match names.split('|').find_map(|name| std::env::var(name).ok()) {
-            Some(value) if is_origin => {
-                let origin = value.parse::<Origin>().map_err(|error| InvalidVariable {
-                    name: names.to_owned(),
-                    cause: error.into(),
-                })?;
-                origin.to_string()
-            }
+            Some(value) if is_origin => origin(names, &value)?.to_string(),
             Some(value) => value,
             None => default.to_owned(),
         };
@@ -70,6 +63,11 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
     Ok(expanded + rest)
 }
 
+/// The origin of the URL in a variable.
+fn origin(name: &str, value: &str) -> Result<Origin, InvalidVariable> {
+    value.parse().map_err(|cause| InvalidVariable { name: name.to_owned(), cause })
+}
+
 /// Parses `set NAME` and `unset NAME`: whether the flag is true if the variable is set, and the variable's name.
 fn flag(text: &str) -> Option<(bool, &str)> {
     let set = text.strip_prefix("set ").map(|name| (true, name));
@@ -78,6 +76,8 @@ fn flag(text: &str) -> Option<(bool, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
     use super::*;
 
     #[test]
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn a_variable_that_should_hold_a_url_is_named_in_the_error() {
-        let error = expand("a = \"${origin PATH:-d.example}\"").unwrap_err();
-        assert_eq!(error.to_string(), "the variable PATH");
+        let error = origin("SERVER_URL", "not a host").unwrap_err();
+        assert_eq!(error.to_string(), "the variable SERVER_URL");
         assert!(error.source().is_some());
     }
 }
