@@ -9,7 +9,6 @@ use super::sources::{assert_none, crates};
 /// longer needed have to be removed.
 const LARGE: &[(&str, &str, &str)] = &[
     ("http-server", "oauth", "callers are told apart by their tokens"),
-    ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
     ("sandbox", "gate", "a grant is found by its capability"),
 ];
 
@@ -18,7 +17,6 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("egress", "client", "a client gives answers, which judge further addresses"),
     ("http-server", "router", "admission knows the transports, which know what was admitted"),
     ("http-server", "oauth", "callers are told apart by their tokens"),
-    ("mcp-client", "upstream", "an upstream is made of its parts, which call it"),
     ("mcp-server", "mcp::session", "a session is made of its parts, which use it"),
     ("sandbox", "gate", "a grant is found by its capability"),
 ];
