@@ -1,8 +1,7 @@
-//! Numbers about a running host, in the text format of OpenMetrics that Prometheus reads.
+//! Metrics of a running host, in the text format of OpenMetrics, which Prometheus reads.
 //!
-//! They are made from the records of the audit, so what is counted is what was recorded, and from what
-//! is looked at when they are read: caches and memory. Names of plugins and tools are labels; no
-//! argument, path or address is.
+//! Calls and asks are counted from the records of the audit. Caches and memory are measured when the metrics are
+//! read. Names of plugins and tools are labels. Arguments, paths and addresses are not.
 
 use std::sync::atomic::AtomicU64;
 
@@ -17,44 +16,44 @@ use prometheus_client::registry::{Registry, Unit};
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of durations, in seconds: from what an echo takes to what a task may.
+/// Upper bounds of the buckets for durations, in seconds: from a short call to the longest task.
 const SECONDS: [f64; 12] =
     [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
 
-/// A call, by whose it was and how it ended.
+/// The labels of the counter of calls.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Called {
+struct CallLabels {
     plugin: String,
     tool: String,
     outcome: String,
 }
 
-/// A call, by whose it was.
+/// The labels of the histogram of durations.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct DurationLabels {
     plugin: String,
     tool: String,
 }
 
-/// What was asked at the gate.
+/// The labels of the counter of asks.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Asked {
+struct AskLabels {
     plugin: String,
     capability: String,
     verdict: &'static str,
 }
 
-/// Look-ups in a cache.
+/// The labels of the counter of cache look-ups.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct LookedUp {
+struct LookUpLabels {
     plugin: String,
     found: &'static str,
 }
 
-/// How a plugin's cache was used.
+/// The look-ups in the cache of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheUse {
-    /// Whose cache.
+    /// The plugin that the cache belongs to.
     pub plugin: String,
     /// Look-ups that found something.
     pub hits: u64,
@@ -62,11 +61,11 @@ pub struct CacheUse {
     pub misses: u64,
 }
 
-/// Counts what the audit records.
+/// Counters that are fed with the records of the audit.
 pub struct Metrics {
-    calls: Family<Called, Counter<u64, AtomicU64>>,
-    durations: Family<Of, Histogram, fn() -> Histogram>,
-    asks: Family<Asked, Counter<u64, AtomicU64>>,
+    calls: Family<CallLabels, Counter<u64, AtomicU64>>,
+    durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
+    asks: Family<AskLabels, Counter<u64, AtomicU64>>,
 }
 
 impl Default for Metrics {
@@ -85,29 +84,35 @@ impl Metrics {
     pub fn count(&self, record: &Record) {
         let plugin = record.plugin.clone();
         match &record.event {
-            Event::Ask { capability, verdict, .. } => self.asked(plugin, capability, *verdict, 1),
+            Event::Ask { capability, verdict, .. } => {
+                self.count_asks(plugin, capability, *verdict, 1)
+            }
             Event::More { of: Counted::Asks, capability, verdict, count, .. } => {
-                self.asked(plugin, capability, *verdict, *count);
+                self.count_asks(plugin, capability, *verdict, *count);
             }
             Event::Outcome { .. } | Event::More { of: Counted::Outcomes, .. } => {}
             Event::Call { outcome, duration_us, .. } => {
-                // Behind the first word there may be an address.
+                // Only the first word: an address may follow.
                 let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();
-                let called =
-                    Called { plugin: plugin.clone(), tool: tool.clone(), outcome: outcome.clone() };
-                self.calls.get_or_create(&called).inc();
+                let labels = CallLabels {
+                    plugin: plugin.clone(),
+                    tool: tool.clone(),
+                    outcome: outcome.clone(),
+                };
+                self.calls.get_or_create(&labels).inc();
                 let seconds = std::time::Duration::from_micros(*duration_us).as_secs_f64();
-                self.durations.get_or_create(&Of { plugin, tool }).observe(seconds);
+                self.durations.get_or_create(&DurationLabels { plugin, tool }).observe(seconds);
             }
         }
     }
 
-    fn asked(&self, plugin: String, capability: &str, verdict: Verdict, times: u64) {
-        let asked = Asked { plugin, capability: capability.to_owned(), verdict: verdict.word() };
-        self.asks.get_or_create(&asked).inc_by(times);
+    fn count_asks(&self, plugin: String, capability: &str, verdict: Verdict, times: u64) {
+        let labels =
+            AskLabels { plugin, capability: capability.to_owned(), verdict: verdict.word() };
+        self.asks.get_or_create(&labels).inc_by(times);
     }
 
-    /// All numbers as they are now.
+    /// The text of all metrics as they are now.
     pub fn text(&self, caches: &[CacheUse]) -> String {
         let mut registry = Registry::with_prefix("portcullis");
         registry.register(
@@ -122,11 +127,11 @@ impl Metrics {
             self.durations.clone(),
         );
         registry.register("asks", "What plugins asked for at the gate", self.asks.clone());
-        let looked_up: Family<LookedUp, Counter<u64, AtomicU64>> = Family::default();
+        let looked_up: Family<LookUpLabels, Counter<u64, AtomicU64>> = Family::default();
         for CacheUse { plugin, hits, misses } in caches {
             for (found, times) in [("yes", hits), ("no", misses)] {
-                let looked = LookedUp { plugin: plugin.clone(), found };
-                looked_up.get_or_create(&looked).inc_by(*times);
+                let labels = LookUpLabels { plugin: plugin.clone(), found };
+                looked_up.get_or_create(&labels).inc_by(*times);
             }
         }
         registry.register("cache_lookups", "Look-ups in plugins' caches", looked_up);
@@ -142,7 +147,7 @@ impl Metrics {
     }
 }
 
-/// Resident memory of this process, where the system has `/proc`.
+/// Resident memory of this process in bytes. `None` on systems without `/proc`.
 fn resident_bytes() -> Option<i64> {
     #[expect(clippy::disallowed_methods, reason = "this is about the process itself")]
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_counted() {
+    fn records_are_counted_without_addresses_and_principals() {
         let metrics = Metrics::default();
         metrics.count(&record("t", call(2_000)));
         metrics.count(&record("t", call(7_000_000)));

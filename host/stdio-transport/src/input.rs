@@ -1,4 +1,4 @@
-//! Lines of bounded length: a longer line is read to its end and dropped.
+//! Reads lines of bounded length. A longer line is read to its end and dropped.
 
 use std::io;
 
@@ -8,21 +8,21 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 /// Longest line that is read, in bytes.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// A line of the input, without its end.
+/// A line of the input, without the line break.
 pub(crate) enum Line {
-    /// As it is.
+    /// The whole line.
     Text(Vec<u8>),
-    /// It has more than [`MAX_LINE`] bytes: what was found out about it while it passed by.
+    /// The line has more than [`MAX_LINE`] bytes. Only its outline was kept.
     TooLong(Box<Outline>),
 }
 
 /// The lines of an input.
 pub(crate) struct Input<R> {
     from: BufReader<R>,
-    /// The line that is being read. It stands here and not in a future, because a future that reads may be
-    /// dropped before the line ends.
+    /// The part of the current line that was read. It is kept here because the future that reads may be dropped
+    /// before the line ends.
     begun: Vec<u8>,
-    /// Instead of it, where it is too long.
+    /// The outline of the current line, if it is too long.
     skipped: Option<Scan>,
 }
 
@@ -32,8 +32,8 @@ impl<R: AsyncRead + Unpin> Input<R> {
         Self { from, begun: Vec::new(), skipped: None }
     }
 
-    /// The next line. `None`: there are no more; a last line without an end was cut off, and is none.
-    /// A future that is dropped loses nothing: the next one goes on where it was.
+    /// The next line. `None`: the input has ended. A last line without a line break was cut off, and is dropped.
+    /// The future can be dropped: the next one continues where it stopped.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let chunk = self.from.fill_buf().await?;

@@ -1,11 +1,10 @@
-//! MCP as lines, a message a line: every request is answered, also one that cannot be read.
+//! The stdio transport of MCP: one message per line. Every request is answered, even one that cannot be parsed.
 //!
-//! rmcp's own line transport drops what it cannot read without a word, and a client then waits
-//! until it gives up.
+//! The line transport of rmcp ignores what it cannot parse, so that the client waits for an answer in vain.
 
 mod input;
-mod quick;
 mod read;
+mod tool_call;
 
 use std::collections::HashMap;
 use std::io;
@@ -28,40 +27,60 @@ pub use input::MAX_LINE;
 use input::{Input, Line};
 use read::Read;
 
-/// The requests without an answer may have so many bytes together. One request more is refused.
-pub const MAX_OPEN: usize = 4 * MAX_LINE;
+/// The most bytes of all unanswered requests together. A request beyond that is refused.
+pub const MAX_UNANSWERED_BYTES: usize = 4 * MAX_LINE;
 
-/// The two ways in which a connection ends.
+/// Signals that an end of the connection has closed.
 #[derive(Debug, Clone, Default)]
 pub struct EndSignals {
-    /// Fires when there is nothing more to read. Cancelled by another, it stops the reading.
+    /// Cancelled when the input has ended. The host can cancel it to stop reading.
     pub input: CancellationToken,
-    /// Fires when nobody is there to read what is written.
+    /// Cancelled when the output can no longer be written.
     pub output: CancellationToken,
 }
 
-/// A server's side of a connection: messages as lines.
+/// Why a request is refused before it is handled.
+#[derive(Debug, thiserror::Error)]
+enum AdmissionError {
+    #[error("a request with this id still waits for its answer")]
+    SameId,
+    #[error(
+        "requests of {0} bytes wait for their answers, and {MAX_UNANSWERED_BYTES} are the most: \
+         try again later"
+    )]
+    TooManyBytes(usize),
+}
+
+/// The server's side of a connection, with one message per line.
 pub struct StdioTransport<R, W> {
     input: Input<R>,
     output: Arc<Mutex<W>>,
     raw: Raw,
     ends: EndSignals,
-    /// Whether a request has come: rmcp ends the session at a notification before it.
-    begun: bool,
-    /// The requests without an answer, with their bytes: of two with one id, rmcp would answer only one.
-    open: HashMap<RequestId, usize>,
-    /// All their bytes.
-    open_bytes: usize,
+    /// Whether a request was received. rmcp ends the session if a notification is the first message.
+    has_request: bool,
+    /// The size of each unanswered request. rmcp answers only one of two requests with the same id.
+    unanswered: HashMap<RequestId, usize>,
+    /// The bytes of all unanswered requests.
+    unanswered_bytes: usize,
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
-    /// Reads from `input` and writes to `output`, results that were wrapped with `raw` as they are.
+    /// Reads from `input` and writes to `output`. Results that were wrapped with `raw` are written unchanged.
     pub fn new(input: R, output: W, raw: Raw, ends: EndSignals) -> Self {
         let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
-        Self { input, output, raw, ends, begun: false, open: HashMap::new(), open_bytes: 0 }
+        Self {
+            input,
+            output,
+            raw,
+            ends,
+            has_request: false,
+            unanswered: HashMap::new(),
+            unanswered_bytes: 0,
+        }
     }
 
-    /// The next line that is there, unless somebody stops the reading. `None`: there is none.
+    /// The next line. `None`: the input has ended, cannot be read, or reading was stopped.
     async fn line(&mut self) -> Option<Line> {
         let line = match self.ends.input.run_until_cancelled(self.input.next()).await {
             None => return None,
@@ -77,30 +96,30 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         line
     }
 
-    /// Whether a message of so many bytes may come in.
+    /// Admits a message of this size, and counts it if it is a request.
     ///
     /// # Errors
     ///
-    /// Of a request: why it may not begin.
-    fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> Result<(), String> {
+    /// The message is a request that has to be refused.
+    fn admit(
+        &mut self,
+        message: &ClientJsonRpcMessage,
+        bytes: usize,
+    ) -> Result<(), AdmissionError> {
         match message {
             ClientJsonRpcMessage::Request(request) => {
-                self.begun = true;
-                if self.open.contains_key(&request.id) {
-                    return Err("a request with this id still waits for its answer".to_owned());
+                self.has_request = true;
+                if self.unanswered.contains_key(&request.id) {
+                    return Err(AdmissionError::SameId);
                 }
-                if self.open_bytes + bytes > MAX_OPEN {
-                    return Err(format!(
-                        "requests of {} bytes wait for their answers, and {MAX_OPEN} are the most: \
-                         try again later",
-                        self.open_bytes
-                    ));
+                if self.unanswered_bytes + bytes > MAX_UNANSWERED_BYTES {
+                    return Err(AdmissionError::TooManyBytes(self.unanswered_bytes));
                 }
-                self.open_bytes += bytes;
-                self.open.insert(request.id.clone(), bytes);
+                self.unanswered_bytes += bytes;
+                self.unanswered.insert(request.id.clone(), bytes);
             }
             ClientJsonRpcMessage::Notification(told) => {
-                // What is cancelled is not answered.
+                // A cancelled request gets no answer.
                 if let ClientNotification::CancelledNotification(told) = &told.notification
                     && let Some(id) = &told.params.request_id
                 {
@@ -112,24 +131,26 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         Ok(())
     }
 
+    /// Forgets a request that is answered or cancelled.
     fn close_request(&mut self, id: &RequestId) {
-        self.open_bytes -= self.open.remove(id).unwrap_or_default();
+        self.unanswered_bytes -= self.unanswered.remove(id).unwrap_or_default();
     }
 
+    /// Answers with an error.
     async fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
-        // Not by rmcp's type, which leaves an absent id out: JSON-RPC wants `null` there.
+        // The type of rmcp omits an unknown id, but JSON-RPC demands `null`.
         let id = id.map_or(Value::Null, |id| serde_json::json!(id));
         let reply = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error});
         let (output, ends) = (self.output.clone(), self.ends.clone());
         let line = reply.to_string().into_bytes();
-        // In a task of its own: rmcp may drop this future, and half a line must not stay half.
+        // rmcp may drop this future. The task writes the whole line even then.
         let writing = tokio::spawn(async move { write(&output, &ends, line).await });
-        // Its error has been told.
-        let _told = writing.await;
+        // `write` has logged the error.
+        let _logged = writing.await;
     }
 }
 
-/// Writes a line. Where nobody reads it, that is the end.
+/// Writes a line. If that fails, both ends of the connection are closed.
 async fn write<W: AsyncWrite + Unpin>(
     output: &Mutex<W>,
     ends: &EndSignals,
@@ -186,9 +207,10 @@ where
             match read {
                 Read::Nothing => {}
                 Read::Message(message) => match (self.admit(&message, bytes), *message) {
-                    (Ok(()), message) if self.begun => return Some(message),
-                    (Err(why), ClientJsonRpcMessage::Request(request)) => {
-                        let error = ErrorData::new(ErrorCode::INVALID_REQUEST, why, None);
+                    (Ok(()), message) if self.has_request => return Some(message),
+                    (Err(error), ClientJsonRpcMessage::Request(request)) => {
+                        let code = ErrorCode::INVALID_REQUEST;
+                        let error = ErrorData::new(code, error.to_string(), None);
                         self.refuse(Some(request.id), error).await;
                     }
                     (Ok(()) | Err(_), _) => {}

@@ -1,27 +1,27 @@
-//! Reads a line: a message, nothing, or an error with the id of the request.
+//! Parses a line: to a message, to nothing, or to an error with the id of the request.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
 use crate::input::{Line, MAX_LINE};
-use crate::quick;
+use crate::tool_call;
 
-/// A line of so many bytes has no more values than any message may have.
-const SURELY_SMALL: usize = 16 * 1024;
+/// A line of at most this many bytes cannot have more values than a message may have, so they are not counted.
+const ALWAYS_SMALL: usize = 16 * 1024;
 
-/// What a line is.
+/// The result of parsing a line.
 pub(crate) enum Read {
-    /// Nobody waits for an answer to it.
+    /// The line is ignored: it needs no answer.
     Nothing,
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
-    /// It is answered with an error.
+    /// The line is answered with an error.
     Refused(Option<RequestId>, ErrorData),
 }
 
 impl Read {
-    /// Refuses a message, unless it is an answer or a notification: nobody waits for an answer to those.
+    /// Refuses a message. Answers and notifications are ignored instead, because they get no answer.
     fn refused(outline: &Outline, code: ErrorCode, why: String) -> Self {
         let is_notification = outline.has_method() && !outline.has_id() && outline.is_complete();
         if is_notification || outline.is_answer() {
@@ -34,7 +34,7 @@ impl Read {
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(crate) fn read(line: &Line) -> Read {
     let line = match line {
         Line::Text(line) => line.trim_ascii(),
@@ -49,13 +49,13 @@ pub(crate) fn read(line: &Line) -> Read {
     if line.is_empty() {
         return Read::Nothing;
     }
-    if line.len() > SURELY_SMALL {
+    if line.len() > ALWAYS_SMALL {
         let outline = scan(line);
         if let Err(excess) = outline.check() {
             return Read::refused(&outline, code(excess), excess.to_string());
         }
     }
-    let message = quick::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
+    let message = tool_call::parse(line).map_or_else(|| serde_json::from_slice(line), Ok);
     match message {
         Ok(message) if is_answer(&message) && has_result_and_error(line) => {
             tracing::warn!("an answer of the client is passed over: it has both result and error");
@@ -68,7 +68,7 @@ pub(crate) fn read(line: &Line) -> Read {
 
 fn code(excess: Excess) -> ErrorCode {
     match excess {
-        // The parser says so of a short line.
+        // The parser reports a short line of this depth with the same code.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }
@@ -83,7 +83,7 @@ fn has_result_and_error(line: &[u8]) -> bool {
     outline.has_result() && outline.has_error()
 }
 
-/// Says what a line is that is no message.
+/// The error for a line that is no message.
 fn no_message(line: &[u8], error: &serde_json::Error) -> Read {
     let outline = scan(line);
     match serde_json::from_slice::<Value>(line) {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_answered_with_the_right_code() {
+    fn invalid_lines_are_answered_with_the_right_code() {
         for line in ["{", "nul", "{\"a\":1e400}", "\"\\ud800\"", &"[".repeat(100_000)] {
             assert_eq!(refused(line), (None, -32700), "{}", &line[..line.len().min(20)]);
         }
@@ -138,7 +138,7 @@ mod tests {
                 (number(7), -32700),
             ),
             (r#"{"id":7,"method":"ping","params":["#.to_owned(), (number(7), -32700)),
-            // As a parsed message has it, the last one counts.
+            // Of two ids the last one counts, as in a parsed message.
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#.to_owned(), (number(2), -32600)),
             (format!(r#"{{"params":[{many}0],"id":7,"method":"x"}}"#), (number(7), -32600)),
             (

@@ -1,4 +1,4 @@
-//! Tests of a whole connection: what comes in, what is answered, and how it ends.
+//! Tests of a whole connection: its input, its answers and its end.
 
 use tokio::io::AsyncReadExt;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
-/// What is written in answer to an input, once it has been read to its end.
+/// The number of messages in an input, and the answers that are written to it.
 async fn answers(input: String) -> (usize, String) {
     let (output, mut written) = tokio::io::duplex(64 * 1024);
     let ends = EndSignals::default();
@@ -35,13 +35,13 @@ async fn a_line_too_long_is_refused_with_its_id_and_the_next_one_read() {
         assert_eq!(messages, 1);
         assert!(said.contains(&format!("\"id\":{id}")) && said.contains("-32600"), "{said}");
     }
-    // Nobody waits for an answer to an answer.
+    // An answer gets no answer.
     let answer = format!("{{\"id\":1,\"result\":\"{long}\"}}\n{PING}");
     assert_eq!(answers(answer).await, (1, String::new()));
 }
 
 #[tokio::test]
-async fn requests_without_an_answer_have_so_many_bytes_together() {
+async fn unanswered_requests_have_a_bounded_size_together() {
     let large = "x".repeat(MAX_LINE - 1000);
     let call = |id: usize| {
         let params = format!("{{\"name\":\"a\",\"arguments\":{{\"a\":\"{large}\"}}}}");
@@ -79,13 +79,13 @@ async fn reading_ends_when_nobody_reads_the_answers() {
     let mut lines = StdioTransport::new(input, output, Raw::new().unwrap(), ends.clone());
     drop(reader);
     client.write_all(b"no JSON\n").await.unwrap();
-    // The client's side of the input stays open.
+    // The client has not closed the input.
     assert!(lines.receive().await.is_none());
     assert!(ends.output.is_cancelled() && ends.input.is_cancelled());
 }
 
 #[tokio::test]
-async fn reading_ends_when_somebody_stops_it() {
+async fn reading_ends_when_the_host_stops_it() {
     let (input, _client) = tokio::io::duplex(4096);
     let ends = EndSignals::default();
     let mut lines =

@@ -1,5 +1,5 @@
-//! The commonest message, read without detours: rmcp does not know what a message is until it has tried, and
-//! copies it into values in between.
+//! Parses `tools/call`, the most frequent message, directly. rmcp tries several message types in turn, and copies the
+//! message into JSON values first.
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonObject,
@@ -17,9 +17,9 @@ struct ToolCall<'a> {
     params: JsonObject,
 }
 
-/// The call of a tool in its plainest form. `None`: it is anything else, or wrong, for rmcp to say.
-pub fn tool_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
-    // To serde, a list can be a struct, too.
+/// Parses a `tools/call` without rare fields. `None`: rmcp has to parse the line.
+pub fn parse(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+    // serde also reads a list as a struct.
     if line.first() != Some(&b'{') {
         return None;
     }
@@ -51,15 +51,15 @@ pub fn tool_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
 mod tests {
     use super::*;
 
-    /// All there is to a message; extensions compare as equal whatever they hold.
-    fn told(message: &ClientJsonRpcMessage) -> String {
+    /// A message as text that includes the metadata. Extensions compare as equal whatever they hold.
+    fn shown(message: &ClientJsonRpcMessage) -> String {
         let request = message.clone().into_request().map(|(request, _)| request);
         let Some(ClientRequest::CallToolRequest(call)) = request else { panic!("{message:?}") };
         format!("{message:?} {:?}", call.extensions.get::<RequestMetaObject>())
     }
 
     #[test]
-    fn it_is_what_rmcp_reads() {
+    fn the_message_is_the_one_that_rmcp_parses() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
             r#"{"params":{"arguments":{},"name":"\u0061"},"method":"tools/call","id":"x","jsonrpc":"2.0"}"#,
@@ -68,8 +68,8 @@ mod tests {
                 "arguments":{"n":[18446744073709551615,-1,1.5,1e400000,123456789012345678901234567890,null,true,"é",{"b":{}}],"d":1,"d":2}}}"#,
         ] {
             let rmcp = serde_json::from_str::<ClientJsonRpcMessage>(line);
-            match (tool_call(line.as_bytes()), rmcp) {
-                (Some(ours), Ok(rmcps)) => assert_eq!(told(&ours), told(&rmcps)),
+            match (parse(line.as_bytes()), rmcp) {
+                (Some(ours), Ok(rmcps)) => assert_eq!(shown(&ours), shown(&rmcps)),
                 (None, Err(_)) => {}
                 (ours, rmcps) => panic!("{line}: {ours:?}, {rmcps:?}"),
             }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_left_to_rmcp() {
+    fn other_messages_are_left_to_rmcp() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}"#,
@@ -94,7 +94,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert_eq!(tool_call(line.as_bytes()).map(|message| told(&message)), None, "{line}");
+            assert_eq!(parse(line.as_bytes()).map(|message| shown(&message)), None, "{line}");
         }
     }
 }
