@@ -1,4 +1,5 @@
-//! A cache of derived data: bounded, by key, computed once while others wait, and kept on disk on request.
+//! A bounded cache of derived data. One caller computes the value of a key while the others wait. The cache can also
+//! be kept on disk.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,13 +11,14 @@ use parking_lot::Mutex;
 use portcullis_checked_files::Records;
 use quick_cache::sync::Cache as Memory;
 
-/// Values that can be made anew, each under its key.
+/// Values by their keys. Every value can be computed again.
 pub struct Cache {
-    /// Made when it is first used: most plugins of a session are never called.
+    /// Created when it is first used, because most plugins of a session are never called.
     memory: OnceLock<Memory<String, Value, ByBytes>>,
     bytes: u64,
     disk: Option<Records>,
-    flights: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// For each key whose value is being computed, the lock that its [`Claim`] holds.
+    claims: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -42,8 +44,8 @@ impl quick_cache::Weighter<String, Value> for ByBytes {
     }
 }
 
-/// The right to make the value of a key; everyone else waits until it goes.
-pub struct Flight(
+/// The right to compute the value of a key. Others who claim the key wait until this is dropped.
+pub struct Claim(
     #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
 );
 
@@ -54,7 +56,7 @@ impl Cache {
             memory: OnceLock::new(),
             bytes,
             disk: folder.map(Records::new),
-            flights: Mutex::default(),
+            claims: Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -62,13 +64,13 @@ impl Cache {
 
     fn memory(&self) -> &Memory<String, Value, ByBytes> {
         self.memory.get_or_init(|| {
-            // How many values are expected: only a hint for the table's first size.
+            // The expected number of values is only a hint for the first size of the table.
             let expected = usize::try_from(self.bytes / 16_384).unwrap_or(usize::MAX);
             Memory::with_weighter(expected.clamp(16, 1024), self.bytes, ByBytes)
         })
     }
 
-    /// The value of a key, if there is one. Blocks on the disk where the memory has none.
+    /// The value of a key, if there is one. Blocks on the disk if it is not in memory.
     pub fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         let found = self.find(key);
         let count = if found.is_some() { &self.hits } else { &self.misses };
@@ -76,7 +78,7 @@ impl Cache {
         found
     }
 
-    /// How many look-ups found something, and how many did not.
+    /// The numbers of look-ups that found a value, and of those that did not.
     pub fn look_ups(&self) -> (u64, u64) {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
@@ -98,7 +100,7 @@ impl Cache {
         Some(value.bytes)
     }
 
-    /// Keeps a value for at most `ttl`. Blocks on the disk where the cache is kept there.
+    /// Keeps a value for at most `ttl`. Blocks on the disk if the cache is kept on disk.
     pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
         let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
         if let Some(records) = &self.disk {
@@ -113,25 +115,25 @@ impl Cache {
         self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
-    /// Waits until nobody makes the value of this key. `None`: it has been made meanwhile.
-    pub async fn claim(&self, key: &str) -> Option<Flight> {
-        let flight = {
-            let mut flights = self.flights.lock();
-            flights.retain(|_, flight| flight.strong_count() > 0);
-            match flights.get(key).and_then(Weak::upgrade) {
-                Some(flight) => flight,
+    /// Claims a key, after the claims of others on it have ended. `None`: the key has a value now.
+    pub async fn claim(&self, key: &str) -> Option<Claim> {
+        let lock = {
+            let mut claims = self.claims.lock();
+            claims.retain(|_, lock| lock.strong_count() > 0);
+            match claims.get(key).and_then(Weak::upgrade) {
+                Some(lock) => lock,
                 None => {
-                    let flight = Arc::default();
-                    flights.insert(key.to_owned(), Arc::downgrade(&flight));
-                    flight
+                    let lock = Arc::default();
+                    claims.insert(key.to_owned(), Arc::downgrade(&lock));
+                    lock
                 }
             }
         };
-        let guard = flight.lock_owned().await;
+        let guard = lock.lock_owned().await;
         if self.memory().get(key).is_some_and(|value| value.is_current()) {
             return None;
         }
-        Some(Flight(guard))
+        Some(Claim(guard))
     }
 }
 
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_end_with_their_time_and_the_oldest_make_room() {
+    fn values_expire_and_the_size_is_bounded() {
         let cache = Cache::new(10_000, None);
         cache.set("short", vec![1], Some(Duration::ZERO));
         assert!(cache.get("short").is_none());
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_outlives_the_memory() {
+    fn values_on_disk_outlive_the_cache() {
         let folder = tempfile::tempdir().unwrap();
         let cache = || Cache::new(10_000, Some(folder.path().to_owned()));
         cache().set("a", vec![1, 2], None);
@@ -160,9 +162,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_makes_the_value_and_the_others_wait() {
+    async fn one_caller_computes_the_value_and_the_others_wait() {
         let cache = Arc::new(Cache::new(10_000, None));
-        let first = cache.claim("a").await.expect("nobody else is there");
+        let first = cache.claim("a").await.expect("nobody else has claimed the key");
         let second = tokio::spawn({
             let cache = cache.clone();
             async move { cache.claim("a").await.is_none() }
@@ -171,7 +173,7 @@ mod tests {
         assert!(!second.is_finished());
         cache.set("a", vec![1], None);
         drop(first);
-        assert!(second.await.unwrap(), "the value was made meanwhile");
-        assert!(cache.claim("b").await.is_some(), "another key is another flight");
+        assert!(second.await.unwrap(), "the value was computed meanwhile");
+        assert!(cache.claim("b").await.is_some(), "another key has a claim of its own");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portcullis_cache::Flight;
+use portcullis_cache::Claim as KeyClaim;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::effect;
@@ -16,7 +16,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 }
 
 /// The right to make a value: a resource of the guest.
-pub struct Claim(#[expect(dead_code, reason = "held, never read")] Flight);
+pub struct Claim(#[expect(dead_code, reason = "held, never read")] KeyClaim);
 
 impl cache::Host for State {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
