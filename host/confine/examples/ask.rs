@@ -1,7 +1,7 @@
-//! Asks a worker something, in a directory and confined as its definition says, and prints the answer:
+//! Sends a message to a worker, confined as its definition says, and prints the answer:
 //! `cargo run -p portcullis-confine --example ask -- COMMAND.toml DIRECTORY read|write MESSAGE [NAME=SCRIPT]`.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
 use portcullis_confine::{Command, Commands, SUBCOMMAND, WorkingDirectory};
 
@@ -23,26 +23,23 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn ask() -> Result<String, String> {
+async fn ask() -> Result<String, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [definition, directory, access, message, scripts @ ..] = &arguments[..] else {
-        return Err("COMMAND.toml DIRECTORY read|write MESSAGE [NAME=SCRIPT]".to_owned());
+        return Err("COMMAND.toml DIRECTORY read|write MESSAGE [NAME=SCRIPT]".into());
     };
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let scripts = scripts.iter().filter_map(|script| script.split_once('='));
-    let scripts: Result<Vec<_>, String> =
+    let scripts: Result<Vec<_>, Box<dyn Error>> =
         scripts.map(|(name, path)| Ok((name, read(path)?))).collect();
     let scripts = scripts?;
     let scripts: Vec<(&str, &str)> =
         scripts.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    let definition = toml::from_str(&read(definition)?).map_err(|error| error.to_string())?;
-    let commands = Commands::new([
-        Command::new("example", definition, &scripts).map_err(|error| error.to_string())?
-    ]);
-    let command = commands.get("example").expect("it is the one");
+    let definition = toml::from_str(&read(definition)?)?;
+    let commands = Commands::new([Command::new("example", definition, &scripts)?]);
+    let command = commands.get("example").expect("it is the only command");
     let path = PathBuf::from(directory);
     let handle = fs::File::open(&path).map_err(|error| format!("{directory}: {error}"))?;
     let working = WorkingDirectory { path, handle, writable: access == "write" };
-    let answer = commands.request(&command, Some(&working), message).await;
-    answer.map_err(|error| error.to_string())
+    Ok(commands.request(&command, Some(&working), message).await?)
 }

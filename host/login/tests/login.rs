@@ -1,14 +1,21 @@
-//! Logging in, and staying so: against a server and an issuer of this machine that do as they should.
+//! Tests of logins and of renewed tokens, against a local server and a local issuer that follow the standards.
 #![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 
 mod stand_in;
 
-use portcullis_login::Denied;
+use portcullis_login::{Denied, Login, Token};
 use serde_json::json;
 use stand_in::{Reply, Stand, come_back, visit, within};
 
-fn bearer(token: &portcullis_login::Token) -> &str {
+fn bearer(token: &Token) -> &str {
     token.header().to_str().unwrap()
+}
+
+/// Logs in as a user whose browser comes back with a code, and returns the token.
+async fn logged_in(login: &Login) -> Token {
+    let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
+    login.authorize(agent).await.unwrap();
+    login.token().await.unwrap()
 }
 
 #[tokio::test]
@@ -41,17 +48,17 @@ async fn a_person_logs_in_once_and_the_token_is_renewed_for_them() {
         for expected in ["code=c0de", "code_verifier=", "redirect_uri=", "resource="] {
             assert!(asked.contains(expected), "{asked}");
         }
-        // Another process, to which it has all but ended.
+        // Another process, for which the token is about to expire.
         let later = stand.login("", Some(folder.path()));
         stand.issue("second", 3600);
         assert_eq!(bearer(&later.token().await.unwrap()), "Bearer second");
         let asked = stand.asked("POST /token").pop().unwrap();
         assert!(asked.contains("refresh_token=renews-first"), "{asked}");
-        // The first one finds out, too.
+        // The first process uses the renewed token, too.
         assert_eq!(bearer(&login.token().await.unwrap()), "Bearer second");
         assert_eq!(stand.asked("POST /token").len(), 2, "nobody renewed it twice");
         assert!(later.forget().await.unwrap());
-        assert_eq!(login.token().await, None, "who is logged out by one process is so in all");
+        assert_eq!(login.token().await, None, "a logout in one process is one in all");
     })
     .await;
 }
@@ -62,9 +69,7 @@ async fn many_requests_that_are_refused_at_once_renew_a_token_once() {
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
         let login = stand.login("", Some(folder.path()));
-        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
-        login.authorize(agent).await.unwrap();
-        let sent = login.token().await.unwrap();
+        let sent = logged_in(&login).await;
         stand.issue("second", 3600);
         let mut all = tokio::task::JoinSet::new();
         let login = std::sync::Arc::new(login);
@@ -85,9 +90,7 @@ async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
     within(async {
         let stand = Stand::start().await;
         let login = stand.login("", None);
-        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
-        login.authorize(agent).await.unwrap();
-        let sent = login.token().await.unwrap();
+        let sent = logged_in(&login).await;
         let error = json!({"error": "invalid_grant", "error_description": "renews-first\u{1b}[2J"});
         stand.reply("/token", Reply::Status(400, error));
         for _ in 0..2 {
@@ -95,17 +98,20 @@ async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
             assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
         }
         assert_eq!(stand.asked("POST /token").len(), 2, "once for the login, once to renew");
-        // What may be over soon is another matter.
+        // A temporary failure of the issuer does not demand a login.
         stand.issue("third", 3600);
-        login.authorize(agent).await.unwrap();
-        let sent = login.token().await.unwrap();
+        let sent = logged_in(&login).await;
         stand.reply("/token", Reply::Status(503, json!({})));
         let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
         assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
         let asked = stand.asked("POST /token").len();
         let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
         assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
-        assert_eq!(stand.asked("POST /token").len(), asked, "it is left alone for a while");
+        assert_eq!(
+            stand.asked("POST /token").len(),
+            asked,
+            "the issuer is not asked again for a while"
+        );
     })
     .await;
 }
@@ -116,9 +122,7 @@ async fn a_token_is_not_renewed_without_the_lock_on_its_file() {
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
         let login = stand.login("", Some(folder.path()));
-        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
-        login.authorize(agent).await.unwrap();
-        let sent = login.token().await.unwrap();
+        let sent = logged_in(&login).await;
         let file = std::fs::read(folder.path().join("it.json")).unwrap();
         // A directory in the place of the lock file cannot be opened for writing.
         let lock = folder.path().join("it.held");
@@ -148,9 +152,7 @@ async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_t
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
         let serving = stand.login("", Some(folder.path()));
-        let agent = async |address: &str| come_back(address, "code=a&state=STATE").await.map(drop);
-        serving.authorize(agent).await.unwrap();
-        let sent = serving.token().await.unwrap();
+        let sent = logged_in(&serving).await;
         let more = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"write\"");
         let denied = serving.refused(Some(&sent), more.clone()).await.unwrap_err();
         assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
@@ -168,7 +170,7 @@ async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_t
         assert!(shown.contains("scope=write+read+offline_access"), "{shown}");
         let token = serving.refused(Some(&sent), more).await.unwrap();
         assert_eq!(bearer(&token), "Bearer second", "the other process has got it");
-        // An operator's word is the last.
+        // The scopes in the configuration take precedence.
         let bound = stand.login("scopes = [\"read\"]", None);
         let agent = async |address: &str| {
             assert!(

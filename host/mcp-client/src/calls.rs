@@ -1,4 +1,4 @@
-//! The requests in flight to one upstream server, and which of them each of its messages is for.
+//! The requests in flight to one upstream server. Assigns each message of the server to one of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,32 +12,31 @@ use crate::fault::Trouble;
 use crate::message::{self, Message, Object, RpcError};
 use crate::text::{self, Valve};
 
-/// Most requests that wait for one upstream.
+/// The most requests in flight to one upstream.
 pub(crate) const MOST_CALLS: usize = 1024;
 
-/// Most happenings of one request that wait to be looked at, and the largest of them that is kept,
-/// in bytes. Of a caller who does not look, the rest is lost.
+/// The most happenings of one request that are queued, and the most bytes of one. Further ones are dropped until
+/// the caller reads.
 const MOST_HAPPENINGS: usize = 64;
 const HAPPENING_BYTES: usize = 64 * 1024;
 
-/// Most questions of an upstream that one request waits for at once.
+/// The most unanswered questions of an upstream for one request.
 const MOST_ASKS: usize = 16;
 
-/// What an upstream says to nobody in particular: a notification that belongs to no request, or not
-/// for certain. It may be about what any session has asked.
+/// A notification that belongs to no request, or to none with certainty. It may concern any session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// Such as `notifications/resources/updated`.
+    /// The method, such as `notifications/resources/updated`.
     pub method: String,
     /// As it came.
     pub params: Object,
 }
 
-/// Which question of an upstream an answer is for.
+/// Identifies a question of an upstream, for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AskKey(u64);
 
-/// What happens while a request is on its way.
+/// What happens before a request in flight is answered.
 #[derive(Debug)]
 pub(crate) enum Happening {
     Notification { method: String, params: Object },
@@ -48,29 +47,29 @@ pub(crate) enum Happening {
 /// How a request ended.
 #[derive(Debug)]
 pub(crate) enum Done {
-    /// Answered, in a message of so many bytes.
+    /// It was answered, in a message of this many bytes.
     Answer(Result<Value, RpcError>, usize),
     Trouble(Trouble),
-    /// It was not looked at: the upstream has forgotten the session.
+    /// The upstream did not process it, because it has forgotten the session.
     SessionGone,
 }
 
-/// Where a message came from.
+/// The channel that a message came from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
-    /// The reply to this request.
+    /// The HTTP response to this request.
     Request(u64),
     /// A channel that all requests share.
     Shared,
 }
 
-/// The requests on their way.
+/// The requests in flight.
 pub(crate) struct Calls {
     pub(crate) upstream: Arc<str>,
     open: Mutex<Open>,
     next: AtomicU64,
     notices: broadcast::Sender<Notice>,
-    /// Told when the upstream says that its tools, resources or prompts are others now.
+    /// Notified when the upstream says that its tools, resources or prompts have changed.
     changed: Arc<Notify>,
     valve: Mutex<Valve>,
 }
@@ -78,7 +77,7 @@ pub(crate) struct Calls {
 #[derive(Default)]
 struct Open {
     calls: BTreeMap<u64, Call>,
-    /// Why there can be no more.
+    /// Why no further request is accepted.
     ended: Option<Trouble>,
 }
 
@@ -86,20 +85,20 @@ struct Call {
     whose: Whose,
     happenings: mpsc::Sender<Happening>,
     done: oneshot::Sender<Done>,
-    /// The questions that wait for an answer, by their ids at the upstream.
+    /// The unanswered questions, with their ids at the upstream.
     asks: Vec<(AskKey, Value)>,
 }
 
 /// For whom a request is made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whose {
-    /// The caller's session. `None`: for ourselves, and nobody can be asked anything.
+    /// The session of the caller. `None`: the host itself makes the request, and the upstream cannot ask anything.
     pub(crate) session: Option<Arc<str>>,
-    /// Whether it is answered by notifications until somebody ends it, which may be the upstream.
+    /// Whether the request is a subscription: it stays open for notifications until one side ends it.
     pub(crate) subscribes: bool,
 }
 
-/// A request that has been entered.
+/// A request in flight, as its caller sees it.
 pub(crate) struct Entered {
     pub(crate) id: u64,
     pub(crate) happenings: mpsc::Receiver<Happening>,
@@ -116,7 +115,7 @@ impl Calls {
         Self { upstream, open: Mutex::default(), next: AtomicU64::new(1), notices, changed, valve }
     }
 
-    /// Enters a request.
+    /// Adds a request.
     pub(crate) fn enter(&self, whose: Whose) -> Result<Entered, Trouble> {
         let mut open = self.open.lock();
         if let Some(trouble) = &open.ended {
@@ -132,22 +131,22 @@ impl Calls {
         Ok(Entered { id, happenings: heard, done: ended })
     }
 
-    /// Whether a request still waits.
+    /// Whether a request is still in flight.
     pub(crate) fn is_open(&self, id: u64) -> bool {
         self.open.lock().calls.contains_key(&id)
     }
 
-    /// Whether new requests can be entered.
+    /// Whether no further request is accepted.
     pub(crate) fn has_ended(&self) -> bool {
         self.open.lock().ended.is_some()
     }
 
-    /// Takes no more requests. Those that wait may still be answered.
+    /// Accepts no further request. Those in flight may still be answered.
     pub(crate) fn retire(&self, trouble: Trouble) {
         self.open.lock().ended.get_or_insert(trouble);
     }
 
-    /// Takes no more requests, and ends those that wait.
+    /// Accepts no further request, and ends those in flight.
     pub(crate) fn end(&self, trouble: &Trouble) {
         let calls = {
             let mut open = self.open.lock();
@@ -159,21 +158,21 @@ impl Calls {
         }
     }
 
-    /// Ends one request. What the upstream has to be told because of it is returned.
+    /// Ends one request. Returns the messages that have to be sent to the upstream because of that.
     pub(crate) fn finish(&self, id: u64, done: Done) -> Vec<Vec<u8>> {
         let Some(call) = self.open.lock().calls.remove(&id) else { return Vec::new() };
-        // Whoever asked may have gone.
+        // The caller may no longer wait.
         let _gone = call.done.send(done);
         refusals(&call.asks)
     }
 
-    /// Takes a request out that nobody waits for any more. `None`: it had ended.
+    /// Removes a request whose caller no longer waits. `None`: it had already ended.
     pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
         let call = self.open.lock().calls.remove(&id)?;
         Some(refusals(&call.asks))
     }
 
-    /// The id at the upstream of a question that is to be answered. `None`: it has been.
+    /// Removes a question and returns its id at the upstream. `None`: it was already answered.
     pub(crate) fn take_ask(&self, id: u64, key: AskKey) -> Option<Value> {
         let mut open = self.open.lock();
         let asks = &mut open.calls.get_mut(&id)?.asks;
@@ -181,7 +180,7 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// A message was longer than `most` bytes. It was an answer to `id`, as far as this is known.
+    /// Handles a message that was longer than `most` bytes, and was the answer to `id` if that is known.
     pub(crate) fn too_large(&self, id: Option<u64>, most: usize) -> Vec<Vec<u8>> {
         let only = || {
             let open = self.open.lock();
@@ -195,7 +194,7 @@ impl Calls {
         }
     }
 
-    /// Gives a message to whom it is for. What has to be said in return is returned.
+    /// Passes a message to the request that it belongs to. Returns the messages that have to be sent to the upstream.
     pub(crate) fn receive(&self, bytes: &[u8], origin: Origin) -> Vec<Vec<u8>> {
         let bytes = bytes.trim_ascii();
         if bytes.is_empty() {
@@ -262,7 +261,7 @@ impl Calls {
         }
     }
 
-    /// Hands a question of the upstream to the request that it belongs to.
+    /// Passes a question of the upstream to the request that it belongs to.
     fn ask(
         &self,
         id: &Value,
@@ -322,7 +321,7 @@ impl Calls {
             return;
         }
         match call {
-            // Whoever does not look in time misses it.
+            // Dropped if the queue of the request is full.
             Some(call) => {
                 drop(call.happenings.try_send(Happening::Notification { method, params }))
             }
@@ -330,7 +329,7 @@ impl Calls {
         }
     }
 
-    /// Logs what is wrong with an upstream, but not without end.
+    /// Logs a fault of the upstream. The number of such lines is limited.
     pub(crate) fn warn(&self, what: &str) {
         if let Some(held) = self.valve.lock().pass() {
             let held = if held > 0 { format!(" ({held} more like it)") } else { String::new() };
@@ -340,8 +339,8 @@ impl Calls {
 }
 
 impl Open {
-    /// The request that a message belongs to. On a shared channel this cannot be seen: it is sure
-    /// only as long as all requests are of one session, whose newest it is then.
+    /// The request that a message belongs to. A message on a shared channel does not say so: it is given to the newest
+    /// request if all requests are of one session, and to none otherwise.
     fn whose(&mut self, origin: Origin) -> Option<&mut Call> {
         let id = match origin {
             Origin::Request(id) => id,
@@ -358,7 +357,7 @@ impl Open {
         self.calls.get_mut(&id).filter(|call| call.whose.session.is_some())
     }
 
-    /// The upstream no longer wants an answer to its question, or has ended a subscription.
+    /// Handles a cancellation: of a question of the upstream, or of a subscription.
     fn withdraw(&mut self, id: &Value) {
         for call in self.calls.values_mut() {
             if let Some(place) = call.asks.iter().position(|(_, asked)| asked == id) {
@@ -367,7 +366,7 @@ impl Open {
                 return;
             }
         }
-        // Its ids and ours are different things: of ours, it may only end subscriptions.
+        // The ids of the upstream are not ours. Of our requests, it may only end subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
         if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
             let ended = Trouble::lost("it has ended this request by itself");

@@ -13,10 +13,10 @@ use crate::headers::{self, HeaderParam};
 use crate::message::{self, Object, RpcError, object};
 use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
 
-/// The revision that needs no handshake.
+/// The revision without a handshake.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// Those that do, the newest first.
+/// The revisions with a handshake, the newest first.
 pub(crate) const LEGACY: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const META: &str = "_meta";
@@ -26,26 +26,23 @@ const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
-/// What upstreams are told about us, and how children are started.
+/// How Portcullis presents itself to upstreams, and how it starts child processes.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// `name`, `version`, and what else MCP has for an implementation.
+    /// The `name`, the `version` and other members that MCP defines for an implementation.
     pub info: Object,
-    /// What we can be asked: sampling, elicitation by form and URL, and roots that may change, unless
-    /// it is changed.
+    /// The client capabilities. By default: sampling, elicitation by form and by URL, and roots that may change.
     pub capabilities: Object,
-    /// The program by way of which children are started, so that on Linux they end when this process
-    /// does, even where it is killed. It has to answer the first argument
-    /// [`SUBCOMMAND`](crate::SUBCOMMAND) with [`become_upstream`](crate::become_upstream): mostly it
-    /// is this program itself.
+    /// The program that starts the children, mostly this program itself. On Linux the children then end with this
+    /// process, even if it is killed. If its first argument is [`SUBCOMMAND`](crate::SUBCOMMAND), the program has to
+    /// call [`become_upstream`](crate::become_upstream).
     pub launcher: Option<PathBuf>,
-    /// The folder in which logins at servers that want tokens are kept, a file for each. Without it,
-    /// they are kept for as long as this process runs.
+    /// The folder of the logins, with a file for each server. `None`: logins are kept in memory.
     pub logins: Option<PathBuf>,
 }
 
 impl Client {
-    /// One with this name and version.
+    /// A client with this name and version.
     pub fn new(name: &str, version: &str) -> Self {
         Self {
             info: object(json!({"name": name, "version": version})),
@@ -60,57 +57,57 @@ impl Client {
     }
 }
 
-/// What an upstream says about itself. None of it is proven.
+/// What an upstream says about itself. None of it is verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Peer {
-    /// Which kind of MCP it speaks.
+    /// The era of its protocol.
     pub era: Era,
-    /// Which revision, such as `2025-11-25`.
+    /// The revision of MCP, such as `2025-11-25`.
     pub version: String,
     /// Its `name`, `version` and so on, sanitised.
     pub info: Object,
-    /// What it offers, as it came.
+    /// Its capabilities, unchanged.
     pub capabilities: Object,
     /// Its instructions for use, sanitised.
     pub instructions: Option<String>,
 }
 
 impl Peer {
-    /// Whether it offers this.
+    /// Whether it has this capability.
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
-    /// Whether it says when a resource has changed that somebody subscribed to.
+    /// Whether it supports subscriptions to resources.
     pub(crate) fn takes_subscriptions(&self) -> bool {
         let resources = self.capabilities.get("resources");
         let told = resources.and_then(|value| value.get("subscribe"));
         told.and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// Whether it says when a list has changed.
+    /// Whether it notifies of changes to the list of this capability.
     pub(crate) fn tells_changes_of(&self, capability: &str) -> bool {
         let told = self.capabilities.get(capability).and_then(|value| value.get("listChanged"));
         told.and_then(Value::as_bool).unwrap_or(false)
     }
 }
 
-/// A request that is to be sent.
+/// A request to send.
 pub(crate) struct Sending<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a mut Object,
-    /// Whether progress is to be told.
+    /// Whether progress has to be reported.
     pub(crate) progress: bool,
-    /// What we can be asked because of it, if not what we can be asked in general.
+    /// The client capabilities for this request. `None`: the general ones.
     pub(crate) capabilities: Option<&'a Object>,
-    /// The least level of log records that a modern upstream may send because of it.
+    /// The least level of log records that a modern upstream may send for this request.
     pub(crate) log_level: Option<&'a str>,
-    /// What of its arguments goes into headers too.
+    /// The arguments that are also sent in headers.
     pub(crate) header_params: &'a [HeaderParam],
 }
 
 impl Sending<'_> {
-    /// The request as it goes out. `modern`: to an upstream that wants to know about us each time.
+    /// The message and its headers. `modern`: the client, if the upstream is told about it with each request.
     pub(crate) fn make(self, id: u64, modern: Option<&Client>) -> Outgoing {
         if modern.is_some() || self.progress {
             let meta = self.params.entry(META).or_insert_with(|| Object::new().into());
@@ -143,7 +140,7 @@ impl Sending<'_> {
     }
 }
 
-/// Takes the token out by which a caller wants to be told of progress.
+/// Removes and returns the progress token of the caller.
 pub(crate) fn take_progress_token(params: &mut Object) -> Option<Value> {
     let meta = params.get_mut(META)?.as_object_mut()?;
     let token = meta.remove(PROGRESS);
@@ -153,7 +150,7 @@ pub(crate) fn take_progress_token(params: &mut Object) -> Option<Value> {
     token
 }
 
-/// Why a request of ourselves brought nothing.
+/// Why a request of the host itself failed.
 #[derive(Debug)]
 pub(crate) enum ConnectFailure {
     Refused(RpcError),
@@ -173,24 +170,24 @@ impl From<ConnectFailure> for Trouble {
     }
 }
 
-/// A connection that is ready for requests.
+/// A connection after the handshake.
 pub(crate) struct Connection {
     pub(crate) channel: Channel,
     pub(crate) peer: Peer,
 }
 
 impl Connection {
-    /// Whether it takes no more requests.
+    /// Whether the connection accepts no further requests.
     pub(crate) fn has_ended(&self) -> bool {
         self.channel.calls.has_ended()
     }
 
-    /// Whether requests have headers.
+    /// Whether requests repeat arguments in headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.peer.era == Era::Modern && matches!(*self.channel.wire, Wire::Http(_))
     }
 
-    /// Sends a request. Dropped before it comes back, nothing has been sent.
+    /// Sends a request. If the future is dropped before it is ready, nothing was sent.
     pub(crate) async fn begin(
         &self,
         client: &Client,
@@ -201,7 +198,7 @@ impl Connection {
         self.channel.begin(whose, |id| sending.make(id, modern)).await
     }
 
-    /// Asks something for ourselves: the result, and the size of its message.
+    /// Sends a request of the host itself. Returns the result, and the size of its message.
     pub(crate) async fn ask(
         &self,
         client: &Client,

@@ -10,39 +10,38 @@ use crate::calls::{AskKey, Done, Happening, Whose};
 use crate::connection::{Sending, take_progress_token};
 use crate::fault::{Fault, Trouble};
 use crate::message::{Object, RpcError, object};
-use crate::upstream::Inner;
+use crate::shared::Shared;
 use crate::wire::{Era, Ticket, ended};
 
-/// Longest time that a request takes, however much progress it makes.
+/// The longest time of a request, even if it reports progress.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 
-/// What is asked of an upstream.
+/// A request to an upstream.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Such as `tools/call`.
+    /// The method, such as `tools/call`.
     pub method: String,
-    /// Its parameters. A progress token in `_meta` is the caller's: the upstream gets another.
-    /// Tools and prompts are named as their upstream names them.
+    /// The parameters. Tools and prompts have the names that the upstream gave them. A progress token in `_meta` is
+    /// that of the caller: the upstream gets another one.
     pub params: Object,
-    /// For whom it is: what an upstream asks in return must not reach another session.
+    /// The session of the caller. Questions of the upstream reach no other session.
     pub session: Arc<str>,
-    /// What a modern upstream may ask because of this request; what it may ask in general, if
-    /// `None`.
+    /// The client capabilities that a modern upstream is told with this request. `None`: the general ones.
     pub capabilities: Option<Object>,
-    /// The least level of log records that its session wants, such as `info`. A modern upstream is
-    /// told of it with this request; `None`: it may send none.
+    /// The least level of log records that a modern upstream may send for this request, such as `info`. `None`: it may
+    /// send none.
     pub log_level: Option<String>,
 }
 
 impl Request {
-    /// A request of this session.
+    /// A request for this session.
     pub fn new(method: &str, params: Object, session: &str) -> Self {
         let (method, session) = (method.to_owned(), session.into());
         Self { method, params, session, capabilities: None, log_level: None }
     }
 
-    /// The same request once more, with what the upstream needed: the answers by the keys of its
-    /// questions, and its state exactly as it came.
+    /// The same request with the input that the upstream asked for: the answers by the keys of its questions, and its
+    /// state unchanged.
     #[must_use]
     pub fn with_input(mut self, answers: Object, state: Option<String>) -> Self {
         for key in ["inputResponses", "requestState"] {
@@ -58,7 +57,7 @@ impl Request {
     }
 }
 
-/// What happens while a request is on its way.
+/// What happens before and when a request ends.
 #[derive(Debug)]
 pub enum Event {
     /// `notifications/progress`, with the caller's token.
@@ -69,64 +68,64 @@ pub enum Event {
     Updated(Object),
     /// Any other notification that belongs to this request.
     Other {
-        /// Which.
+        /// The method.
         method: String,
         /// As it came.
         params: Object,
     },
-    /// The upstream asks something: `sampling/createMessage`, `elicitation/create` or `roots/list`.
+    /// A question of the upstream: `sampling/createMessage`, `elicitation/create` or `roots/list`.
     Ask {
-        /// What an answer is for.
+        /// Identifies the question in its answer.
         key: AskKey,
-        /// Which of the three.
+        /// The method.
         method: String,
         /// As it came.
         params: Object,
     },
-    /// The upstream no longer wants an answer to this.
+    /// The upstream has withdrawn this question.
     Withdrawn(AskKey),
-    /// It has ended. Nothing comes after this.
+    /// The request has ended. This is the last event.
     Done(Result<Outcome, Fault>),
 }
 
-/// What an upstream answered.
+/// The answer of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// The result, as it came.
     Complete(Value),
-    /// A modern upstream needs to know something first: see [`Request::with_input`].
+    /// A modern upstream needs input first: see [`Request::with_input`].
     NeedInput {
         /// Its questions, by its keys for them, as they came.
         requests: Object,
-        /// To be given back as it is.
+        /// The state of the upstream, which has to be returned unchanged.
         state: Option<String>,
     },
     /// An error of the upstream, as it came.
     Error(RpcError),
 }
 
-/// A request on its way. Dropped before its end, it is cancelled at the upstream.
+/// A request in flight. Dropping it before its end cancels the request at the upstream.
 pub struct InFlight {
-    upstream: Arc<Inner>,
+    upstream: Arc<Shared>,
     request: Request,
-    /// By which the caller wants to be told of progress.
+    /// The progress token of the caller.
     token: Option<Value>,
     ticket: Option<Ticket>,
     era: Era,
-    /// When it will have taken too long: as it is, and whatever happens. Set when it is first sent.
+    /// When the request times out. Set when it is first sent, and moved by progress up to `last_deadline`.
     deadline: Option<Instant>,
     last_deadline: Instant,
-    /// The questions that the caller has not answered.
+    /// The unanswered questions.
     asks: Vec<AskKey>,
-    /// Whether it may be sent once more, where the upstream has not looked at it.
+    /// Whether the request may be sent again if the upstream did not process it.
     again: bool,
-    /// Whether it is to be looked at before what its headers must be.
+    /// Whether the listing has to be refreshed first, because the headers did not fit the tool.
     refresh: bool,
     over: bool,
 }
 
 impl InFlight {
-    pub(crate) fn new(upstream: Arc<Inner>, mut request: Request) -> Self {
+    pub(crate) fn new(upstream: Arc<Shared>, mut request: Request) -> Self {
         let token = take_progress_token(&mut request.params);
         Self {
             upstream,
@@ -143,8 +142,7 @@ impl InFlight {
         }
     }
 
-    /// What happens next. `None`: nothing, as it has ended. Nothing is lost when this is dropped
-    /// while it waits.
+    /// The next event. `None`: the request has ended. The future can be dropped without losing an event.
     pub async fn next(&mut self) -> Option<Event> {
         while !self.over {
             if self.ticket.is_none()
@@ -173,11 +171,11 @@ impl InFlight {
         None
     }
 
-    /// Waits for the end. What the upstream asks is refused, and what it tells is not looked at.
+    /// Waits for the end. Questions of the upstream are refused, and its notifications are ignored.
     ///
     /// # Errors
     ///
-    /// Why there is no answer.
+    /// There was no answer.
     pub async fn outcome(mut self) -> Result<Outcome, Fault> {
         loop {
             match self.next().await {

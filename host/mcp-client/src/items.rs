@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::digest::digest;
-use crate::headers::{self, HeaderParam};
+use crate::headers::{self, HeaderParam, HeaderParamError};
 use crate::message::Object;
 use crate::names::{Names, is_legal};
 use crate::text;
@@ -23,6 +23,35 @@ const SCHEMA_DEPTH: usize = 64;
 
 /// Deepest definition. Of a deeper one, parts may be missing: see [`crate::prune`].
 const DEPTH: usize = 100;
+
+/// Why an item of a list is left out.
+#[derive(Debug, thiserror::Error)]
+enum ItemError {
+    #[error("it is deeper than {DEPTH} levels")]
+    TooDeep,
+    #[error("it is no object")]
+    NotAnObject,
+    #[error("its name is empty, or longer than {WIRE_NAME} bytes")]
+    NameLength,
+    #[error("there is another with its name")]
+    SameName,
+    #[error("its name is made to be another's")]
+    ForgedName,
+    #[error("it has no `inputSchema`")]
+    NoInputSchema,
+    #[error("its `{0}` is no object")]
+    SchemaNotAnObject(&'static str),
+    #[error("its `{0}` has more than {SCHEMA_BYTES} bytes")]
+    SchemaTooLarge(&'static str),
+    #[error("its `{0}` is deeper than {SCHEMA_DEPTH} levels")]
+    SchemaTooDeep(&'static str),
+    #[error(transparent)]
+    HeaderParam(#[from] HeaderParamError),
+    #[error("one of its arguments is no object")]
+    ArgumentNotAnObject,
+    #[error("the name of one of its arguments is no plain text")]
+    ArgumentName,
+}
 
 /// A tool of an upstream.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,17 +90,17 @@ pub(crate) fn tools(
     named(raw, "tool", warnings, |mut definition, wire_name, name| {
         let digest = digest(&definition);
         if !definition.contains_key("inputSchema") {
-            return Err("it has no `inputSchema`".to_owned());
+            return Err(ItemError::NoInputSchema);
         }
         let mut header_params = Vec::new();
         for key in ["inputSchema", "outputSchema"] {
             let Some(schema) = definition.get_mut(key) else { continue };
             let Value::Object(schema) = schema else {
-                return Err(format!("its `{key}` is no object"));
+                return Err(ItemError::SchemaNotAnObject(key));
             };
             check_schema(key, schema)?;
             if headers && key == "inputSchema" {
-                header_params = headers::params_of(schema).map_err(|error| error.to_string())?;
+                header_params = headers::params_of(schema)?;
             }
             clean_schema(schema);
         }
@@ -90,10 +119,10 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Upstre
         if let Some(Value::Array(arguments)) = definition.get_mut("arguments") {
             for argument in arguments {
                 let Some(argument) = argument.as_object_mut() else {
-                    return Err("one of its arguments is no object".to_owned());
+                    return Err(ItemError::ArgumentNotAnObject);
                 };
                 if !argument.get("name").and_then(Value::as_str).is_some_and(text::is_plain) {
-                    return Err("the name of one of its arguments is no plain text".to_owned());
+                    return Err(ItemError::ArgumentName);
                 }
                 clean_texts(argument);
             }
@@ -135,7 +164,7 @@ fn named<T>(
     raw: Vec<Value>,
     what: &str,
     warnings: &mut Vec<String>,
-    make: impl Fn(Object, String, String) -> Result<T, String>,
+    make: impl Fn(Object, String, String) -> Result<T, ItemError>,
 ) -> Vec<T> {
     let name_of = |value: &Value| value.get("name").and_then(Value::as_str).map(str::to_owned);
     let originals: Vec<_> = raw.iter().filter_map(name_of).collect();
@@ -146,18 +175,18 @@ fn named<T>(
         let original = name_of(&value).unwrap_or_default();
         let made = (|| {
             if depth(&value) > DEPTH {
-                return Err(format!("it is deeper than {DEPTH} levels"));
+                return Err(ItemError::TooDeep);
             }
-            let Value::Object(definition) = value else { return Err("it is no object".to_owned()) };
+            let Value::Object(definition) = value else { return Err(ItemError::NotAnObject) };
             if original.is_empty() || original.len() > WIRE_NAME {
-                return Err(format!("its name is empty, or longer than {WIRE_NAME} bytes"));
+                return Err(ItemError::NameLength);
             }
             if !seen.insert(original.clone()) {
-                return Err("there is another with its name".to_owned());
+                return Err(ItemError::SameName);
             }
             let name = match is_legal(&original) {
                 true => original.clone(),
-                false => names.instead_of(&original).ok_or("its name is made to be another's")?,
+                false => names.instead_of(&original).ok_or(ItemError::ForgedName)?,
             };
             make(definition, original.clone(), name)
         })();
@@ -172,13 +201,14 @@ fn named<T>(
     things
 }
 
-fn check_schema(key: &str, schema: &Object) -> Result<(), String> {
+/// Bounds the size and the depth of a schema.
+fn check_schema(key: &'static str, schema: &Object) -> Result<(), ItemError> {
     let size = serde_json::to_string(schema).expect("JSON values have JSON for them").len();
     if size > SCHEMA_BYTES {
-        return Err(format!("its `{key}` has more than {SCHEMA_BYTES} bytes"));
+        return Err(ItemError::SchemaTooLarge(key));
     }
     if schema.values().map(depth).max().unwrap_or_default() >= SCHEMA_DEPTH {
-        return Err(format!("its `{key}` is deeper than {SCHEMA_DEPTH} levels"));
+        return Err(ItemError::SchemaTooDeep(key));
     }
     Ok(())
 }

@@ -34,6 +34,7 @@ mod message;
 mod names;
 mod prune;
 mod refresh;
+mod shared;
 mod text;
 mod upstream;
 mod wanted;

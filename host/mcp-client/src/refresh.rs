@@ -1,25 +1,25 @@
-//! Keeping what is known of an upstream's offers true: when it is said that they changed, by the clock,
-//! and with patience where that fails.
+//! Refreshes the listing of an upstream in the background: when the upstream says that it changed, and periodically.
+//! After a failure it waits for longer.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::upstream::Inner;
+use crate::shared::Shared;
 
-/// How long to wait after a refresh that failed, and after further ones.
+/// How long to wait after one, two, and three or more failed refreshes in a row.
 const PATIENCE: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(120)];
 
-/// Between two refreshes that the upstream causes. It may say that it changed as often as it likes.
+/// The shortest time between two refreshes. It bounds the refreshes that notifications of the upstream cause.
 const CALM: Duration = Duration::from_secs(1);
 
-/// From now on, sees to it that the listing holds.
-pub(crate) fn keep(inner: &Arc<Inner>) {
-    let (end, changed) = (inner.end.clone(), inner.settings.changed.clone());
-    let period = inner.settings.plan.refresh;
-    let inner = Arc::downgrade(inner);
+/// Starts the task that refreshes the listing.
+pub(crate) fn keep(shared: &Arc<Shared>) {
+    let (end, changed) = (shared.end.clone(), shared.settings.changed.clone());
+    let period = shared.settings.plan.refresh;
+    let shared = Arc::downgrade(shared);
     let keeping = async move {
         let mut failures = 0;
         let mut due = period.map(|period| Instant::now() + period);
@@ -34,7 +34,7 @@ pub(crate) fn keep(inner: &Arc<Inner>) {
                 () = changed.notified() => {}
                 () = by_the_clock => {}
             }
-            let Some(succeeded) = once(&inner).await else { return };
+            let Some(succeeded) = once(&shared).await else { return };
             let now = Instant::now();
             if succeeded {
                 failures = 0;
@@ -51,15 +51,15 @@ pub(crate) fn keep(inner: &Arc<Inner>) {
     tokio::spawn(async move { end.run_until_cancelled(keeping).await });
 }
 
-/// Refreshes. `None`: there is nothing left to refresh for.
-async fn once(inner: &Weak<Inner>) -> Option<bool> {
-    let inner = inner.upgrade()?;
-    inner.outdated();
-    // Nobody has asked for it yet: then it need not be kept.
-    if inner.known().is_none() && inner.settings.plan.refresh.is_none() {
+/// Refreshes once, and returns whether that succeeded. `None`: the upstream was dropped.
+async fn once(shared: &Weak<Shared>) -> Option<bool> {
+    let shared = shared.upgrade()?;
+    shared.outdated();
+    // Nobody has asked for the listing yet, so it need not be refreshed.
+    if shared.known().is_none() && shared.settings.plan.refresh.is_none() {
         return Some(true);
     }
-    match inner.refresh().await {
+    match shared.refresh().await {
         Ok(_) => Some(true),
         Err(fault) => {
             tracing::warn!("{fault}");

@@ -1,6 +1,6 @@
-//! What an upstream is to tell us beside answers: that lists and resources changed, and its log.
+//! Asks an upstream for notifications: about changed lists, about changed resources, and log records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,42 +13,33 @@ use crate::calls::{Done, Happening, Notice, Whose};
 use crate::connect::Settings;
 use crate::connection::{Connection, Sending};
 use crate::message::{Object, object};
-use crate::upstream::Inner;
+use crate::shared::{Shared, Wanted};
 use crate::wire::{Era, Ticket, ended};
 
-/// Before a subscription that has ended is asked for again; each time twice as long.
+/// How long to wait before a subscription that ended is made again. The time doubles with each attempt.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
-/// What somebody wants to be told.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
-    /// Of these resources, by how many.
-    uris: BTreeMap<String, usize>,
-    /// The least level of log records. `None`: as the upstream likes.
-    pub(crate) level: Option<String>,
-}
-
-/// Wants to be told of changes to one resource, until it is dropped.
+/// A subscription to the changes of one resource. It ends when this is dropped.
 pub struct Watched {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     uri: String,
 }
 
 impl Watched {
-    pub(crate) fn new(inner: Arc<Inner>, uri: &str) -> Self {
-        inner.wanted.send_if_modified(|wanted| {
+    pub(crate) fn new(shared: Arc<Shared>, uri: &str) -> Self {
+        shared.wanted.send_if_modified(|wanted| {
             let count = wanted.uris.entry(uri.to_owned()).or_default();
             *count += 1;
             *count == 1
         });
-        Self { inner, uri: uri.to_owned() }
+        Self { shared, uri: uri.to_owned() }
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.inner.wanted.send_if_modified(|wanted| {
+        self.shared.wanted.send_if_modified(|wanted| {
             let Some(count) = wanted.uris.get_mut(&self.uri) else { return false };
             *count -= 1;
             let was_last = *count == 0;
@@ -60,14 +51,14 @@ impl Drop for Watched {
     }
 }
 
-/// Has an upstream tell what is wanted, for as long as this connection is used.
-pub(crate) fn follow(inner: &Arc<Inner>, connection: &Arc<Connection>) -> AbortOnDropHandle<()> {
+/// Starts the task that asks for the wanted notifications on a connection.
+pub(crate) fn follow(shared: &Arc<Shared>, connection: &Arc<Connection>) -> AbortOnDropHandle<()> {
     let follower = Follower {
         connection: Arc::downgrade(connection),
-        settings: inner.settings.clone(),
-        wanted: inner.wanted.subscribe(),
+        settings: shared.settings.clone(),
+        wanted: shared.wanted.subscribe(),
     };
-    let (era, end) = (connection.peer.era, inner.end.clone());
+    let (era, end) = (connection.peer.era, shared.end.clone());
     AbortOnDropHandle::new(tokio::spawn(async move {
         let following = async {
             match era {
@@ -86,8 +77,8 @@ struct Follower {
 }
 
 impl Follower {
-    /// Up to 2025-11-25, a server tells of its lists without being asked, and for the rest there are
-    /// requests.
+    /// Up to 2025-11-25, a server notifies of changed lists without being asked. Log records and changes of resources
+    /// are requested one by one.
     async fn by_requests(mut self) {
         let (mut told, mut level) = (BTreeSet::new(), None);
         loop {
@@ -123,7 +114,7 @@ impl Follower {
         }
     }
 
-    /// From 2026-07-28 on, a server tells what it was asked to tell, in answer to one request.
+    /// From 2026-07-28 on, one request asks for all notifications, and stays open.
     async fn by_listening(mut self) {
         let mut wait = RESUBSCRIBE;
         let mut before = None;
@@ -141,12 +132,12 @@ impl Follower {
                 }
                 Err(Gone) => return,
             };
-            // What is told in between is told twice rather than not at all.
+            // The earlier subscription ends after the new one began, so that no notification is lost.
             drop(before.take());
             match self.heard(&mut ticket, &uris).await {
                 Heard::Wanted => before = Some(ticket),
                 Heard::Ended(Done::Answer(Err(error), _)) => {
-                    // It does not do that.
+                    // The upstream does not support it.
                     tracing::debug!("upstream `{}`: {}", self.settings.name, error.message);
                     return;
                 }
@@ -156,7 +147,7 @@ impl Follower {
                     }
                     sleep(wait).await;
                     wait = (wait * 2).min(LONGEST_RESUBSCRIBE);
-                    // What changed in between was not told.
+                    // Notifications may have been missed.
                     self.settings.changed.notify_one();
                 }
                 Heard::Nobody => return,
@@ -164,7 +155,7 @@ impl Follower {
         }
     }
 
-    /// Asks to be told. `None`: there is nothing that it could tell.
+    /// Sends the request. `None`: the upstream supports none of the notifications.
     async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, Gone> {
         let connection = self.connection.upgrade().ok_or(Gone)?;
         let filter = filter(&connection, uris);
@@ -186,14 +177,14 @@ impl Follower {
         begun.map(Some).map_err(|_| Gone)
     }
 
-    /// Passes on what is told, until that ends or something else is wanted.
+    /// Passes notifications on, until the request ends or other notifications are wanted.
     async fn heard(&mut self, ticket: &mut Ticket, uris: &[String]) -> Heard {
         loop {
             tokio::select! {
                 biased;
                 Some(happening) = ticket.happenings.recv() => {
                     if let Happening::Notification { method, params } = happening {
-                        // Nobody may listen.
+                        // There may be no receiver.
                         let _unheard = self.settings.notices.send(Notice { method, params });
                     }
                 }
@@ -202,7 +193,7 @@ impl Follower {
                     if changed.is_err() {
                         return Heard::Nobody;
                     }
-                    // The level of logs is for requests to tell.
+                    // The level of log records is part of each request.
                     if !self.wanted.borrow().uris.keys().eq(uris) {
                         return Heard::Wanted;
                     }
@@ -212,19 +203,19 @@ impl Follower {
     }
 }
 
-/// The connection is no longer one.
+/// The connection has ended.
 struct Gone;
 
-/// Why listening ended.
+/// Why no further notification was received.
 enum Heard {
-    /// Something else is wanted.
+    /// Other notifications are wanted.
     Wanted,
     Ended(Done),
-    /// There is nobody left to be told.
+    /// The upstream was dropped.
     Nobody,
 }
 
-/// What a modern upstream can tell of.
+/// The notifications that a modern upstream supports and that are wanted.
 fn filter(connection: &Connection, uris: &[String]) -> Object {
     let lists = [
         ("tools", "toolsListChanged"),

@@ -60,8 +60,9 @@ impl Requests {
         connect: Duration,
     ) -> Result<Self, Trouble> {
         let failed = |error: String| Trouble::NotRunning(error.into());
+        let tls = tls().map_err(|error| failed(format!("the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls().map_err(failed)?)
+            .tls_backend_preconfigured(tls)
             // Another place was not meant, and must not learn the headers.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
@@ -248,14 +249,13 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
     text::line(&text, 300)
 }
 
-/// The system's certificates, loaded once.
-fn tls() -> Result<rustls::ClientConfig, String> {
-    static TLS: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
+/// The TLS configuration with the system's certificates, which are loaded once.
+fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+    static TLS: OnceLock<Result<rustls::ClientConfig, rustls::Error>> = OnceLock::new();
     TLS.get_or_init(|| {
-        // Where another part of the process was first, its provider is as good.
+        // Another part of the process may have installed a provider. That one is kept.
         let _already = rustls::crypto::ring::default_provider().install_default();
         rustls::ClientConfig::with_platform_verifier()
-            .map_err(|error| format!("the system's certificates: {error}"))
     })
     .clone()
 }

@@ -1,0 +1,255 @@
+//! State of one upstream server that its handles, its requests and its background tasks share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::connect::{Known, Settings, connect, pause_after};
+use crate::connection::Connection;
+use crate::fault::{Fault, Trouble};
+use crate::listing::{Fetched, Listing, fetch};
+
+/// A listing counts as current for at most this long, whatever its upstream says.
+const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The state of one upstream. The connection ends when this is dropped.
+pub(crate) struct Shared {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) link: Mutex<Link>,
+    pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
+    /// Until when the listing counts as current. `None`: until the upstream tells of a change.
+    fresh_until: Mutex<Option<Instant>>,
+    /// The number of the last refresh. Its lock is held during a refresh.
+    refreshing: tokio::sync::Mutex<u64>,
+    refreshes: AtomicU64,
+    /// Whether the background task that refreshes the listing was started.
+    pub(crate) has_refresher: AtomicBool,
+    /// The notifications that the upstream has to send.
+    pub(crate) wanted: watch::Sender<Wanted>,
+    /// The background task that asks for these notifications on the current connection.
+    pub(crate) follower: Mutex<Option<AbortOnDropHandle<()>>>,
+    pub(crate) end: CancellationToken,
+    /// Starts the background tasks of a new connection. They use this module, so that it does not know them.
+    on_connect: fn(&Arc<Shared>, &Arc<Connection>),
+}
+
+/// The notifications that an upstream has to send.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// The resources whose changes are wanted, each with the number of its watchers.
+    pub(crate) uris: BTreeMap<String, usize>,
+    /// The least level of log records. `None`: the upstream decides.
+    pub(crate) level: Option<String>,
+}
+
+/// An attempt to connect: `None` until it succeeded or failed.
+pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, Trouble>>>;
+
+/// The connection to an upstream, and what was learned from earlier ones.
+pub(crate) struct Link {
+    pub(crate) now: LinkState,
+    known: Known,
+    /// Failures to connect in a row.
+    failures: u32,
+}
+
+/// The state of the connection to an upstream.
+pub(crate) enum LinkState {
+    /// Not connected: nobody has needed it yet, or the last connection was lost.
+    Idle,
+    Connecting(Attempt),
+    Ready(Arc<Connection>),
+    /// The last attempt failed. There is no new attempt before this instant.
+    Resting(Instant, Trouble),
+    Closed,
+}
+
+impl Shared {
+    /// The state of an upstream that is not connected yet.
+    pub(crate) fn new(
+        settings: Settings,
+        on_connect: fn(&Arc<Self>, &Arc<Connection>),
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            settings: Arc::new(settings),
+            link: Mutex::new(Link { now: LinkState::Idle, known: Known::default(), failures: 0 }),
+            listing: watch::channel(None).0,
+            fresh_until: Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
+            refreshes: AtomicU64::new(0),
+            has_refresher: AtomicBool::new(false),
+            wanted: watch::channel(Wanted::default()).0,
+            follower: Mutex::default(),
+            end: CancellationToken::new(),
+            on_connect,
+        })
+    }
+
+    /// An error of this upstream, with what was being done.
+    pub(crate) fn fault(&self, doing: &str, trouble: Trouble) -> Fault {
+        Fault { upstream: self.settings.name.clone(), doing: doing.into(), trouble }
+    }
+
+    /// The listing of the last refresh. `None`: there was no refresh yet.
+    pub(crate) fn known(&self) -> Option<Arc<Listing>> {
+        self.listing.borrow().clone()
+    }
+
+    /// Whether the listing still counts as current.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fresh_until.lock().is_none_or(|until| Instant::now() < until)
+    }
+
+    /// The connection, if there is one.
+    pub(crate) fn ready(&self) -> Option<Arc<Connection>> {
+        match &self.link.lock().now {
+            LinkState::Ready(connection) if !connection.has_ended() => Some(connection.clone()),
+            LinkState::Idle
+            | LinkState::Connecting(_)
+            | LinkState::Ready(_)
+            | LinkState::Resting(..)
+            | LinkState::Closed => None,
+        }
+    }
+
+    /// The connection. Connects first if there is none.
+    pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Trouble> {
+        let mut attempt = {
+            let mut link = self.link.lock();
+            match &link.now {
+                LinkState::Ready(connection) if !connection.has_ended() => {
+                    return Ok(connection.clone());
+                }
+                // An attempt without its sender was given up.
+                LinkState::Connecting(attempt) if attempt.has_changed().is_ok() => attempt.clone(),
+                LinkState::Resting(until, trouble) if Instant::now() < *until => {
+                    let again = until.saturating_duration_since(Instant::now());
+                    let because = trouble.to_string().into();
+                    return Err(Trouble::Connecting { again, because });
+                }
+                LinkState::Closed => return Err(Trouble::Closed),
+                LinkState::Idle
+                | LinkState::Ready(_)
+                | LinkState::Connecting(_)
+                | LinkState::Resting(..) => {
+                    let attempt = self.attempt(link.known);
+                    link.now = LinkState::Connecting(attempt.clone());
+                    attempt
+                }
+            }
+        };
+        match attempt.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or(Err(Trouble::Closed)),
+            Err(_) => Err(Trouble::Closed),
+        }
+    }
+
+    /// Begins to connect in the background.
+    fn attempt(self: &Arc<Self>, known: Known) -> Attempt {
+        let (outcome, attempt) = watch::channel(None);
+        let settings = self.settings.clone();
+        let (shared, end) = (Arc::downgrade(self), self.end.clone());
+        tokio::spawn(async move {
+            let connected = end.run_until_cancelled(connect(&settings, known)).await;
+            let (Some(connected), Some(shared)) = (connected, shared.upgrade()) else { return };
+            outcome.send_replace(Some(shared.connected(connected)));
+        });
+        attempt
+    }
+
+    /// Takes the result of an attempt to connect.
+    fn connected(
+        self: &Arc<Self>,
+        connected: Result<(Connection, Known), Trouble>,
+    ) -> Result<Arc<Connection>, Trouble> {
+        let mut link = self.link.lock();
+        if let LinkState::Closed = link.now {
+            return Err(Trouble::Closed);
+        }
+        let connection = match connected {
+            Ok((connection, known)) => {
+                link.known = known;
+                link.failures = 0;
+                Arc::new(connection)
+            }
+            Err(trouble) => {
+                // The server at this address may be another one by now.
+                link.known = Known::default();
+                // No pause: as soon as the user has logged in, the next request has to work.
+                let is_login = matches!(trouble, Trouble::Login(_));
+                let pause = if is_login { Duration::ZERO } else { pause_after(link.failures) };
+                link.failures = link.failures.saturating_add(u32::from(!is_login));
+                link.now = LinkState::Resting(Instant::now() + pause, trouble.clone());
+                tracing::warn!("upstream `{}`: {trouble}", self.settings.name);
+                return Err(trouble);
+            }
+        };
+        link.now = LinkState::Ready(connection.clone());
+        drop(link);
+        if self.known().is_some() {
+            // The server may have been replaced while it was not connected.
+            *self.fresh_until.lock() = Some(Instant::now());
+            self.settings.changed.notify_one();
+        }
+        (self.on_connect)(self, &connection);
+        Ok(connection)
+    }
+
+    /// Fetches the listing. Concurrent callers share one refresh.
+    pub(crate) async fn refresh(self: &Arc<Self>) -> Result<Arc<Listing>, Fault> {
+        let before = self.refreshes.load(Ordering::Relaxed);
+        let mut last = self.refreshing.lock().await;
+        // A refresh that began before this call may have missed the change that caused this call.
+        if *last > before
+            && let Some(listing) = self.known()
+        {
+            return Ok(listing);
+        }
+        let number = self.refreshes.fetch_add(1, Ordering::Relaxed) + 1;
+        let fetched = match self.fetch().await {
+            // The connection had been lost before, which shows only when it is used.
+            Err(Trouble::Lost(_)) => self.fetch().await,
+            fetched => fetched,
+        };
+        let fetched = fetched.map_err(|trouble| self.fault("listing what is offered", trouble))?;
+        *last = number;
+        for warning in &fetched.listing.warnings {
+            tracing::warn!("upstream `{}`: {warning}", self.settings.name);
+        }
+        let holds = fetched.fresh_for.map(|time| Instant::now() + time.min(LONGEST_FRESHNESS));
+        *self.fresh_until.lock() = holds;
+        let listing = Arc::new(fetched.listing);
+        self.listing.send_if_modified(|known| {
+            if known.as_ref().is_some_and(|known| **known == *listing) {
+                return false;
+            }
+            *known = Some(listing.clone());
+            true
+        });
+        Ok(listing)
+    }
+
+    async fn fetch(self: &Arc<Self>) -> Result<Fetched, Trouble> {
+        let plan = &self.settings.plan;
+        let connection = self.connection().await?;
+        fetch(&connection, &self.settings.client, plan.answer_bytes, plan.timeout).await
+    }
+
+    /// Marks the listing as out of date.
+    pub(crate) fn outdated(&self) {
+        *self.fresh_until.lock() = Some(Instant::now());
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.end.cancel();
+    }
+}
