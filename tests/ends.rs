@@ -165,28 +165,37 @@ fn ends(mut child: Child) -> Option<i32> {
     }
 }
 
+/// Sends a request to a server over stdio.
+fn send(stdin: &mut ChildStdin, id: i64, method: &str, params: Value) {
+    let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    stdin.write_all(format!("{line}\n").as_bytes()).expect("it reads");
+}
+
+/// Starts a session and two calls: one that sleeps, and one whose answer has arrived when this function returns.
+fn start_with_a_sleeping_call(child: &mut Child) -> (ChildStdin, BufReader<ChildStdout>) {
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let client = json!({"name": "blackbox", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    send(&mut stdin, 0, "initialize", params);
+    let sleeping = json!({"name": "spin", "arguments": {"how": "sleep"}});
+    send(&mut stdin, 1, "tools/call", sleeping);
+    send(&mut stdin, 2, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}}));
+    for _ in 0..2 {
+        stdout.read_line(&mut String::new()).expect("an answer");
+    }
+    (stdin, stdout)
+}
+
 #[test]
 fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
     let home = home(1_000_000);
     let mut command = home.command(&["serve"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the binary runs");
-    let mut stdin = child.stdin.take().expect("it is piped");
-    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut send = |id: i64, method: &str, params: Value| {
-        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        stdin.write_all(format!("{line}\n").as_bytes()).expect("it reads");
-    };
-    let client = json!({"name": "blackbox", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    send(0, "initialize", params);
-    send(1, "tools/call", json!({"name": "spin", "arguments": {"how": "sleep"}}));
-    send(2, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}}));
-    for _ in 0..2 {
-        stdout.read_line(&mut String::new()).expect("an answer");
-    }
+    let (mut stdin, stdout) = start_with_a_sleeping_call(&mut child);
     drop(stdout);
-    send(3, "ping", json!({}));
+    send(&mut stdin, 3, "ping", json!({}));
     let began = Instant::now();
     assert_eq!(ends(child), Some(0));
     // Nobody could be told what the call comes to: it is not waited for.
@@ -235,20 +244,7 @@ fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
             reader
         }
     });
-    let mut stdin = child.stdin.take().expect("it is piped");
-    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut send = |id: i64, method: &str, params: Value| {
-        let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        stdin.write_all(format!("{line}\n").as_bytes()).expect("it reads");
-    };
-    let client = json!({"name": "blackbox", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    send(0, "initialize", params);
-    send(1, "tools/call", json!({"name": "spin", "arguments": {"how": "sleep"}}));
-    send(2, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}}));
-    for _ in 0..2 {
-        stdout.read_line(&mut String::new()).expect("an answer");
-    }
+    let (stdin, stdout) = start_with_a_sleeping_call(&mut child);
     kill(child.id(), Signal::TERM);
     // The server has taken note of the signal. The end of the call is logged three seconds after it.
     std::thread::sleep(Duration::from_millis(500));
@@ -257,7 +253,7 @@ fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
     let stderr = reading.join().expect("it reads");
     fill(&pipe);
     assert_eq!(ends(child), Some(3));
-    drop((stdin, stderr));
+    drop((stdin, stdout, stderr));
 }
 
 /// The lines of stderr, each of which is an object.

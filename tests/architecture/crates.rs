@@ -82,9 +82,9 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("ring", &["http-server", "login"]),
     ("rmcp", &["http-server", "mcp-server", "result-passthrough", "stdio-transport"]),
     ("rustix", &["confine", "engine", "file-transaction", "files", "mcp-client", "roots"]),
-    ("rustls", &["egress", "http-server", "mcp-client"]),
+    ("rustls", &["egress", "http-server"]),
     ("rustls-pki-types", &["login"]),
-    ("rustls-platform-verifier", &["egress", "mcp-client"]),
+    ("rustls-platform-verifier", &["egress"]),
     (
         "schemars",
         &["confine", "core", "egress", "engine", "files", "login", "mcp-client", "sandbox"],

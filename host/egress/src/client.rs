@@ -14,11 +14,11 @@ use http_body_util::{BodyExt, BodyStream, Limited};
 use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
 use crate::response::{self, ResponseBody};
 use crate::secret::KnownSecrets;
+use crate::tls::tls_config;
 use crate::{
     Connection, ConnectionPermit, Fault, Origin, Request, RequestLimits, RequestPermit,
     RequestPolicy,
@@ -176,9 +176,13 @@ impl Client {
     }
 
     fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
+        let tls = tls_config().map_err(|error| {
+            tracing::error!("the system's certificates: {error}");
+            Fault::Misconfigured
+        })?;
         let resolver = PolicyResolver { policy: self.policy.clone(), names: self.names.clone() };
         Ok(reqwest::Client::builder()
-            .tls_backend_preconfigured(tls()?.clone())
+            .tls_backend_preconfigured(tls)
             // The caller gets the redirect as a response. The policy judges the next request like any other.
             .redirect(reqwest::redirect::Policy::none())
             .dns_resolver(resolver)
@@ -199,30 +203,6 @@ where
     B: Body<Data = Bytes>,
 {
     stream.filter_map(async |frame| frame.map(|frame| frame.into_data().ok()).transpose())
-}
-
-/// The configuration of TLS with the system's certificates. They are loaded once.
-fn tls() -> Result<&'static rustls::ClientConfig, Fault> {
-    static TLS: OnceLock<rustls::ClientConfig> = OnceLock::new();
-    let load = || {
-        // The provider of another part of the process may be installed already. It serves as well.
-        let _already = rustls::crypto::ring::default_provider().install_default();
-        rustls::ClientConfig::with_platform_verifier()
-    };
-    get_or_try_init(&TLS, load).map_err(|error| {
-        tracing::error!("the system's certificates: {error}");
-        Fault::Misconfigured
-    })
-}
-
-/// The value of a cell. If the cell is empty, `make` makes the value. A failure is not stored: the next call of this
-/// function tries again.
-fn get_or_try_init<T, E>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-    if let Some(value) = cell.get() {
-        return Ok(value);
-    }
-    let value = make()?;
-    Ok(cell.get_or_init(|| value))
 }
 
 /// The permits of one request.

@@ -232,11 +232,3 @@ async fn the_addresses_of_an_allowed_host_are_judged_although_it_is_a_proxy_too(
     let resolver = PolicyResolver { policy: Arc::new(policy), names: Arc::new(Mutex::new(both)) };
     assert!(resolver.resolve("localhost".parse().unwrap()).await.is_err());
 }
-
-#[test]
-fn only_a_success_is_stored() {
-    let cell = OnceLock::new();
-    assert_eq!(get_or_try_init(&cell, || Err("no certificates")), Err("no certificates"));
-    assert_eq!(get_or_try_init(&cell, || Ok::<_, &str>(1)), Ok(&1));
-    assert_eq!(get_or_try_init(&cell, || Err("not called")), Ok(&1));
-}

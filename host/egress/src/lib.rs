@@ -14,6 +14,7 @@ mod fault;
 mod origin;
 mod response;
 mod secret;
+mod tls;
 mod unrecorded;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use fault::Fault;
 pub use origin::{Origin, OriginError, ParseOriginError};
 pub use response::ResponseBody;
 pub use secret::{Secret, SecretError};
+pub use tls::tls_config;
 
 /// Secret headers: by origin, then by the name of the header.
 pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;

@@ -1,14 +1,13 @@
 //! The HTTP client of both HTTP transports: no redirects, TLS checked, addresses as configured.
 
 use std::error::Error;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_login::{Challenge, Denied, Login, Token};
 use portcullis_scrub::{Scrub, secret_parts};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use rustls_platform_verifier::ConfigVerifierExt;
 use url::Url;
 
 use crate::calls::{Calls, Done, Origin};
@@ -60,7 +59,8 @@ impl Requests {
         connect: Duration,
     ) -> Result<Self, Trouble> {
         let failed = |error: String| Trouble::NotRunning(error.into());
-        let tls = tls().map_err(|error| failed(format!("the system's certificates: {error}")))?;
+        let tls = portcullis_egress::tls_config()
+            .map_err(|error| failed(format!("the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             // Another place was not meant, and must not learn the headers.
@@ -247,15 +247,4 @@ pub(crate) fn describe(error: reqwest::Error) -> String {
         source = reason.source();
     }
     text::line(&text, 300)
-}
-
-/// The TLS configuration with the system's certificates, which are loaded once.
-fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
-    static TLS: OnceLock<Result<rustls::ClientConfig, rustls::Error>> = OnceLock::new();
-    TLS.get_or_init(|| {
-        // Another part of the process may have installed a provider. That one is kept.
-        let _already = rustls::crypto::ring::default_provider().install_default();
-        rustls::ClientConfig::with_platform_verifier()
-    })
-    .clone()
 }
