@@ -1,6 +1,7 @@
 //! Foreign components: they export functions and nothing of the contract. Each function is a tool.
 
 use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
+use portcullis_sanitize::{error_chain, line};
 use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
@@ -17,7 +18,7 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
     let (functions, others) =
         portcullis_foreign_components::tools(engine.wasmtime(), component, &docs);
     for other in others {
-        tracing::info!("`{name}`: no tool: {}", portcullis_sanitize::line(&other, 300));
+        tracing::info!("`{name}`: no tool: {}", line(&error_chain(&other), 300));
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {
@@ -70,9 +71,9 @@ pub async fn work(
         bail!("it has no function for {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
-    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|message| ProtocolError {
+    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|error| ProtocolError {
         code: -32602,
-        message,
+        message: error_chain(&error),
         data: None,
     }))
 }
