@@ -1,5 +1,5 @@
-//! What a component's own documentation says of its functions, where it carries any: the custom section
-//! `package-docs`, as wit-component writes it (a version byte, then JSON).
+//! Reads the documentation of a component's functions from the custom section `package-docs`, which wit-component
+//! writes: a version byte, then JSON.
 
 use serde_json::Value;
 use wasmparser::{Parser, Payload};
@@ -12,8 +12,8 @@ const SECTION: &str = "package-docs";
 pub struct Docs(Vec<Value>);
 
 impl Docs {
-    /// What the bytes of a component carry. None of it, where they are not read to their end: this is
-    /// a help to readers and decides nothing.
+    /// The documentation in the bytes of a component. It is empty if the bytes cannot be parsed, because the
+    /// documentation only helps readers.
     pub fn of_component(bytes: &[u8]) -> Self {
         let mut all = Vec::new();
         for payload in Parser::new(0).parse_all(bytes) {
@@ -29,7 +29,7 @@ impl Docs {
         Self(all)
     }
 
-    /// What is said of a function of an interface (by its full name), or of the component itself.
+    /// The documentation of a function of the interface with this full name, or of the component itself.
     pub fn of(&self, interface: Option<&str>, function: &str) -> Option<String> {
         let short = interface.map(|name| {
             let plain = name.split('@').next().unwrap_or(name);
@@ -45,7 +45,7 @@ impl Docs {
     }
 }
 
-/// Older documentation is the text alone, newer an object that has it as `docs`.
+/// The text of an entry. In the older format the entry is the text, in the newer one an object with the member `docs`.
 fn said(entry: &Value) -> Option<String> {
     let text = entry.as_str().or_else(|| entry["docs"].as_str())?.trim();
     (!text.is_empty()).then(|| text.to_owned())

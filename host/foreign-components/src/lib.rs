@@ -1,5 +1,4 @@
-//! Components that know nothing of any host: each function they export is a tool, its schema made from
-//! its WIT types.
+//! Offers the functions that a foreign component exports as tools. Their schemas are made from WIT types.
 
 mod docs;
 mod schema;
@@ -11,37 +10,60 @@ use wasmtime::component::{Component, Instance, Val};
 use wasmtime::{AsContextMut, Engine, Result, bail};
 
 pub use docs::Docs;
+pub use schema::SchemaError;
+pub use value::ValueError;
+
+/// An exported function that is no tool, because JSON cannot express one of its types.
+#[derive(Debug, thiserror::Error)]
+#[error("{function}")]
+pub struct NoTool {
+    /// The name of the function, after that of its interface.
+    pub function: String,
+    /// Why it has no schema.
+    #[source]
+    pub cause: SchemaError,
+}
+
+/// An argument does not fit its type.
+#[derive(Debug, thiserror::Error)]
+#[error("argument `{name}`")]
+pub struct ArgumentError {
+    /// The name of the parameter.
+    pub name: String,
+    /// What is wrong with the value.
+    #[source]
+    pub cause: ValueError,
+}
 
 /// A function that a component exports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// As clients call it: the function's name; with its interface's before it, where several
-    /// interfaces have one of that name.
+    /// The name of the tool: that of the function. The name of the interface stands before it if several interfaces
+    /// have a function of this name.
     pub name: String,
-    /// What the component's own documentation says of it.
+    /// The documentation of the function in the component.
     pub description: Option<String>,
-    /// JSON Schema of its arguments: an object.
+    /// JSON Schema of the arguments, which is that of an object.
     pub input: Value,
-    /// JSON Schema of its result: an object whose `result` it is. `None`: it has no result.
+    /// JSON Schema of an object with the member `result`. `None`: the function has no result.
     pub output: Option<Value>,
-    /// The interface that exports it; `None`: the component itself.
+    /// The interface that exports the function. `None`: the component itself.
     pub interface: Option<String>,
-    /// Its name there.
+    /// The name of the function.
     pub function: String,
 }
 
-/// What a function answered.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FunctionResult {
-    /// It went well, and this is its result, if it has one.
+    /// The function succeeded, with this result if it has one.
     Done(Option<Value>),
-    /// It answered with the error of its `result`.
+    /// The function returned the error case of its `result`.
     Failed(Option<Value>),
 }
 
-/// The tools of a component, in the order of its exports, and what is none: functions whose types
-/// cannot be said in JSON, with the reason.
-pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>, Vec<String>) {
+/// The tools of a component, in the order of its exports, and the functions that are no tools.
+pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>, Vec<NoTool>) {
     let (mut tools, mut others) = (Vec::new(), Vec::new());
     for (name, item) in component.component_type().exports(engine) {
         match item.ty {
@@ -66,31 +88,34 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     (tools, others)
 }
 
+/// Adds a function to the tools, or to those that are none.
 fn add(
     tools: &mut Vec<Tool>,
-    others: &mut Vec<String>,
+    others: &mut Vec<NoTool>,
     docs: &Docs,
     interface: Option<&str>,
     function: &str,
     ty: &ComponentFunc,
 ) {
-    let place =
-        interface.map_or(function.to_owned(), |interface| format!("{interface}.{function}"));
     match described(docs, interface, function, ty) {
         Ok(tool) => tools.push(tool),
-        Err(why) => others.push(format!("{place}: {why}")),
+        Err(cause) => {
+            let place = |interface| format!("{interface}.{function}");
+            let function = interface.map_or(function.to_owned(), place);
+            others.push(NoTool { function, cause });
+        }
     }
 }
 
+/// The tool that a function is.
 fn described(
     docs: &Docs,
     interface: Option<&str>,
     function: &str,
     ty: &ComponentFunc,
-) -> std::result::Result<Tool, String> {
-    // Methods belong to a resource, which no JSON can hold.
+) -> std::result::Result<Tool, SchemaError> {
     if function.starts_with('[') {
-        return Err("it belongs to a resource, which JSON cannot hold".into());
+        return Err(SchemaError::Method);
     }
     let output = match ty.results().next() {
         Some(Type::Result(result)) => result.ok().map(|ok| schema::of(&ok)).transpose()?,
@@ -108,7 +133,7 @@ fn described(
     })
 }
 
-/// Where two functions have one name, their interfaces' names tell them apart.
+/// Puts the name of the interface before the names of tools that would otherwise be the same.
 fn tell_apart(tools: &mut [Tool]) {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     for tool in &mut *tools {
@@ -125,13 +150,13 @@ fn tell_apart(tools: &mut [Tool]) {
 ///
 /// # Errors
 ///
-/// Where the guest fails; within: what is wrong with the arguments, by name.
+/// Outer: the guest failed. Inner: an argument does not fit its type.
 pub async fn call<T: Send + 'static>(
     mut store: impl AsContextMut<Data = T>,
     instance: &Instance,
     tool: &Tool,
     arguments: &Map<String, Value>,
-) -> Result<std::result::Result<FunctionResult, String>> {
+) -> Result<std::result::Result<FunctionResult, ArgumentError>> {
     let mut store = store.as_context_mut();
     let parent = match &tool.interface {
         Some(interface) => {
@@ -150,7 +175,7 @@ pub async fn call<T: Send + 'static>(
     for (name, ty) in ty.params() {
         match value::read(&ty, arguments.get(name).unwrap_or(&Value::Null)) {
             Ok(value) => parameters.push(value),
-            Err(why) => return Ok(Err(format!("argument `{name}`: {why}"))),
+            Err(cause) => return Ok(Err(ArgumentError { name: name.to_owned(), cause })),
         }
     }
     let mut results = vec![Val::Bool(false); ty.results().len()];

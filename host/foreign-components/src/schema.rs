@@ -1,41 +1,69 @@
-//! JSON Schema of WIT types.
+//! Makes JSON Schemas of WIT types.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "types are wasmtime's: JSON holds those named here"
+    reason = "wasmtime may add types: JSON has a form only for those named here"
 )]
 
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 
-/// Deepest nesting that is described.
+/// The deepest nesting that has a schema.
 const DEEPEST: usize = 32;
+
+/// Why a function or a type has no JSON Schema.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// The type is nested too deep.
+    #[error("its type is nested over {DEEPEST} levels")]
+    TooDeep,
+    /// The type is a resource.
+    #[error("a resource cannot be said in JSON")]
+    Resource,
+    /// The type is a future, a stream or an error context.
+    #[error("what comes later cannot be said in JSON")]
+    Async,
+    /// The function is a method of a resource.
+    #[error("it belongs to a resource, which JSON cannot hold")]
+    Method,
+    /// A parameter or a field has no schema.
+    #[error("`{name}`: {cause}")]
+    Member {
+        /// Its name.
+        name: String,
+        /// Why it has none.
+        #[source]
+        cause: Box<SchemaError>,
+    },
+}
 
 /// The schema of a type.
 ///
 /// # Errors
 ///
-/// Why there is none.
-pub fn of(ty: &Type) -> Result<Value, String> {
+/// JSON cannot express the type.
+pub fn of(ty: &Type) -> Result<Value, SchemaError> {
     at(ty, 0)
 }
 
-/// The schema of an object with these members. Those that are options may be left out.
+/// The schema of an object with these members. Members of an option type are optional.
 ///
 /// # Errors
 ///
-/// Which of them has no schema, and why.
-pub fn object<'a>(members: impl Iterator<Item = (&'a str, Type)>) -> Result<Value, String> {
+/// JSON cannot express the type of a member.
+pub fn object<'a>(members: impl Iterator<Item = (&'a str, Type)>) -> Result<Value, SchemaError> {
     members_at(members, 0)
 }
 
+/// The schema of an object at this depth of nesting.
 fn members_at<'a>(
     members: impl Iterator<Item = (&'a str, Type)>,
     depth: usize,
-) -> Result<Value, String> {
+) -> Result<Value, SchemaError> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, ty) in members {
-        let schema = at(&ty, depth + 1).map_err(|why| format!("`{name}`: {why}"))?;
+        let schema = at(&ty, depth + 1)
+            .map_err(|cause| SchemaError::Member { name: name.to_owned(), cause: cause.into() })?;
         properties.insert(name.to_owned(), schema);
         if !matches!(ty, Type::Option(_)) {
             required.push(Value::from(name));
@@ -50,9 +78,10 @@ fn members_at<'a>(
     Ok(schema)
 }
 
-fn at(ty: &Type, depth: usize) -> Result<Value, String> {
+/// The schema of a type at this depth of nesting.
+fn at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
     if depth > DEEPEST {
-        return Err(format!("its type is nested over {DEEPEST} levels"));
+        return Err(SchemaError::TooDeep);
     }
     let inner = |ty: &Type| at(ty, depth + 1);
     let optional = |ty: Option<Type>| ty.map_or(Ok(json!({ "type": "null" })), |ty| inner(&ty));
@@ -94,7 +123,7 @@ fn at(ty: &Type, depth: usize) -> Result<Value, String> {
         Type::Variant(variant) => {
             let case = |(name, ty): (&str, Option<Type>)| match ty {
                 None => Ok(json!({ "const": name })),
-                Some(ty) => Ok::<_, String>(tagged(name, &inner(&ty)?)),
+                Some(ty) => Ok::<_, SchemaError>(tagged(name, &inner(&ty)?)),
             };
             let cases = variant.cases().map(|c| case((c.name, c.ty)));
             json!({ "oneOf": cases.collect::<Result<Vec<_>, _>>()? })
@@ -110,14 +139,14 @@ fn at(ty: &Type, depth: usize) -> Result<Value, String> {
             "type": "array", "uniqueItems": true,
             "items": { "type": "string", "enum": flags.names().collect::<Vec<_>>() },
         }),
-        Type::Own(_) | Type::Borrow(_) => return Err("a resource cannot be said in JSON".into()),
+        Type::Own(_) | Type::Borrow(_) => return Err(SchemaError::Resource),
         Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
-            return Err("what comes later cannot be said in JSON".into());
+            return Err(SchemaError::Async);
         }
     })
 }
 
-/// One case with what it holds: an object whose only member is named after the case.
+/// The schema of a case with a value: an object with one member, named after the case.
 fn tagged(name: &str, schema: &Value) -> Value {
     json!({
         "type": "object", "properties": { name: schema },

@@ -1,9 +1,12 @@
-//! JSON as values of WIT types, and back; in the form that [`schema`](crate::schema) describes.
+//! Converts JSON to values of WIT types and back. The form of the JSON is the one that [`schema`](crate::schema)
+//! describes.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "types are wasmtime's: JSON holds those named here"
+    reason = "wasmtime may add types: JSON has a form only for those named here"
 )]
+
+use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,13 +14,49 @@ use serde_json::{Map, Value, json};
 use wasmtime::component::Val;
 use wasmtime::component::types::Type;
 
-/// Reads a value.
+/// A JSON value does not fit a WIT type.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// The JSON is of another kind.
+    #[error("{expected} is expected, and this is {found}")]
+    Unexpected {
+        /// What the type needs.
+        expected: Cow<'static, str>,
+        /// The kind of the JSON.
+        found: &'static str,
+    },
+    /// The JSON is not a list.
+    #[error("a list is expected, not {found}")]
+    NotAList {
+        /// The kind of the JSON.
+        found: &'static str,
+    },
+    /// JSON has no form for the type.
+    #[error("this cannot be said in JSON")]
+    NotInJson,
+    /// A field of a record does not fit.
+    #[error("{name}: {cause}")]
+    Field {
+        /// The name of the field.
+        name: String,
+        /// What is wrong with its value.
+        #[source]
+        cause: Box<ValueError>,
+    },
+}
+
+/// The error that a value is of another kind than expected.
+fn unexpected(value: &Value, expected: impl Into<Cow<'static, str>>) -> ValueError {
+    ValueError::Unexpected { expected: expected.into(), found: kind(value) }
+}
+
+/// Reads a value of this type.
 ///
 /// # Errors
 ///
-/// Where it is not of that type: what was expected, and where.
-pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
-    let expected = |what: &str| format!("{what} is expected, and this is {}", kind(value));
+/// The JSON does not fit the type.
+pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
+    let expected = |what: &'static str| unexpected(value, what);
     macro_rules! integer {
         ($case:ident, $of:ty) => {
             Val::$case(
@@ -57,7 +96,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
         Type::FixedLengthList(list) => {
             let all = items(value, &list.ty())?;
             if all.len() != list.len() as usize {
-                return Err(expected(&format!("a list of {}", list.len())));
+                return Err(unexpected(value, format!("a list of {}", list.len())));
             }
             Val::FixedLengthList(all)
         }
@@ -67,7 +106,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
                 Some([key, value]) => Ok((read(&map.key(), key)?, read(&map.value(), value)?)),
                 Some(_) | None => Err(expected("a list of pairs")),
             };
-            Val::Map(pairs.iter().map(pair).collect::<Result<_, String>>()?)
+            Val::Map(pairs.iter().map(pair).collect::<Result<_, ValueError>>()?)
         }
         Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Result(_) | Type::Flags(_) => {
             composed(ty, value)?
@@ -79,20 +118,24 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, String> {
         Type::Option(_) if value.is_null() => Val::Option(None),
         Type::Option(option) => Val::Option(Some(Box::new(read(&option.ty(), value)?))),
         Type::Own(_) | Type::Borrow(_) | Type::Future(_) | Type::Stream(_) | Type::ErrorContext => {
-            return Err("this cannot be said in JSON".into());
+            return Err(ValueError::NotInJson);
         }
     })
 }
 
-/// Reads a value that is made of others.
-fn composed(ty: &Type, value: &Value) -> Result<Val, String> {
-    let expected = |what: &str| format!("{what} is expected, and this is {}", kind(value));
+/// Reads a record, a tuple, a variant, flags or a result.
+fn composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
+    let expected = |what: &'static str| unexpected(value, what);
     Ok(match ty {
         Type::Record(record) => {
             let object = value.as_object().ok_or_else(|| expected("an object"))?;
             let field = |name: &str, ty: &Type| {
                 let value = read(ty, object.get(name).unwrap_or(&Value::Null));
-                value.map(|value| (name.to_owned(), value)).map_err(|why| format!("{name}: {why}"))
+                let name = name.to_owned();
+                match value {
+                    Ok(value) => Ok((name, value)),
+                    Err(cause) => Err(ValueError::Field { name, cause: cause.into() }),
+                }
             };
             Val::Record(record.fields().map(|f| field(f.name, &f.ty)).collect::<Result<_, _>>()?)
         }
@@ -126,11 +169,11 @@ fn composed(ty: &Type, value: &Value) -> Result<Val, String> {
             Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
             Some(_) | None => return Err(expected("`ok` or `err`")),
         },
-        _ => unreachable!("only these are asked for"),
+        _ => unreachable!("`read` passes only these types"),
     })
 }
 
-/// Any integer; one with a point that is whole as well, as some programs write them.
+/// The integer that a number stands for. Some programs write integers with a decimal point, such as `7.0`.
 fn integer(value: &Value) -> Option<i128> {
     let whole = |number: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and within these bounds")]
@@ -143,17 +186,18 @@ fn integer(value: &Value) -> Option<i128> {
         .or_else(|| value.as_f64().and_then(whole))
 }
 
-fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, String> {
-    let list =
-        value.as_array().ok_or_else(|| format!("a list is expected, not {}", kind(value)))?;
+/// Reads the items of a list.
+fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, ValueError> {
+    let list = value.as_array().ok_or_else(|| ValueError::NotAList { found: kind(value) })?;
     list.iter().map(|item| read(ty, item)).collect()
 }
 
-fn held(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, String> {
+/// Reads what a case of a `result` holds.
+fn held(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, ValueError> {
     ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
 }
 
-/// A case by its name alone, or an object whose only member is named after it.
+/// The name and the value of a case: the name alone, or an object with one member of that name.
 fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
     match value {
         Value::String(name) => Some((name, None)),
@@ -164,6 +208,7 @@ fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
     }
 }
 
+/// What a value is, in a message that says that another was expected.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -175,7 +220,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Writes a value of that type. A number that JSON does not have becomes `null`.
+/// Writes a value of this type. A number that JSON cannot express, such as NaN, becomes `null`.
 pub fn write(ty: &Type, value: &Val) -> Value {
     match (ty, value) {
         (Type::List(list), Val::List(items)) if list.ty() == Type::U8 => {
@@ -230,16 +275,17 @@ pub fn write(ty: &Type, value: &Val) -> Value {
         (_, Val::Char(value)) => value.to_string().into(),
         (_, Val::String(value) | Val::Enum(value)) => value.as_str().into(),
         (_, Val::Flags(names)) => names.iter().map(String::as_str).collect(),
-        // What the schema says cannot be said, no tool answers with.
+        // A function that returns another type is not a tool: its result has no schema.
         _ => Value::Null,
     }
 }
 
+/// Writes the items of a list.
 fn all(ty: &Type, items: &[Val]) -> Value {
     items.iter().map(|item| write(ty, item)).collect()
 }
 
-/// What a `result` holds; `null`, where that is nothing.
+/// Writes what a case of a `result` holds: `null` if that is nothing.
 pub fn payload(ty: Option<Type>, value: Option<&Val>) -> Value {
     match (ty, value) {
         (Some(ty), Some(value)) => write(&ty, value),
@@ -271,8 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said_with_what_would() {
-        let why = |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit");
+    fn an_error_says_what_was_expected() {
+        let why =
+            |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit").to_string();
         assert_eq!(
             why(&Type::U8, json!(256)),
             "an integer of type u8 is expected, and this is another number"

@@ -1,4 +1,4 @@
-//! What a server says when it refuses a request: `WWW-Authenticate` (RFC 9110, RFC 6750, RFC 9728).
+//! Parses `WWW-Authenticate`, with which a server refuses a request (RFC 9110, RFC 6750, RFC 9728).
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -6,20 +6,20 @@ use url::Url;
 
 use crate::settings::{SCOPES, is_scope};
 
-/// What a server wants to see instead.
+/// What a server demands of a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// Where it says who issues its tokens.
+    /// The address of the resource metadata, which names the authorization server.
     pub(crate) metadata: Option<Url>,
-    /// What a token has to allow.
+    /// The scopes that a token needs.
     pub(crate) scopes: Vec<String>,
-    /// Whether the token was good, and only allowed too little.
+    /// Whether the token was valid, but with too few scopes.
     pub(crate) insufficient: bool,
 }
 
 impl Challenge {
-    /// What an answer with this status says, if it is about tokens at all: 401 always is, 403 where it
-    /// says that a token allows too little.
+    /// The challenge of a response with this status, if it is about tokens: with 401 always, with 403 if the token has
+    /// too few scopes.
     pub fn of(status: u16, headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(WWW_AUTHENTICATE).iter();
         let mut params = Vec::new();
@@ -44,7 +44,7 @@ impl Challenge {
     }
 }
 
-/// The parameters of the challenge `Bearer` in a header's value, if it is there.
+/// The parameters of the challenge `Bearer` in the value of a header, if there is one.
 fn bearer(value: &str) -> Vec<(String, String)> {
     let mut rest = value;
     let mut is_bearer = false;
@@ -54,7 +54,7 @@ fn bearer(value: &str) -> Vec<(String, String)> {
         let end = rest.find([' ', '\t', ',', '=', '"']).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
         if name.is_empty() {
-            // An end, or something that is no challenge.
+            // The end, or something that is not a challenge.
             return params;
         }
         match after.trim_start_matches([' ', '\t']).strip_prefix('=') {
@@ -73,7 +73,7 @@ fn bearer(value: &str) -> Vec<(String, String)> {
     }
 }
 
-/// A token or a quoted string at the beginning, and what follows.
+/// A token or a quoted string at the beginning, and the rest.
 fn param_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ',']).unwrap_or(text.len());

@@ -37,7 +37,7 @@ pub enum StoreError {
         #[source]
         cause: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {}: {cause}", path.display())]
     Write {
         /// The file.
@@ -46,7 +46,7 @@ pub enum StoreError {
         #[source]
         cause: io::Error,
     },
-    /// It is there and cannot be removed.
+    /// The file exists and cannot be removed.
     #[error("cannot remove {}: {cause}", path.display())]
     Remove {
         /// The file.
@@ -169,7 +169,7 @@ impl Store {
     pub(crate) fn write(&self, kept: &Kept) -> Result<(), StoreError> {
         let write = || {
             create_private_folder(self.folder()?)?;
-            // A file that is made to be replaced is its owner's alone.
+            // A new temporary file is readable only by its owner.
             replace_durably(&self.path, &serde_json::to_vec_pretty(kept).map_err(io::Error::other)?)
         };
         write().map_err(|cause| StoreError::Write { path: self.path.clone(), cause })
@@ -179,7 +179,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Remove`]: it is there and stays.
+    /// [`StoreError::Remove`]: the file still exists.
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
     pub(crate) fn remove(&self) -> Result<bool, StoreError> {
         match std::fs::remove_file(&self.path) {
@@ -189,9 +189,8 @@ impl Store {
         }
     }
 
-    /// Waits until no other process changes the file, on a thread that may wait, and keeps them from it
-    /// until the result is dropped. Without the lock, two processes could spend the same refresh token,
-    /// and issuers take that for theft.
+    /// Waits on a blocking thread for the lock of the file. The lock is held until the result is dropped. Without it,
+    /// two processes could use the same refresh token, which authorization servers treat as theft.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Shows what an upstream offers, and what it answers: `inspect [CALL]… -- COMMAND [ARGUMENT]…`, or
+//! Prints what an upstream offers, and its answers to calls: `inspect [CALL]… -- COMMAND [ARGUMENT]…`, or
 //! `inspect [CALL]… -- URL`, where a CALL is the name of a tool, or `NAME={"argument":1}`.
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! A child process: its environment, its stderr, and its certain end.
+//! A child process: starts it, keeps its last lines of stderr, and ends it with all processes that it started.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -17,14 +17,14 @@ use crate::launch;
 use crate::lines::{Line, Lines};
 use crate::text::{self, Valve};
 
-/// How long a child has to end by itself once its stdin is closed, and then once it was asked to.
+/// How long a child has to end after its stdin was closed, and then after it was asked to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Longest line of stderr that is read, in bytes; and how much of one is shown, in characters.
+/// The longest line of stderr that is read, in bytes, and the longest that is shown, in characters.
 const SAID_BYTES: usize = 64 * 1024;
 const SAID_SHOWN: usize = 1000;
 
-/// How many of the last lines of stderr are kept, to say why a child ended.
+/// How many of the last lines of stderr are kept for errors.
 const SAID_LINES: usize = 3;
 
 /// Variables of the host's environment that every child gets.
@@ -50,14 +50,14 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropped, it is killed, with all that it started.
+/// A running child. Dropping it kills the child and all processes that it started.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
     said: Said,
 }
 
-/// The ends of a child's pipes that are ours.
+/// The host's ends of the pipes of a child.
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
@@ -67,8 +67,7 @@ pub(crate) struct Pipes {
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 impl Child {
-    /// Starts a command, by way of the program at `launcher` where there is one (see
-    /// [`launch::main`]).
+    /// Starts a command, through the program `launcher` if there is one: see [`launch::main`].
     pub(crate) fn start(
         command: &Command,
         launcher: Option<&Path>,
@@ -92,7 +91,7 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A keeper that is killed could not end whom the server left behind.
+            // A keeper that is killed could not end the processes that the server left behind.
             .kill_on_drop(!is_kept);
         if let Some(cwd) = &command.cwd {
             process.current_dir(cwd);
@@ -117,12 +116,12 @@ impl Child {
         Ok((Self { process, group, said }, pipes))
     }
 
-    /// Its process id; `None` once it has ended.
+    /// The process id. `None`: the child has ended.
     pub(crate) fn id(&self) -> Option<u32> {
         self.process.id()
     }
 
-    /// Waits until it ends by itself, and ends whom it leaves behind.
+    /// Waits until the child ends by itself, and ends the processes that it left behind.
     pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
         let status = self.process.wait().await.ok();
         self.group.kill();
@@ -134,8 +133,7 @@ impl Child {
         timeout(most, self.ended()).await.ok().flatten()
     }
 
-    /// Ends it. Its stdin has been closed, which should be enough; if not, it is asked, and then
-    /// killed.
+    /// Ends the child, whose stdin was closed. If that is not enough, it is asked to end, and then killed.
     pub(crate) async fn end(mut self) {
         if self.ended_within(PATIENCE).await.is_some() {
             return;
@@ -153,7 +151,7 @@ impl Child {
         let _reaped = self.process.wait().await;
     }
 
-    /// Why it ended, with the last of what it said.
+    /// Why the child ended, with its last lines of stderr.
     pub(crate) fn epitaph(&self, why: &str) -> String {
         let mut text = why.to_owned();
         let said = self.said.lock();
@@ -165,8 +163,8 @@ impl Child {
     }
 }
 
-/// Does something on a thread that lives as long as this process. Linux takes the end of the thread
-/// that started a child for the end of its parent, and threads of a runtime come and go.
+/// Runs something on a thread that lives as long as this process. For Linux, the parent of a child ends with the
+/// thread that started the child, and the threads of a runtime may end early.
 fn on_a_thread_that_stays<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     type Work = Box<dyn FnOnce() + Send>;
     static THREAD: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
@@ -179,7 +177,7 @@ fn on_a_thread_that_stays<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
     let (done, result) = mpsc::sync_channel(1);
     let work = move || {
         let _inside = runtime.enter();
-        // Whoever wanted it waits below.
+        // The caller waits below.
         let _taken = done.send(work());
     };
     thread.send(Box::new(work)).expect("the thread stays");
@@ -190,7 +188,7 @@ fn inherited() -> Vec<(&'static str, OsString)> {
     INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect()
 }
 
-/// Reads stderr to its end, so that no child waits for somebody to read it.
+/// Reads stderr to its end, so that no child blocks on a full pipe.
 async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
     let mut lines = Lines::new(stderr, SAID_BYTES);
     let mut valve = Valve::new();
@@ -216,9 +214,9 @@ async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
     }
 }
 
-/// A process group, which ends with this value.
+/// A process group, which is killed when this value is dropped.
 struct Group {
-    /// `None` once it has ended.
+    /// `None`: the group has ended.
     id: Option<u32>,
     /// Whether its first process is a keeper: see [`launch`].
     is_kept: bool,
@@ -233,7 +231,7 @@ impl Group {
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(group) = self.id() {
-            // There may be nobody left in it.
+            // The group may have no processes any more.
             let _gone = rustix::process::kill_process_group(group, signal);
         }
     }
@@ -243,7 +241,7 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Has the keeper end everything, or ends the group where there is no keeper.
+    /// Tells the keeper to end all processes. Without a keeper, ends the group.
     fn end_all(&mut self) {
         #[cfg(target_os = "linux")]
         if self.is_kept {
@@ -258,7 +256,7 @@ impl Group {
     fn kill(&mut self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
-        // Its number may soon be that of another.
+        // The system may reuse its id.
         self.id = None;
     }
 }

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_left_alone_for_longer_each_time() {
+    fn the_pause_grows_with_each_failure() {
         let pauses =
             [0, 1, 2, 3, 4, 5, 6, u32::MAX].map(|failures| pause_after(failures).as_secs());
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);

@@ -1,4 +1,4 @@
-//! The digest of a tool's definition: equal for equal content, whatever the order of its members.
+//! Computes the digest of a tool's definition, which does not depend on the order of members.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -6,11 +6,11 @@ use sha2::{Digest, Sha256};
 use crate::message::Object;
 use crate::names::hex;
 
-/// What of a definition a model or a user relies on.
+/// The members of a definition that the digest covers: those that models and users rely on.
 const COUNTED: &[&str] =
     &["annotations", "description", "inputSchema", "name", "outputSchema", "title"];
 
-/// SHA-256 of what counts of a definition, in hexadecimal: JSON without spaces, with sorted keys.
+/// SHA-256 of these members in hexadecimal. They are hashed as JSON without spaces, with sorted keys.
 pub(crate) fn digest(definition: &Object) -> String {
     let mut canonical = String::new();
     let counted = COUNTED.iter().filter_map(|key| Some((*key, definition.get(*key)?)));

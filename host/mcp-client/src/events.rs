@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use portcullis_json_bounds::Scan;
 
-/// Longest id of an event that is kept, in bytes.
+/// The longest event id that is kept, in bytes.
 const ID_BYTES: usize = 1024;
 
-/// Longest time that a server may have us wait before we come back.
+/// The longest time that a server can demand before the stream is opened again.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 const DATA: &[u8] = b"data:";
 
-/// What a stream consists of.
+/// An item of a stream.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event {
-    /// One event with its type and data.
+    /// An event with its type and data.
     Whole { kind: String, data: Vec<u8> },
-    /// One with more data than allowed. If it was an answer, then to this request.
+    /// An event with too much data. If it was an answer, it was the one to this request.
     TooLong(Option<u64>),
 }
 
@@ -25,23 +25,23 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Events {
     most: usize,
-    /// The line that is being read.
+    /// The part of the current line that was read.
     line: Vec<u8>,
-    /// Whether the last byte was a carriage return, which a line feed may belong to.
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line break.
     after_return: bool,
     data: Vec<u8>,
     kind: String,
     id: Option<String>,
-    /// The event that is being read is too long: what was found out about it.
+    /// The outline of the current event, if it is too long.
     skipped: Option<Scan>,
-    /// The id of the last event that had one: where to go on after an interruption.
+    /// The last event id, to resume the stream after an interruption.
     pub(crate) last_id: Option<String>,
-    /// How long the server wants us to wait before we come back.
+    /// How long to wait before the stream is opened again, as the server demands.
     pub(crate) retry: Option<Duration>,
 }
 
 impl Events {
-    /// Events of at most `most` bytes.
+    /// A stream whose events have at most `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -56,7 +56,7 @@ impl Events {
         }
     }
 
-    /// Reads on: the events that are complete with these bytes.
+    /// Reads these bytes. Returns the events that they complete.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(first) = bytes.first() {
@@ -90,7 +90,7 @@ impl Events {
             self.line.extend_from_slice(part);
             return;
         };
-        // Of a line, no more is kept than tells whether it has data.
+        // Only as much of the line is kept as shows whether it has data.
         let missing = DATA.len().saturating_sub(self.line.len()).min(part.len());
         self.line.extend_from_slice(&part[..missing]);
         if self.line == DATA {

@@ -13,23 +13,22 @@ use crate::message::{self, Object, RpcError, object};
 use crate::text;
 use crate::wire::{Channel, Era, Ticket, Wire};
 
-/// How long an upstream may be silent when it is asked for the modern protocol, before the handshake
-/// of the legacy one is tried too.
+/// How long to wait for an answer to the modern request before the legacy handshake is tried too.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Longest texts that an upstream says about itself, in characters.
+/// The longest texts of an upstream about itself, in characters.
 const NAME: usize = 200;
 const INSTRUCTIONS: usize = 16_000;
 
-/// What came of asking for the modern protocol.
+/// The result of asking for the modern protocol.
 pub(crate) enum Probe {
-    /// It is settled what is spoken.
+    /// The protocol is known.
     Settled(Peer),
-    /// It speaks the modern one not, for this reason.
+    /// The upstream does not support the modern protocol, for this reason.
     NotModern(String),
 }
 
-/// Asks for the modern protocol; and where there is silence, for the legacy one too.
+/// Asks for the modern protocol, and for the legacy one too if there is no answer.
 pub(crate) async fn probe(channel: &Channel, client: &Client) -> Result<Probe, Trouble> {
     let mut again = true;
     loop {
@@ -49,7 +48,7 @@ pub(crate) async fn probe(channel: &Channel, client: &Client) -> Result<Probe, T
     }
 }
 
-/// Asks for the modern protocol and for no other.
+/// Asks for the modern protocol only.
 pub(crate) async fn discover(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
     for _ in 0..2 {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
@@ -65,16 +64,15 @@ pub(crate) async fn discover(channel: &Channel, client: &Client) -> Result<Peer,
     Err(Trouble::protocol("it refuses the revision that it says it speaks"))
 }
 
-/// Does the handshake of the legacy protocol.
+/// Performs the handshake of the legacy protocol.
 pub(crate) async fn initialize(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
     let mut initialize = begin_initialize(channel, client).await?;
     let peer = welcomed(initialize.done().await)?;
     initialized(channel, peer).await
 }
 
-/// An upstream that starts slowly, or keeps silent about what it does not know: it has been asked for
-/// the modern protocol, and is asked for the legacy one too. What it says to the latter decides, as
-/// a server for both is in a session then.
+/// Performs the legacy handshake while the modern request is unanswered: the upstream may start slowly, or ignore
+/// unknown requests. The answer to the handshake decides, because a server for both eras is in a session after it.
 async fn both(channel: &Channel, client: &Client, mut discover: Ticket) -> Result<Peer, Trouble> {
     let mut initialize = begin_initialize(channel, client).await?;
     let (discovered, welcome) = tokio::select! {
@@ -134,7 +132,7 @@ async fn begin(
 
 enum Verdict {
     Modern(Peer),
-    /// It does speak our revision, but did not want to: to be asked once more.
+    /// The upstream supports our revision, but refused it. It has to be asked again.
     Again,
     NotModern(String),
 }
@@ -223,7 +221,7 @@ fn peer(era: Era, version: &str, info: Option<Value>, mut said: Object) -> Peer 
     }
 }
 
-/// Tells a legacy upstream that it may begin.
+/// Tells a legacy upstream that the session is initialized.
 async fn initialized(channel: &Channel, peer: Peer) -> Result<Peer, Trouble> {
     if let Wire::Http(http) = &*channel.wire {
         let version = HeaderValue::try_from(&peer.version);

@@ -196,11 +196,11 @@ impl InFlight {
         }
     }
 
-    /// Answers what the upstream asked. An answer to what it no longer wants to know is dropped.
+    /// Answers a question of the upstream. If the question was withdrawn, the answer is dropped.
     ///
     /// # Errors
     ///
-    /// Where it could not be sent.
+    /// The answer could not be sent.
     pub async fn answer(
         &mut self,
         key: AskKey,
@@ -213,7 +213,7 @@ impl InFlight {
         answered.map_err(|trouble| self.upstream.fault("answering a question", trouble))
     }
 
-    /// Sends it. Dropped while it waits, nothing has been sent.
+    /// Sends the request. If the future is dropped before it is ready, nothing was sent.
     async fn begin(&mut self) -> Result<(), Trouble> {
         let mut connection = self.upstream.connection().await?;
         let calls_a_tool = self.request.method == "tools/call";
@@ -221,7 +221,7 @@ impl InFlight {
             && calls_a_tool
             && (self.refresh || self.upstream.known().is_none())
         {
-            // What it cannot be known to want in its headers, it will ask for.
+            // If the refresh fails, the upstream refuses the request because headers are missing.
             let _listed = self.upstream.refresh().await;
             self.refresh = false;
             connection = self.upstream.connection().await?;
@@ -239,7 +239,7 @@ impl InFlight {
         let sending = Sending {
             method: &self.request.method,
             params: &mut self.request.params,
-            // Of a tool we want it for ourselves: it shows that there is something to wait for.
+            // The host itself needs the progress of a tool, to extend the timeout.
             progress: self.token.is_some() || calls_a_tool,
             capabilities: self.request.capabilities.as_ref(),
             log_level: self.request.log_level.as_deref(),
@@ -252,7 +252,7 @@ impl InFlight {
         let timed_out = Trouble::TimedOut(self.upstream.settings.plan.timeout);
         let ticket = timeout_at(until, beginning).await.map_err(|_| timed_out)?;
         self.ticket = Some(match ticket {
-            // It went just now, and nothing was sent.
+            // The connection has just ended, and nothing was sent.
             Err(_) if connection.has_ended() && self.again => {
                 self.again = false;
                 return Box::pin(self.begin()).await;
@@ -263,12 +263,12 @@ impl InFlight {
         Ok(())
     }
 
-    /// When it will have taken too long. `None`: never, as it is a subscription.
+    /// When the request times out. `None`: never, because it is a subscription.
     fn until(&self) -> Option<Instant> {
         if self.request.method == "subscriptions/listen" {
             return None;
         }
-        // For as long as the caller has to think, the upstream cannot be too slow.
+        // While a question is unanswered, the upstream waits for the caller.
         let waits_for_us = !self.asks.is_empty();
         Some(self.deadline.filter(|_| !waits_for_us).unwrap_or(self.last_deadline))
     }
@@ -309,7 +309,7 @@ impl InFlight {
         }
     }
 
-    /// `None`: it is sent once more.
+    /// Handles the end of a request. `None`: it is sent again.
     fn done(&mut self, done: Done) -> Option<Event> {
         let outcome = match done {
             Done::Answer(Ok(result), _) => Ok(judge(result, self.era)),
@@ -344,7 +344,7 @@ impl InFlight {
     }
 }
 
-/// What a result means. Kinds of result that we do not know are for the caller to judge.
+/// The outcome that a result stands for. Results of unknown types are passed to the caller.
 fn judge(mut result: Value, era: Era) -> Outcome {
     let kind = result.get("resultType").and_then(Value::as_str);
     if era == Era::Legacy || kind != Some("input_required") {

@@ -9,19 +9,19 @@ use crate::message::Object;
 use crate::names::{Names, is_legal};
 use crate::text;
 
-/// Longest texts, in characters.
+/// The longest texts, in characters.
 const NAME: usize = 128;
 const TITLE: usize = 200;
 const DESCRIPTION: usize = 4000;
 
-/// Longest name by which something is called at its upstream, in bytes.
+/// The longest name of an item at its upstream, in bytes.
 const WIRE_NAME: usize = 1024;
 
-/// Largest schema, in bytes of JSON, and the deepest.
+/// The largest size of a schema in bytes of JSON, and its largest depth.
 const SCHEMA_BYTES: usize = 64 * 1024;
 const SCHEMA_DEPTH: usize = 64;
 
-/// Deepest definition. Of a deeper one, parts may be missing: see [`crate::prune`].
+/// The largest depth of a definition. Parts of a deeper one may be missing: see [`crate::prune`].
 const DEPTH: usize = 100;
 
 /// Why an item of a list is left out.
@@ -56,16 +56,15 @@ enum ItemError {
 /// A tool of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpstreamTool {
-    /// `[A-Za-z0-9_.-]{1,64}`, and no other tool of this upstream has it.
+    /// The name for clients: `[A-Za-z0-9_.-]{1,64}`, unique within this upstream.
     pub name: String,
-    /// What its upstream calls it: the `name` of `tools/call`.
+    /// The name at the upstream: the `name` of `tools/call`.
     pub wire_name: String,
-    /// Its definition with [`Self::name`], with sanitised texts. What nobody here
-    /// knows is as it came.
+    /// The definition with [`Self::name`] and sanitised texts. Unknown members are unchanged.
     pub definition: Object,
-    /// SHA-256 of its definition as it came: of name, title, description, schemas and annotations.
+    /// SHA-256 of the original name, title, description, schemas and annotations.
     pub digest: String,
-    /// What of its arguments goes into headers too.
+    /// The arguments that are also sent in headers.
     pub(crate) header_params: Vec<HeaderParam>,
 }
 
@@ -74,14 +73,14 @@ pub struct UpstreamTool {
 pub struct UpstreamPrompt {
     /// As [`UpstreamTool::name`].
     pub name: String,
-    /// What its upstream calls it: the `name` of `prompts/get`.
+    /// The name at the upstream: the `name` of `prompts/get`.
     pub wire_name: String,
     /// As [`UpstreamTool::definition`].
     pub definition: Object,
 }
 
-/// Tools as they can be listed, and what is wrong with those that cannot. `headers`: whether their
-/// arguments may have to go into headers.
+/// The valid tools of a list. Those that are left out add warnings. `headers`: whether arguments may have to be
+/// sent in headers.
 pub(crate) fn tools(
     raw: Vec<Value>,
     headers: bool,
@@ -113,7 +112,7 @@ pub(crate) fn tools(
     })
 }
 
-/// Prompts as they can be listed, and what is wrong with those that cannot.
+/// The valid prompts of a list. Those that are left out add warnings.
 pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<UpstreamPrompt> {
     named(raw, "prompt", warnings, |mut definition, wire_name, name| {
         if let Some(Value::Array(arguments)) = definition.get_mut("arguments") {
@@ -133,8 +132,8 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Upstre
     })
 }
 
-/// Resources, or templates of them, as they can be listed, and what is wrong with those that cannot.
-/// `key`: what holds their address, `uri` or `uriTemplate`.
+/// The valid resources or resource templates of a list. Those that are left out add warnings. `key`: the member with
+/// the address, `uri` or `uriTemplate`.
 pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) -> Vec<Object> {
     let mut resources = Vec::new();
     for value in raw {
@@ -159,7 +158,7 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
     resources
 }
 
-/// Makes things of objects with names.
+/// Makes items of JSON objects with names. Those that are left out add warnings.
 fn named<T>(
     raw: Vec<Value>,
     what: &str,
@@ -213,7 +212,7 @@ fn check_schema(key: &'static str, schema: &Object) -> Result<(), ItemError> {
     Ok(())
 }
 
-/// How many arrays and objects are around what is innermost. What was parsed is at most 128 deep.
+/// The number of nested arrays and objects. It is at most 128 for parsed JSON.
 fn depth(value: &Value) -> usize {
     let inner = match value {
         Value::Object(members) => members.values().map(depth).max(),
@@ -223,7 +222,7 @@ fn depth(value: &Value) -> usize {
     1 + inner.unwrap_or_default()
 }
 
-/// Cleans what a schema says to its readers, and nothing that is data.
+/// Sanitises the descriptive texts of a schema, and no data in it.
 fn clean_schema(schema: &mut Object) {
     clean_texts(schema);
     for (key, value) in schema {
@@ -252,7 +251,7 @@ fn clean_texts(object: &mut Object) {
     clean(object, "description", |description| text::block(description, DESCRIPTION));
 }
 
-/// Cleans one text, where it is one.
+/// Sanitises one member, if it is a text.
 fn clean(object: &mut Object, key: &str, cleaned: impl Fn(&str) -> String) {
     if let Some(Value::String(text)) = object.get_mut(key) {
         *text = cleaned(text);

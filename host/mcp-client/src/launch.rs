@@ -1,5 +1,5 @@
-//! Starting a program so that it ends when this process does, with all that it started, however this
-//! process ends.
+//! Starts a program so that it ends with this process, however this process ends, with all processes that it
+//! started.
 //!
 //! Between the host and the program is a keeper: this program itself, started once more with
 //! [`SUBCOMMAND`]. On Linux the keeper adopts every process that the program leaves behind (it is their
@@ -12,18 +12,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The first argument by which a program knows that it is to become an upstream: see [`main`].
+/// The first argument that tells this program to become an upstream: see [`main`].
 pub const SUBCOMMAND: &str = "become-upstream";
 
 /// The signal that tells a keeper to end everything at once.
 #[cfg(target_os = "linux")]
 pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR1;
 
-/// What stands before the parent's number where the process is to become the program.
+/// The prefix of the parent's process id, if this process has to become the program.
 const ITSELF: &str = "=";
 
-/// The child's side: keeps, or becomes, the program that the further arguments name. Comes back only
-/// where that fails, with why.
+/// The child's side: becomes the program that the further arguments name, or its keeper. Returns only an error.
 pub fn main() -> String {
     let mut arguments = std::env::args_os().skip(2);
     let first = arguments.next().and_then(|first| first.into_string().ok()).unwrap_or_default();
@@ -52,7 +51,7 @@ fn become_program(parent: i32, program: OsString, arguments: Vec<OsString>) -> S
         if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
             return format!("asking to end with the host: {error}");
         }
-        // It may have ended before it was asked for.
+        // The parent may have ended before.
         if !is_parent(parent) {
             return "the host has ended".to_owned();
         }
@@ -90,22 +89,22 @@ mod keeper {
 
     use super::{ITSELF, SUBCOMMAND, is_parent};
 
-    /// How often a system without descriptors of processes is asked whether the host is still there.
+    /// How often to check for the host on a system without process descriptors.
     const LOOK: Duration = Duration::from_millis(500);
 
-    /// How long it may take until everything has ended that was killed.
+    /// The longest time until all killed processes have ended.
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// Why everything is to end.
+    /// Why all processes have to end.
     enum Reason {
-        /// The program has.
+        /// The program has ended.
         Ended(WaitStatus),
-        /// The host asked for it, or is gone.
+        /// The host demanded it, or has ended.
         Told,
     }
 
-    /// Starts the program, waits for a reason to end, and ends everything. Comes back only where the
-    /// program cannot be started.
+    /// Starts the program, waits for a reason to end, and ends all processes. Returns only if the program cannot be
+    /// started.
     pub(super) fn keep(host: i32, program: OsString, arguments: Vec<OsString>) -> String {
         let (reasons, reason) = channel();
         if let Err(error) = process::set_child_subreaper(Some(process::getpid())) {
@@ -122,7 +121,7 @@ mod keeper {
             Ok(child) => child.id(),
             Err(error) => return format!("starting this program once more: {error}"),
         };
-        // The pipes are the program's: held open here, nobody would notice that it closed one.
+        // If the keeper held the pipes of the program open, the host would not notice that the program closed them.
         if let Err(error) = let_go_of_pipes() {
             return format!("closing what is the server's: {error}");
         }
@@ -132,14 +131,14 @@ mod keeper {
         leave(&ended)
     }
 
-    /// Has no signal end this process but `SIGKILL`: those to the process group are for the program.
+    /// Handles all signals but `SIGKILL`, because signals to the process group are meant for the program.
     fn listen(reasons: Sender<Reason>) -> std::io::Result<()> {
         let (done, result) = channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
             runtime.block_on(async {
                 let mut told = signal(SignalKind::user_defined1())?;
-                // What is listened to once ends this process no more, also when nobody listens.
+                // The handler stays in place after the receiver was dropped.
                 for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()]
                 {
                     let _outlived = signal(kind)?;
@@ -158,7 +157,7 @@ mod keeper {
         std::thread::spawn(move || {
             let descriptor = Pid::from_raw(host)
                 .and_then(|host| process::pidfd_open(host, process::PidfdFlags::empty()).ok());
-            // It may have ended before it was watched, and its number may be that of another by now.
+            // The host may have ended before, and the system may have reused its id.
             if let Some(descriptor) = &descriptor
                 && is_parent(host)
             {
@@ -180,7 +179,7 @@ mod keeper {
         Ok(())
     }
 
-    /// Collects everyone who has ended, and says when the program has.
+    /// Reaps processes that have ended. Returns when the program is one of them.
     fn reap(program: u32, reasons: &Sender<Reason>) {
         loop {
             match process::wait(WaitOptions::empty()) {
@@ -195,8 +194,8 @@ mod keeper {
         }
     }
 
-    /// Kills every process beneath this one. Whoever loses a parent by that becomes a child of this
-    /// process, and is found in the next round.
+    /// Kills all descendants. A process whose parent was killed becomes a child of this one, and is found in the next
+    /// round.
     fn end_all() {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -205,21 +204,21 @@ mod keeper {
                 return;
             }
             for child in children {
-                // It may have ended by itself.
+                // The process may have ended by itself.
                 let _gone = process::kill_process(child, Signal::KILL);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// The processes whose parent this one is.
+    /// The child processes of this one.
     fn children() -> Vec<Pid> {
         let me = process::getpid().as_raw_nonzero().get();
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         let children = processes.filter_map(|entry| {
             let process: i32 = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // Its name, in brackets, may have anything in it. The state follows, and the parent.
+            // The name, in parentheses, may contain any character. The state and the parent follow it.
             let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?;
             (parent.parse() == Ok(me)).then(|| Pid::from_raw(process)).flatten()
         });
@@ -234,7 +233,7 @@ mod keeper {
             let _no_core = process::setrlimit(process::Resource::Core, none);
             if let Some(named) = Signal::from_named_raw(signal) {
                 let _ends = process::kill_process(process::getpid(), named);
-                // Those that are listened to end nobody.
+                // This process handles some signals. Then it ends with the status below.
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::process::exit(128 + signal);

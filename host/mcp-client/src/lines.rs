@@ -1,11 +1,11 @@
-//! Lines of bounded length: what is longer is read to its end, and not kept.
+//! Reads lines of bounded length. A longer line is read to its end and dropped.
 
 use std::io;
 
 use portcullis_json_bounds::Scan;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// A buffer that grew beyond this is given back when its line has been read.
+/// A buffer that grew beyond this size is freed when its line has been read.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 /// Lines of an input.
@@ -18,9 +18,9 @@ pub(crate) struct Lines<R> {
 /// A line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line<'a> {
-    /// Without its end.
+    /// The line, without the line break.
     Text(&'a [u8]),
-    /// It was longer than allowed. If it was an answer, then to this request.
+    /// The line was too long. If it was an answer, it was the one to this request.
     TooLong(Option<u64>),
 }
 
@@ -31,11 +31,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { input, line: Vec::new(), most }
     }
 
-    /// The next line. `None`: there are no more.
+    /// The next line. `None`: the input has ended.
     ///
     /// # Errors
     ///
-    /// Where the input fails.
+    /// The input cannot be read.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         self.line.shrink_to(KEPT_BYTES);

@@ -1,4 +1,4 @@
-//! All that an upstream offers, page by page.
+//! Fetches the lists of tools, prompts and resources of an upstream, page by page.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,43 +11,43 @@ use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
 use crate::text;
 
-/// Most pages of one list, and most things of each kind.
+/// The most pages of one list, and the most items of each kind.
 const PAGES: usize = 100;
 const TOOLS: usize = 1000;
 const PROMPTS: usize = 1000;
 const RESOURCES: usize = 10_000;
 
-/// Most warnings about one upstream.
+/// The most warnings about one upstream.
 const WARNINGS: usize = 100;
 
-/// Longest cursor, in bytes.
+/// The longest cursor, in bytes.
 const CURSOR_BYTES: usize = 16 * 1024;
 
 /// What an upstream offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// Who it is.
+    /// What the upstream says about itself.
     pub peer: Peer,
-    /// Its tools, in its order.
+    /// The tools, in the order of the upstream.
     pub tools: Vec<UpstreamTool>,
-    /// Its prompts.
+    /// The prompts.
     pub prompts: Vec<UpstreamPrompt>,
-    /// Its resources: as they came, with sanitised texts.
+    /// The resources, with sanitised texts, otherwise unchanged.
     pub resources: Vec<Object>,
-    /// Its templates of resources, likewise.
+    /// The resource templates, likewise.
     pub templates: Vec<Object>,
-    /// What was left out, and why.
+    /// The items that were left out, with the reasons.
     pub warnings: Vec<String>,
 }
 
-/// What is different between two listings, by the names of tools.
+/// The differences between two listings, as names of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// New ones.
+    /// New tools.
     pub added: Vec<String>,
-    /// Those that are no longer there.
+    /// Tools that were removed.
     pub removed: Vec<String>,
-    /// Those that say something else about themselves now.
+    /// Tools with another definition.
     pub changed: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Listing {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// What has happened to tools since an earlier listing.
+    /// The differences from an earlier listing.
     pub fn changes_since(&self, earlier: &Self) -> Changes {
         let mut changes = Changes::default();
         for tool in &self.tools {
@@ -73,13 +73,13 @@ impl Listing {
     }
 }
 
-/// A listing, and how long it holds according to its upstream.
+/// A listing, and how long it is current according to its upstream.
 pub(crate) struct Fetched {
     pub(crate) listing: Listing,
     pub(crate) fresh_for: Option<Duration>,
 }
 
-/// Asks for all that an upstream offers. A page has at most `most` bytes, and may take `time`.
+/// Fetches all lists of an upstream. A page has at most `most` bytes, and takes at most `time`.
 pub(crate) async fn fetch(
     connection: &Connection,
     client: &Client,
@@ -125,13 +125,13 @@ struct Pages<'a> {
     client: &'a Client,
     most: usize,
     time: Duration,
-    /// The shortest time that any page holds.
+    /// The shortest time that any page is current.
     fresh_for: Option<Duration>,
     warnings: Vec<String>,
 }
 
 impl Pages<'_> {
-    /// All of one list, up to `most` things.
+    /// All items of one list, up to `most`.
     async fn all(&mut self, method: &str, key: &str, most: usize) -> Result<Vec<Value>, Trouble> {
         let mut things = Vec::new();
         let mut cursors = HashSet::new();

@@ -1,4 +1,4 @@
-//! Names that every client takes, for things whose own name not every client would.
+//! Makes names that every client accepts for items whose own names some clients reject.
 
 use std::collections::HashSet;
 
@@ -7,25 +7,25 @@ use sha2::{Digest, Sha256};
 /// Longest name, in characters.
 const LONGEST: usize = 64;
 
-/// Whether every client takes this name.
+/// Whether every client accepts this name.
 pub(crate) fn is_legal(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-/// Names that are given to things, each to one of them.
+/// Assigned names. Each belongs to one item.
 pub(crate) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// For things with these names, of which the legal ones are kept.
+    /// Names for items with these original names. Legal originals are reserved.
     pub(crate) fn new<'a>(originals: impl Iterator<Item = &'a str>) -> Self {
         Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
     }
 
-    /// A name that is made from an illegal one, and is the same each time: what is legal of it, and a
-    /// digest of all of it. `None`: somebody made another's name on purpose.
+    /// A legal name for an illegal one: its legal characters and a digest of all of it, so that it is the same each
+    /// time. `None`: another item has this name, which does not happen by accident.
     pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
         let digest = hex(&Sha256::digest(original));
         [8, 16, 32].into_iter().find_map(|length| {

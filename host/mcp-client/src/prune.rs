@@ -1,11 +1,10 @@
-//! Lists with something in them that is too deeply nested to be read: the rest of such a list still counts.
+//! Removes values that are nested too deep to be parsed, so that the rest of a list can be used.
 
-/// From which depth on arrays and objects are left out. The parser takes 127.
+/// The depth beyond which arrays and objects are left out. The parser accepts 127.
 const DEPTH: usize = 120;
 
-/// The JSON with `null` in the place of each array and object that is nested deeper than [`DEPTH`].
-///
-/// What is no JSON comes out as something that is none either.
+/// The JSON with `null` in place of each array and object that is nested deeper than [`DEPTH`]. Invalid JSON stays
+/// invalid.
 pub(crate) fn pruned(json: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(json.len().min(1024 * 1024));
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use portcullis_sanitize::is_deceptive;
 
-/// Longest escape sequence that is taken out as a whole, in characters: so that one without an end
-/// does not swallow the text after it.
+/// The longest escape sequence that is removed as a whole, in characters. An unterminated sequence then does not
+/// remove all text after it.
 const LONGEST_SEQUENCE: usize = 256;
 
 /// The text as a paragraph of at most `max` characters: without escape sequences, control characters,
@@ -42,7 +42,7 @@ pub(crate) fn block(text: &str, max: usize) -> String {
 
 /// As [`block`], on one line.
 pub(crate) fn line(text: &str, max: usize) -> String {
-    // What is cut off must not be gone through to its end.
+    // The end of a long text is not sanitised, because it is cut off.
     let some = block(text, max.saturating_mul(4));
     let flat = some.split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(max) {
@@ -51,7 +51,7 @@ pub(crate) fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// Whether nothing in a text would be taken out.
+/// Whether sanitising leaves a text unchanged.
 pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(is_deceptive)
 }
@@ -93,7 +93,7 @@ fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// Lets so many lines into a log and no more: an upstream must not be able to fill a disk.
+/// Limits the lines that an upstream can cause in the log, so that it cannot fill the disk.
 pub(crate) struct Valve {
     since: Instant,
     passed: u32,
@@ -108,7 +108,7 @@ impl Valve {
         Self { since: Instant::now(), passed: 0, held: 0 }
     }
 
-    /// Whether a line may pass; and how many before it did not, where this has not been told.
+    /// Counts a line. `None`: it may not be logged. Otherwise the number of lines that were held back before it.
     pub(crate) fn pass(&mut self) -> Option<u32> {
         if self.since.elapsed() > Self::PERIOD {
             self.since = Instant::now();

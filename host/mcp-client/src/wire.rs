@@ -1,4 +1,4 @@
-//! How messages get to an upstream and back: over a child's pipes, or over HTTP in two forms.
+//! The transports to an upstream: the pipes of a child process, streamable HTTP, and HTTP with server-sent events.
 
 mod http;
 mod requests;
@@ -20,24 +20,24 @@ pub(crate) use requests::Requests;
 pub(crate) use sse::Sse;
 pub(crate) use stdio::Stdio;
 
-/// Which kind of MCP is spoken.
+/// The era of a protocol revision: with or without a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// With a handshake and sessions: 2024-11-05 to 2025-11-25.
     Legacy,
-    /// Without: 2026-07-28.
+    /// Without a handshake: 2026-07-28.
     Modern,
 }
 
-/// A request as it is sent.
+/// A request, ready to be sent.
 pub(crate) struct Outgoing {
     pub(crate) body: Vec<u8>,
-    /// Only HTTP has them.
+    /// Headers, which only HTTP has.
     pub(crate) headers: HeaderMap,
     pub(crate) era: Era,
 }
 
-/// A way to an upstream.
+/// A transport to an upstream.
 pub(crate) enum Wire {
     Stdio(Stdio),
     Http(Http),
@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a message in the background.
     fn send_soon(self: &Arc<Self>, messages: Vec<Vec<u8>>) {
         if messages.is_empty() {
             return;
@@ -84,7 +84,7 @@ impl Wire {
         }
     }
 
-    /// Ends the connection properly, as far as that takes time.
+    /// Closes the connection, and waits until that is done.
     pub(crate) async fn close(&self) {
         match self {
             Self::Stdio(stdio) => stdio.close().await,
@@ -93,7 +93,7 @@ impl Wire {
         }
     }
 
-    /// The child's process id.
+    /// The process id of the child, if there is one.
     pub(crate) fn process(&self) -> Option<u32> {
         match self {
             Self::Stdio(stdio) => stdio.process(),
@@ -102,7 +102,7 @@ impl Wire {
     }
 }
 
-/// A wire with the requests that are on it.
+/// A transport with the requests in flight on it.
 #[derive(Clone)]
 pub(crate) struct Channel {
     pub(crate) wire: Arc<Wire>,
@@ -110,8 +110,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Sends a request that is made for its number. Dropped while it waits for its turn, nothing has
-    /// been sent.
+    /// Sends the request that `make` returns for its id. If the future is dropped before it is ready, nothing was sent.
     pub(crate) async fn begin(
         &self,
         whose: Whose,
@@ -141,21 +140,21 @@ impl Channel {
     }
 }
 
-/// A request on its way. Dropped before its end, it is cancelled.
+/// A request in flight. Dropping it before its end cancels the request.
 pub(crate) struct Ticket {
     pub(crate) id: u64,
     pub(crate) happenings: mpsc::Receiver<Happening>,
     pub(crate) done: tokio::sync::oneshot::Receiver<Done>,
     channel: Channel,
-    /// What sends it over HTTP.
+    /// The task that sends it over HTTP.
     exchange: Option<AbortHandle>,
     era: Era,
-    /// A handshake may be given up, but must not be cancelled.
+    /// Whether it is a handshake. A handshake must not be cancelled at the upstream.
     pub(crate) is_handshake: bool,
 }
 
 impl Ticket {
-    /// Waits for its end and looks at nothing else.
+    /// Waits for the end, and ignores everything else.
     pub(crate) async fn done(&mut self) -> Done {
         ended((&mut self.done).await)
     }
@@ -168,13 +167,13 @@ impl Ticket {
     ) -> Result<(), Trouble> {
         match self.channel.calls.take_ask(self.id, key) {
             Some(id) => self.channel.wire.send(message::answer(&id, answer)).await,
-            // It was withdrawn, or the request has ended.
+            // The question was withdrawn, or the request has ended.
             None => Ok(()),
         }
     }
 }
 
-/// How a request ended. What takes care of it always says; unless all of it is being torn down.
+/// How a request ended. The sender is dropped without a value only when the connection is closed.
 pub(crate) fn ended(done: Result<Done, tokio::sync::oneshot::error::RecvError>) -> Done {
     done.unwrap_or_else(|_| Done::Trouble(Trouble::Closed))
 }
@@ -185,7 +184,7 @@ impl Drop for Ticket {
         if let Some(exchange) = &self.exchange {
             exchange.abort();
         }
-        // Over HTTP, the modern way to cancel is to close the response.
+        // Over HTTP, a modern request is cancelled by closing the response.
         let by_message = match (&*self.channel.wire, self.era) {
             (Wire::Http(_), Era::Modern) => false,
             (Wire::Http(_), Era::Legacy) | (Wire::Stdio(_) | Wire::Sse(_), _) => true,

@@ -1,4 +1,4 @@
-//! What an upstream asks reaches the session that it belongs to, or nobody.
+//! Tests that a question of an upstream reaches only the session that it belongs to.
 
 mod stand_in;
 
@@ -29,7 +29,7 @@ async fn hanging(upstream: &Upstream, session: &str) -> tokio::task::JoinHandle<
 }
 
 #[tokio::test]
-async fn each_of_the_three_questions_is_asked_and_answered() {
+async fn each_kind_of_question_is_asked_and_answered() {
     within(async {
         let upstream = child(&["legacy"]);
         for method in ["sampling/createMessage", "elicitation/create", "roots/list"] {
@@ -61,7 +61,7 @@ async fn a_refusal_reaches_the_upstream() {
 }
 
 #[tokio::test]
-async fn over_one_pipe_it_is_the_newest_request_of_the_only_session() {
+async fn over_one_pipe_a_question_belongs_to_the_newest_request_of_the_only_session() {
     within(async {
         let web = Web::start(&["sse", "legacy"]);
         for upstream in [child(&["legacy"]), defined(json!({"url": web.url, "transport": "sse"}))] {
@@ -77,7 +77,7 @@ async fn over_one_pipe_it_is_the_newest_request_of_the_only_session() {
 }
 
 #[tokio::test]
-async fn over_one_pipe_with_two_sessions_nobody_is_asked() {
+async fn over_one_pipe_with_two_sessions_questions_are_refused() {
     within(async {
         let upstream = child(&["legacy"]);
         let other = hanging(&upstream, "other").await;
@@ -94,7 +94,7 @@ async fn over_one_pipe_with_two_sessions_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn over_http_it_is_the_request_that_it_answers() {
+async fn over_http_a_question_belongs_to_the_request_of_its_response() {
     within(async {
         let web = Web::start(&["http", "legacy"]);
         let upstream = defined(json!({"url": web.url}));
@@ -109,7 +109,7 @@ async fn over_http_it_is_the_request_that_it_answers() {
 }
 
 #[tokio::test]
-async fn the_time_that_we_take_to_answer_is_not_the_upstreams() {
+async fn the_time_to_answer_a_question_does_not_count_for_the_timeout() {
     within(async {
         let upstream = stand_in::child_with(&["legacy"], json!({"timeout-seconds": 1}));
         let mut asked = call(&upstream, "ask", json!({}));
@@ -124,7 +124,7 @@ async fn the_time_that_we_take_to_answer_is_not_the_upstreams() {
 }
 
 #[tokio::test]
-async fn who_is_no_longer_there_is_cancelled() {
+async fn a_dropped_request_is_cancelled() {
     within(async {
         let legacy = Web::start(&["http", "legacy"]);
         let modern = Web::start(&["http", "modern"]);
@@ -145,7 +145,7 @@ async fn who_is_no_longer_there_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_modern_upstream_is_told_what_can_be_asked_because_of_a_request() {
+async fn a_modern_upstream_is_told_the_capabilities_with_each_request() {
     within(async {
         let upstream = child(&["modern"]);
         let params =

@@ -1,4 +1,4 @@
-//! An upstream that sends too much, too deep, too slowly, or without end.
+//! Tests with an upstream that sends messages that are too large, too deep, too slow or endless.
 
 mod stand_in;
 
@@ -58,7 +58,7 @@ async fn an_answer_that_cannot_be_read_ends_its_request() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_answer_is_waited_for_no_longer_than_allowed() {
+async fn a_request_without_an_answer_times_out() {
     within(async {
         let upstream = child_with(&[], json!({"timeout-seconds": 1}));
         let fault = call(&upstream, "hang", json!({})).outcome().await.unwrap_err();
@@ -69,7 +69,7 @@ async fn one_that_does_not_answer_is_waited_for_no_longer_than_allowed() {
 }
 
 #[tokio::test]
-async fn one_that_makes_progress_is_waited_for() {
+async fn progress_extends_the_timeout() {
     within(async {
         let upstream = child_with(&[], json!({"timeout-seconds": 2}));
         // Three seconds of work, of which it tells; and nobody wants to know.
@@ -79,7 +79,7 @@ async fn one_that_makes_progress_is_waited_for() {
 }
 
 #[tokio::test]
-async fn lists_that_go_round_in_circles_end() {
+async fn lists_whose_cursors_form_a_circle_end() {
     within(async {
         let listing = child(&["circle"]).listing().await.unwrap();
         let names: Vec<_> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -90,7 +90,7 @@ async fn lists_that_go_round_in_circles_end() {
 }
 
 #[tokio::test]
-async fn what_is_listed_is_made_fit_to_be_listed() {
+async fn lists_are_sanitised() {
     within(async {
         let upstream = child(&["hostile"]);
         let listing: std::sync::Arc<Listing> = upstream.listing().await.unwrap();
@@ -112,7 +112,7 @@ async fn what_is_listed_is_made_fit_to_be_listed() {
 }
 
 #[tokio::test]
-async fn a_thousand_requests_may_be_on_their_way_and_not_many_more() {
+async fn the_number_of_requests_in_flight_is_bounded() {
     within(async {
         for (_web, upstream) in everywhere().into_iter().take(4) {
             upstream.listing().await.unwrap();
@@ -157,7 +157,7 @@ async fn a_thousand_requests_may_be_on_their_way_and_not_many_more() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_listens_to_is_not_waited_for() {
+async fn a_request_whose_events_are_not_read_does_not_block_others() {
     within(async {
         for (_web, upstream) in everywhere() {
             let params = json!({"name": "progress", "arguments": {"steps": 5000},

@@ -1,4 +1,4 @@
-//! When an upstream offers something else than before, that is noticed.
+//! Tests that changes of lists and resources of an upstream are noticed.
 
 mod stand_in;
 
@@ -31,7 +31,7 @@ async fn notices_a_change(upstream: &Upstream) {
 }
 
 #[tokio::test]
-async fn a_legacy_upstream_says_so_by_itself() {
+async fn a_legacy_upstream_notifies_of_changes() {
     within(async {
         notices_a_change(&child(&["legacy"])).await;
         let web = Web::start(&["sse", "legacy"]);
@@ -41,7 +41,7 @@ async fn a_legacy_upstream_says_so_by_itself() {
 }
 
 #[tokio::test]
-async fn a_legacy_upstream_over_http_says_so_to_who_listens() {
+async fn a_legacy_upstream_over_http_notifies_of_changes() {
     within(async {
         let web = Web::start(&["http", "legacy"]);
         let upstream = defined(json!({"url": web.url}));
@@ -53,7 +53,7 @@ async fn a_legacy_upstream_over_http_says_so_to_who_listens() {
 }
 
 #[tokio::test]
-async fn a_modern_upstream_says_so_where_it_was_asked_to() {
+async fn a_modern_upstream_notifies_of_changes_on_request() {
     within(async {
         let web = Web::start(&["http", "modern"]);
         for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
@@ -66,7 +66,7 @@ async fn a_modern_upstream_says_so_where_it_was_asked_to() {
 }
 
 #[tokio::test]
-async fn it_is_asked_by_the_clock_where_that_is_wanted() {
+async fn a_listing_is_refreshed_periodically_if_configured() {
     within(async {
         let upstream = child_with(&["legacy", "quiet"], json!({"refresh-seconds": 1}));
         let mut changes = upstream.changes();
@@ -79,7 +79,7 @@ async fn it_is_asked_by_the_clock_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn what_holds_is_not_asked_for_again_and_what_is_wanted_is() {
+async fn a_current_listing_is_not_fetched_again_except_on_demand() {
     within(async {
         let upstream = child(&["modern", "quiet"]);
         let before = upstream.listing().await.unwrap();
@@ -98,7 +98,7 @@ async fn what_holds_is_not_asked_for_again_and_what_is_wanted_is() {
 }
 
 #[tokio::test]
-async fn after_a_crash_it_is_listed_anew() {
+async fn after_a_crash_the_listing_is_refreshed() {
     within(async {
         let upstream = child(&["legacy", "quiet"]);
         let mut changes = upstream.changes();
@@ -116,7 +116,7 @@ async fn after_a_crash_it_is_listed_anew() {
 }
 
 #[tokio::test]
-async fn a_subscription_tells_who_subscribed() {
+async fn a_subscription_reaches_its_subscriber() {
     within(async {
         let web = Web::start(&["http", "modern"]);
         for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
@@ -146,7 +146,7 @@ async fn a_subscription_tells_who_subscribed() {
 }
 
 #[tokio::test]
-async fn what_is_watched_is_told_of_in_both_eras_and_over_each_connection() {
+async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() {
     within(async {
         let web = Web::start(&["http", "modern"]);
         let updated = async |upstream: &Upstream| {

@@ -1,4 +1,4 @@
-//! No child outlives its upstream, and no request waits for one that is gone.
+//! Tests that no child outlives its upstream, and that requests end with their upstream.
 #![cfg(target_os = "linux")]
 
 mod stand_in;
@@ -25,7 +25,7 @@ async fn gone(process: u32) {
 }
 
 #[tokio::test]
-async fn dropped_or_closed_its_child_ends() {
+async fn the_child_ends_when_the_upstream_is_dropped_or_closed() {
     within(async {
         let upstream = child(&[]);
         upstream.listing().await.unwrap();
@@ -46,7 +46,7 @@ async fn dropped_or_closed_its_child_ends() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_want_to_end_is_killed() {
+async fn a_child_that_does_not_end_is_killed() {
     within(async {
         let upstream = child(&["stubborn"]);
         upstream.listing().await.unwrap();
@@ -58,7 +58,7 @@ async fn one_that_does_not_want_to_end_is_killed() {
 }
 
 #[test]
-fn with_the_runtime_its_child_ends() {
+fn the_child_ends_with_the_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let upstream = child(&["stubborn"]);
     runtime.block_on(within(upstream.listing())).unwrap();
@@ -73,7 +73,7 @@ fn with_the_runtime_its_child_ends() {
 }
 
 #[tokio::test]
-async fn whom_a_child_leaves_behind_ends_with_it() {
+async fn processes_that_a_child_leaves_behind_end_with_it() {
     within(async {
         let upstream = child(&["daemon"]);
         upstream.listing().await.unwrap();
@@ -125,7 +125,7 @@ async fn a_child_ends_with_a_host_that_is_killed() {
     .await;
 }
 
-/// Somebody who made a session of their own, and left their number in this file.
+/// The process in its own session that wrote its id to this file.
 async fn who_left(file: &std::path::Path) -> u32 {
     loop {
         match std::fs::read_to_string(file) {
@@ -136,7 +136,7 @@ async fn who_left(file: &std::path::Path) -> u32 {
 }
 
 #[tokio::test]
-async fn who_makes_a_session_of_their_own_ends_with_the_server() {
+async fn a_process_in_its_own_session_ends_with_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("who");
     within(async {
@@ -165,7 +165,7 @@ async fn who_makes_a_session_of_their_own_ends_with_the_server() {
 }
 
 #[tokio::test]
-async fn who_makes_a_session_of_their_own_ends_with_a_host_that_is_killed() {
+async fn a_process_in_its_own_session_ends_with_a_host_that_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("who");
     within(async {
@@ -187,7 +187,7 @@ async fn who_makes_a_session_of_their_own_ends_with_a_host_that_is_killed() {
 }
 
 #[test]
-fn a_child_stays_when_the_thread_that_wanted_it_ends() {
+fn a_child_outlives_the_thread_that_started_it() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let keep = std::time::Duration::from_millis(1);
     let runtime = runtime.worker_threads(1).thread_keep_alive(keep).enable_all().build().unwrap();
@@ -230,7 +230,7 @@ fn held_with(options: &[&str]) -> Upstream {
 }
 
 #[tokio::test]
-async fn a_crash_in_a_call_is_said_and_the_next_one_starts_it_anew() {
+async fn a_crash_in_a_call_is_reported_and_the_next_call_restarts_the_server() {
     within(async {
         let upstream = child(&[]);
         let mut others = call(&upstream, "hang", json!({}));
@@ -253,7 +253,7 @@ async fn a_crash_in_a_call_is_said_and_the_next_one_starts_it_anew() {
 }
 
 #[tokio::test]
-async fn one_that_is_killed_is_started_anew() {
+async fn a_killed_server_is_restarted() {
     within(async {
         let upstream = child(&[]);
         upstream.listing().await.unwrap();
@@ -269,7 +269,7 @@ async fn one_that_is_killed_is_started_anew() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_loses_its_requests() {
+async fn requests_fail_when_their_server_ends() {
     within(async {
         for arguments in [&["http", "legacy"][..], &["http", "modern"], &["sse", "legacy"]] {
             let web = Web::start(arguments);

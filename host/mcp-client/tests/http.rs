@@ -1,4 +1,4 @@
-//! What only HTTP has: sessions that are forgotten, streams that are interrupted, headers.
+//! Tests of HTTP alone: forgotten sessions, interrupted streams and headers.
 
 mod stand_in;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use stand_in::{Web, call, defined, has_seen, object, said, text, within};
 
 #[tokio::test]
-async fn a_forgotten_session_is_begun_anew_without_a_word() {
+async fn a_forgotten_session_is_replaced_without_an_error() {
     within(async {
         for options in [&["http", "legacy"][..], &["http", "legacy", "400"]] {
             let web = Web::start(options);
@@ -25,7 +25,7 @@ async fn a_forgotten_session_is_begun_anew_without_a_word() {
 }
 
 #[tokio::test]
-async fn one_that_forgets_each_session_is_not_asked_forever() {
+async fn a_server_that_forgets_each_session_is_given_up() {
     within(async {
         let web = Web::start(&["http", "legacy", "amnesia"]);
         let upstream = defined(json!({"url": web.url, "protocol": "legacy"}));
@@ -36,7 +36,7 @@ async fn one_that_forgets_each_session_is_not_asked_forever() {
 }
 
 #[tokio::test]
-async fn an_interrupted_answer_is_gone_on_with() {
+async fn an_interrupted_answer_is_resumed() {
     within(async {
         let web = Web::start(&["http", "legacy"]);
         let upstream = defined(json!({"url": web.url}));
@@ -71,7 +71,7 @@ async fn a_session_is_ended_at_the_end() {
 }
 
 #[tokio::test]
-async fn arguments_go_into_headers_where_a_tool_wants_that() {
+async fn arguments_are_sent_in_headers_if_a_tool_demands_it() {
     within(async {
         let web = Web::start(&["http", "modern"]);
         let upstream = defined(json!({"url": web.url}));
@@ -85,7 +85,7 @@ async fn arguments_go_into_headers_where_a_tool_wants_that() {
 }
 
 #[tokio::test]
-async fn headers_that_are_missing_are_found_out_about() {
+async fn missing_headers_are_added_after_a_refusal() {
     within(async {
         let web = Web::start(&["http", "modern", "quiet"]);
         let upstream = defined(json!({"url": web.url}));
@@ -102,7 +102,7 @@ async fn headers_that_are_missing_are_found_out_about() {
 }
 
 #[tokio::test]
-async fn a_server_without_events_of_its_own_is_as_good() {
+async fn a_server_without_a_stream_of_its_own_works() {
     within(async {
         let web = Web::start(&["http", "legacy", "no-get"]);
         let upstream = defined(json!({"url": web.url}));

@@ -1,4 +1,4 @@
-//! One session with a server that is the same, whatever it speaks over whatever transport.
+//! Tests that a session is the same in both eras and over all transports.
 
 mod stand_in;
 

@@ -1,4 +1,4 @@
-//! Finding out what an upstream speaks, and what happens when it does not start.
+//! Tests of the handshake, and of servers that do not start.
 
 mod stand_in;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, said, within};
 
 #[tokio::test]
-async fn a_server_for_both_is_spoken_to_in_the_modern_way() {
+async fn a_server_for_both_eras_is_used_in_the_modern_era() {
     within(async {
         let web = Web::start(&["http"]);
         for upstream in [child(&[]), defined(json!({"url": web.url}))] {
@@ -21,7 +21,7 @@ async fn a_server_for_both_is_spoken_to_in_the_modern_way() {
 }
 
 #[tokio::test]
-async fn one_that_ends_when_it_is_asked_what_it_does_not_know_is_started_once_more() {
+async fn a_server_that_ends_at_an_unknown_request_is_restarted() {
     within(async {
         let upstream = child(&["legacy", "exits"]);
         assert_eq!(upstream.listing().await.unwrap().peer.era, Era::Legacy);
@@ -34,7 +34,7 @@ async fn one_that_ends_when_it_is_asked_what_it_does_not_know_is_started_once_mo
 }
 
 #[tokio::test]
-async fn one_that_is_silent_about_what_it_does_not_know_is_spoken_to_in_the_legacy_way() {
+async fn a_server_that_ignores_unknown_requests_is_used_in_the_legacy_era() {
     within(async {
         let web = Web::start(&["http", "silent"]);
         for upstream in [child(&["silent"]), defined(json!({"url": web.url}))] {
@@ -46,7 +46,7 @@ async fn one_that_is_silent_about_what_it_does_not_know_is_spoken_to_in_the_lega
 }
 
 #[tokio::test]
-async fn one_that_answers_nothing_is_given_up() {
+async fn a_server_that_answers_nothing_is_given_up() {
     within(async {
         let upstream = child_with(&["mute"], json!({"start-seconds": 1}));
         let fault = upstream.listing().await.unwrap_err();
@@ -57,7 +57,7 @@ async fn one_that_answers_nothing_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_was_prescribed_is_not_replaced() {
+async fn a_configured_protocol_is_not_replaced() {
     within(async {
         let web = Web::start(&["http", "legacy"]);
         let pinned = json!({"url": web.url, "protocol": "2026-07-28"});
@@ -90,7 +90,7 @@ async fn without_a_transport_server_sent_events_are_tried_too() {
 }
 
 #[tokio::test]
-async fn after_a_failure_it_is_left_alone_for_a_while_and_that_is_said() {
+async fn after_a_failure_there_is_a_reported_pause() {
     within(async {
         let upstream = defined(json!({"command": "/no/such/program"}));
         assert!(matches!(upstream.state(), State::Idle));
@@ -107,7 +107,7 @@ async fn after_a_failure_it_is_left_alone_for_a_while_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_can_come_later() {
+async fn a_server_can_become_reachable_later() {
     within(async {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -152,7 +152,7 @@ async fn a_child_gets_the_environment_that_it_is_given_and_little_else() {
 }
 
 #[tokio::test]
-async fn it_begins_with_its_first_use_and_is_shared() {
+async fn the_connection_is_made_with_the_first_use_and_shared() {
     within(async {
         let definition: Definition =
             serde_json::from_value(json!({"command": stand_in::program(), "args": ["stdio"]}))

@@ -1,4 +1,4 @@
-//! Fifty tools, no two alike: what a large server offers.
+//! Fifty different tools, as a large server offers them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A server for tests, which speaks every MCP over every transport, and misbehaves on demand:
+//! A server for tests, which supports all revisions and transports of MCP, and misbehaves on demand:
 //! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it says on its stdout where it listens. With `weather`,
 //! `database` or `fifty`, it offers what such a server would, and nothing goes wrong.
 

@@ -1,4 +1,4 @@
-//! The server over stdin and stdout.
+//! Runs the server over stdin and stdout.
 
 use std::sync::Arc;
 

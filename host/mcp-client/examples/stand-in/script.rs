@@ -1,4 +1,4 @@
-//! What the server says to what it is told, over whatever transport.
+//! Answers messages to the server, independent of the transport.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the server's tools do.
+//! The tools of the server.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

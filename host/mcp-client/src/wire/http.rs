@@ -22,23 +22,22 @@ pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-ver
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Longest id of a session, in bytes.
+/// The longest session id, in bytes.
 const SESSION_BYTES: usize = 1024;
 
-/// When a server does not say how long to wait before we come back to a stream, it is this long; and
-/// after failures up to that long.
+/// How long to wait before a stream is opened again if the server names no time, and at most after failures.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// How often it is tried to go on with an answer whose stream was interrupted.
+/// The most attempts to resume the interrupted stream of an answer.
 const RESUMPTIONS: u32 = 5;
 
-/// After its answer, a stream is read to its end so that the connection can be used again: so many
-/// bytes, and for so long.
+/// After the answer, a stream is read to its end so that the connection can be reused: at most this many bytes, for
+/// at most this long.
 const REST_BYTES: usize = 64 * 1024;
 const REST_TIME: Duration = Duration::from_millis(500);
 
-/// A way to a server.
+/// The transport to one server.
 pub(crate) struct Http {
     shared: Arc<Shared>,
     runtime: Handle,
@@ -48,9 +47,9 @@ pub(crate) struct Http {
 
 struct Shared {
     requests: Requests,
-    /// Of a legacy server: the session, where it has any.
+    /// The session id of a legacy server, if it has sessions.
     session: Mutex<Option<HeaderValue>>,
-    /// Of a legacy server: what was agreed on.
+    /// The agreed revision of a legacy server.
     version: OnceLock<HeaderValue>,
 }
 
@@ -82,19 +81,19 @@ impl Http {
         self.shared.send(message).await
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a message in the background.
     pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
         let shared = self.shared.clone();
         self.runtime.spawn(async move { shared.reply(messages).await });
     }
 
-    /// A legacy server has agreed on a version.
+    /// Sets the revision that a legacy server agreed on.
     pub(crate) fn agree(&self, version: HeaderValue) {
-        // Agreed on once for each connection.
+        // It is set once for each connection.
         let _first = self.shared.version.set(version);
     }
 
-    /// From now on, what a legacy server says by itself is listened to.
+    /// Starts to receive messages of a legacy server that belong to no request.
     pub(crate) fn listen(&self) {
         let (shared, end) = (self.shared.clone(), self.end.clone());
         self.runtime.spawn(async move { end.run_until_cancelled(shared.listen()).await });
@@ -119,7 +118,7 @@ impl Drop for Http {
 }
 
 impl Shared {
-    /// What a legacy server wants to see with every request.
+    /// The headers that a legacy server demands with every request.
     fn session_headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(session) = self.session.lock().clone() {
@@ -131,11 +130,11 @@ impl Shared {
         headers
     }
 
-    /// Sends a request and hands on what comes back, up to its answer.
+    /// Sends a request and passes the response on, up to the answer.
     ///
     /// # Errors
     ///
-    /// How it ended, where that was not by its answer.
+    /// The request ended without an answer.
     async fn exchange(&self, id: u64, outgoing: Outgoing) -> Result<(), Done> {
         let requests = &self.requests;
         let mut headers = outgoing.headers;
@@ -187,8 +186,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads the events that a request is answered with. Where they are interrupted, a legacy server
-    /// may be able to go on.
+    /// Reads the events of a response. If the stream is interrupted, a legacy server may resume it.
     async fn follow(&self, id: u64, mut response: Response, era: Era) -> Result<(), Done> {
         let requests = &self.requests;
         let mut events = Events::new(requests.most);
@@ -225,7 +223,7 @@ impl Shared {
         }
     }
 
-    /// Asks for events: those that come by themselves, or those after `last`.
+    /// Opens a stream: of messages that belong to no request, or of the events after `last`.
     async fn stream(&self, last: Option<&str>) -> Result<Response, Unanswered> {
         let mut request = self
             .requests
@@ -238,7 +236,7 @@ impl Shared {
         self.requests.send(request).await
     }
 
-    /// Reads what a legacy server says by itself, for as long as it wants to be listened to.
+    /// Reads messages of a legacy server that belong to no request, until the server refuses the stream.
     async fn listen(&self) {
         let mut failures = 0;
         let mut last = None;
@@ -259,7 +257,7 @@ impl Shared {
                     }
                     return;
                 }
-                // It has nothing to say by itself.
+                // The server has no such stream.
                 Ok(response) if !response.status().is_server_error() => return,
                 Ok(_) | Err(_) => failures += 1,
             }
@@ -292,7 +290,7 @@ impl Shared {
         }
     }
 
-    /// Sends what nobody waits for, one after the other.
+    /// Sends background messages, one after the other.
     async fn reply(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
@@ -307,13 +305,13 @@ impl Shared {
         if let Some(version) = self.version.get() {
             request = request.header(VERSION, version.clone());
         }
-        // A server may not want sessions to be ended, or be gone.
+        // The server may not support this, or may have ended.
         let _ended = timeout(SEND, self.requests.send(request)).await;
     }
 }
 
-/// Whether a server says in its own way that it has forgotten the session. The specification wants
-/// status 404; many servers were made after an example that answers 400.
+/// Whether an answer with status 400 means that the server has forgotten the session. The specification demands 404,
+/// but many servers follow an example that answers 400.
 fn is_about_session(status: StatusCode, refusal: &Done) -> bool {
     match refusal {
         Done::Answer(Err(error), _) => {
@@ -324,7 +322,7 @@ fn is_about_session(status: StatusCode, refusal: &Done) -> bool {
     }
 }
 
-/// Reads on to the end of a response, if that is near.
+/// Reads the rest of a response, if it is short.
 async fn read_rest(mut response: Response) {
     let rest = async {
         let mut left = REST_BYTES;

@@ -1,4 +1,4 @@
-//! The HTTP client of both HTTP transports: no redirects, TLS checked, addresses as configured.
+//! The HTTP client of both HTTP transports: without redirects, with verified TLS, for configured addresses only.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use crate::fault::Trouble;
 use crate::message;
 use crate::text;
 
-/// How long what nobody waits for may take to be sent.
+/// The longest time to send a message in the background.
 pub(crate) const SEND: Duration = Duration::from_secs(10);
 
-/// How long a connection is silent before it is seen whether it still is one.
+/// How long a connection is idle before TCP probes it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Of an answer that says that something is wrong, so many bytes are read.
+/// The most bytes that are read of an error response.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
 pub(crate) const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
-/// How often a request is sent again with another token.
+/// How often a request is sent again with a new token.
 const TOKENS: usize = 2;
 
 /// Requests to one address.
 pub(crate) struct Requests {
     client: reqwest::Client,
     address: Address,
-    /// Where tokens come from, if it may want any.
+    /// The source of access tokens, if the server may demand any.
     login: Option<Arc<Login>>,
     pub(crate) calls: Arc<Calls>,
-    /// Most bytes of a message.
+    /// The most bytes of a message.
     pub(crate) most: usize,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 pub(crate) enum Unanswered {
     Http(reqwest::Error),
-    /// It wants a token, and there is none: why, and what to do.
+    /// The server demands a token, and there is none. The text says why, and what to do.
     Login(Box<str>),
 }
 
@@ -63,11 +63,11 @@ impl Requests {
             .map_err(|error| failed(format!("the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
-            // Another place was not meant, and must not learn the headers.
+            // The headers may contain secrets, which the target of a redirect must not receive.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(connect)
-            // Without it, nobody would notice that the other end of a silent stream has gone.
+            // Otherwise an idle stream would stay open after the server has ended.
             .tcp_keepalive(KEEPALIVE)
             .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -93,8 +93,8 @@ impl Requests {
             .body(body)
     }
 
-    /// Sends a request, with a token where there is one; and once more where another is wanted and can be
-    /// had.
+    /// Sends a request, with a token if there is one. Sends it again if the server demands another token and the login
+    /// has one.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Unanswered> {
         let Some(login) = &self.login else {
             return request.send().await.map_err(Unanswered::Http);
@@ -107,7 +107,7 @@ impl Requests {
             let challenge = Challenge::of(response.status().as_u16(), response.headers());
             let Some(challenge) = challenge else { return Ok(response) };
             let is_unknown = response.status() == StatusCode::UNAUTHORIZED;
-            // A token that was got because of this request will not be another one the next time.
+            // A second 401 means that the server refuses a token that was just issued.
             let another = match (is_unknown && was_unknown) || round == TOKENS {
                 true => Err(login.given_up()),
                 false => login.refused(token.as_ref(), challenge).await,
@@ -127,7 +127,7 @@ impl Requests {
         with(request, token.as_ref()).send().await.map_err(Unanswered::Http)
     }
 
-    /// Sends a request that has to be answered, as [`Self::send`].
+    /// As [`Self::send`], for a request of MCP.
     pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Response, Trouble> {
         self.send(request).await.map_err(|unanswered| match unanswered {
             Unanswered::Http(error) => self.unanswered(error),
@@ -135,7 +135,7 @@ impl Requests {
         })
     }
 
-    /// Why a request was not answered at all. Where nobody is there, the next one connects anew.
+    /// The error for a request without a response. If the server cannot be reached, the connection ends.
     pub(crate) fn unanswered(&self, error: reqwest::Error) -> Trouble {
         let nobody = error.is_connect();
         let because = describe(error);
@@ -148,7 +148,7 @@ impl Requests {
         trouble
     }
 
-    /// Hands an event to whom it is for. What has to be said in return is returned.
+    /// Passes an event to the request that it belongs to. Returns the messages that have to be sent to the server.
     pub(crate) fn receive(&self, event: &Event, origin: Origin) -> Vec<Vec<u8>> {
         match (event, origin) {
             (Event::Whole { kind, data }, _) if kind == "message" => {
@@ -162,13 +162,13 @@ impl Requests {
         }
     }
 
-    /// A text that the server said, without the secrets that it was sent.
+    /// A text of the server, without the secrets that were sent to it.
     fn hide(&self, text: &str) -> String {
         let text = scrub(&self.address.headers).text(text);
         self.login.as_ref().map(|login| login.hide(&text)).unwrap_or(text)
     }
 
-    /// What an answer with a status other than success says.
+    /// The text of an error response.
     pub(crate) async fn refusal(&self, mut response: Response) -> Done {
         let status = response.status();
         let body = match body(&mut response, REFUSAL_BYTES).await {
@@ -192,7 +192,7 @@ impl Requests {
     }
 }
 
-/// Finds the secrets of these headers in what comes back.
+/// Finds the secrets of these headers in responses.
 fn scrub(headers: &HeaderMap) -> Arc<Scrub> {
     let values = headers.values().filter(|value| value.is_sensitive());
     let values = values.filter_map(|value| value.to_str().ok());
@@ -225,7 +225,7 @@ pub(crate) async fn body(
     Ok(Some(body))
 }
 
-/// Whether an answer is of this type.
+/// Whether a response has this media type.
 pub(crate) fn is(response: &Response, expected: &str) -> bool {
     let value = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     value
@@ -233,7 +233,7 @@ pub(crate) fn is(response: &Response, expected: &str) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(expected))
 }
 
-/// An error with its reasons, and without the URL, which may contain a secret.
+/// An error with its causes, and without the URL, which may contain a secret.
 pub(crate) fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

@@ -1,5 +1,5 @@
-//! HTTP with server-sent events, as of 2024-11-05: all that a server says comes as events of one
-//! response, of which the first says where our messages go.
+//! The transport HTTP with server-sent events, of 2024-11-05. All messages of the server are events of one response.
+//! The first event names the endpoint for messages to the server.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::calls::{Done, Origin};
 use crate::events::{Event, Events};
 use crate::fault::Trouble;
 
-/// A way to a server.
+/// The transport to one server.
 pub(crate) struct Sse {
     shared: Arc<Shared>,
     runtime: Handle,
@@ -26,12 +26,12 @@ pub(crate) struct Sse {
 
 struct Shared {
     requests: Requests,
-    /// Where our messages go.
+    /// The endpoint for messages to the server.
     endpoint: Url,
 }
 
 impl Sse {
-    /// Connects, and waits until the server says where our messages go.
+    /// Connects, and waits until the server names the endpoint for messages.
     pub(crate) async fn open(requests: Requests) -> Result<Self, Trouble> {
         let request = requests
             .request(Method::GET, requests.url().clone())
@@ -58,7 +58,7 @@ impl Sse {
         Ok(Self { shared, runtime, _ends_with_this: end.clone().drop_guard(), end })
     }
 
-    /// Sends a request. Its answer comes with the events.
+    /// Sends a request. The answer is one of the events.
     pub(crate) fn begin(&self, id: u64, body: Vec<u8>) -> AbortHandle {
         let shared = self.shared.clone();
         let sending = async move {
@@ -74,7 +74,7 @@ impl Sse {
         self.shared.send(message).await
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a message in the background.
     pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
         let shared = self.shared.clone();
         self.runtime.spawn(async move { shared.reply(messages).await });
@@ -116,7 +116,7 @@ impl Shared {
         }
     }
 
-    /// Hands on what the server says, until it says no more.
+    /// Passes the messages of the server on, until the stream ends.
     async fn read(self: Arc<Self>, mut stream: Stream) {
         let because = loop {
             match stream.next().await {
@@ -134,7 +134,7 @@ impl Shared {
 struct Stream {
     response: Response,
     events: Events,
-    /// Those that have been read, the next one last.
+    /// Events that were read and not yet returned, the next one last.
     read: Vec<Event>,
 }
 
@@ -155,7 +155,7 @@ impl Stream {
         }
     }
 
-    /// Where our messages go. It must be on the same server: our headers may contain secrets.
+    /// The endpoint for messages. It must be on the same server, because the headers may contain secrets.
     async fn endpoint(&mut self, url: &Url) -> Result<Url, Trouble> {
         loop {
             let Event::Whole { kind, data } = self.next().await? else { continue };

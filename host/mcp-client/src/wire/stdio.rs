@@ -1,4 +1,4 @@
-//! The transport over stdin and stdout of a child process: one message a line.
+//! The transport over stdin and stdout of a child process, with one message per line.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -20,25 +20,25 @@ use crate::definition::Command;
 use crate::fault::Trouble;
 use crate::lines::{Line, Lines};
 
-/// How many messages wait for a child to read them, before those who send wait too.
+/// The most messages that are queued for a child. Further senders wait.
 const QUEUED: usize = 64;
 
-/// How long a child that ends has to say why, and its last words to arrive.
+/// How long to wait for the exit status and the last output of a child that has closed its pipes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A child and the way to it.
+/// A child process and its pipes.
 pub(crate) struct Stdio {
     queue: mpsc::Sender<Vec<u8>>,
     process: Option<u32>,
     runtime: Handle,
-    /// Brings the child to its end. Done when that has been reached.
+    /// The task that ends the child. It is done when the child has ended.
     supervisor: Mutex<Option<JoinHandle<()>>>,
     end: CancellationToken,
     _ends_with_this: DropGuard,
 }
 
 impl Stdio {
-    /// Starts a command. Messages from it have at most `most` bytes.
+    /// Starts a command. Its messages have at most `most` bytes.
     pub(crate) fn open(
         command: &Command,
         launcher: Option<&Path>,
@@ -68,10 +68,10 @@ impl Stdio {
         self.queue.reserve().await.map_err(|_| Trouble::lost("its process reads no more"))
     }
 
-    /// Sends what nobody waits for.
+    /// Sends a message in the background.
     pub(crate) fn send_soon(&self, message: Vec<u8>) {
         if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(message) {
-            // There are no more of these tasks than requests on their way.
+            // There are at most as many of these tasks as requests in flight.
             let queue = self.queue.clone();
             self.runtime.spawn(async move { queue.send(message).await });
         }
@@ -81,7 +81,7 @@ impl Stdio {
         self.process
     }
 
-    /// Ends the child and waits for that.
+    /// Ends the child, and waits until it has ended.
     pub(crate) async fn close(&self) {
         self.end.cancel();
         let supervisor = self.supervisor.lock().take();
@@ -91,7 +91,7 @@ impl Stdio {
     }
 }
 
-/// Writes what is queued, until the end.
+/// Writes queued messages, until the connection is closed.
 async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, end: CancellationToken) {
     let writing = async {
         while let Some(mut message) = queue.recv().await {
@@ -102,7 +102,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, end: C
         }
     };
     let _ended = end.run_until_cancelled(writing).await;
-    // Dropped here, stdin is closed: the child is to end.
+    // Dropping stdin closes it, which tells the child to end.
 }
 
 struct Reader {
@@ -112,7 +112,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads to the end of stdout.
+    /// Reads stdout to its end.
     async fn read(self, stdout: ChildStdout) {
         let mut lines = Lines::new(stdout, self.most);
         loop {
@@ -122,7 +122,7 @@ impl Reader {
                 Ok(None) | Err(_) => return,
             };
             for reply in replies {
-                // Waiting for a child that does not read could be waiting for each other.
+                // Waiting here could be a deadlock: the child may not read until its output was read.
                 if self.queue.try_send(reply).is_err() {
                     self.calls.warn("it does not read its stdin: an answer to it is dropped");
                 }
@@ -131,7 +131,7 @@ impl Reader {
     }
 }
 
-/// Waits until a child ends or is to end, and sees to it that it does.
+/// Waits until a child ends or has to be ended, and ends it.
 async fn supervise(
     mut child: Child,
     mut reading: JoinHandle<()>,
@@ -149,7 +149,7 @@ async fn supervise(
         }
         status = child.ended() => {
             calls.retire(Trouble::lost("its process has ended"));
-            // What it said before its end is still in the pipe.
+            // The pipe may still contain output of the child.
             let _read = timeout(LAST_WORDS, &mut reading).await;
             calls.end(&Trouble::lost(child.epitaph(&in_words(status))));
             end.cancel();
@@ -160,7 +160,7 @@ async fn supervise(
         _ = &mut writing => "it closed its stdin",
     };
     calls.retire(Trouble::lost(deaf_or_mute));
-    // Mostly that is because it is about to end.
+    // Mostly the child is about to end.
     let status = child.ended_within(LAST_WORDS).await;
     let why = if status.is_some() { in_words(status) } else { deaf_or_mute.to_owned() };
     calls.end(&Trouble::lost(child.epitaph(&why)));

@@ -1,4 +1,4 @@
-//! Starting the server of `examples/stand-in`, and upstreams that are it.
+//! Starts the server of `examples/stand-in`, and makes upstreams of it.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

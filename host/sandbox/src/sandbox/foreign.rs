@@ -1,6 +1,7 @@
 //! Foreign components: components that export functions and do not know the plugin contract. Each function is a tool.
 
 use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
+use portcullis_sanitize::{error_chain, line};
 use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
@@ -17,10 +18,8 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
     let (functions, others) =
         portcullis_foreign_components::tools(engine.wasmtime(), component, &docs);
     for other in others {
-        tracing::info!(
-            "`{name}`: a function is not offered as a tool: {}",
-            portcullis_sanitize::line(&other, 300)
-        );
+        let why = line(&error_chain(&other), 300);
+        tracing::info!("`{name}`: a function is not offered as a tool: {why}");
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {
@@ -73,9 +72,9 @@ pub async fn work(
         bail!("it has no function for {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
-    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|message| ProtocolError {
+    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|error| ProtocolError {
         code: -32602,
-        message,
+        message: error_chain(&error),
         data: None,
     }))
 }
