@@ -104,7 +104,7 @@ impl FilesView<'_> {
             };
             placed.push(change);
         }
-        self.apart().await;
+        self.blocking().await;
         // What an earlier process left is finished first: it may be in the way.
         for remark in portcullis_file_transaction::recover(journals) {
             tracing::warn!("{remark}");

@@ -1,5 +1,5 @@
-//! `wasi:filesystem` as a guest of ours sees it: each operation that takes a path, writes, or
-//! makes something is judged first and then done by wasmtime-wasi on the same handles.
+//! The host's side of `wasi:filesystem`: each operation that takes a path or writes is judged first, and then done by
+//! wasmtime-wasi on the same handles.
 
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;
@@ -15,12 +15,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
-use super::view::{AT_ONCE, FilesView, Reached, perms};
+use super::view::{ALLOW_BLOCKING, FilesView, Reached, perms};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;
 
-/// Whether a link in the last place is followed.
+/// Whether a link at the end of a path is followed.
 fn follows(flags: PathFlags) -> bool {
     flags.contains(PathFlags::SYMLINK_FOLLOW)
 }
@@ -33,7 +33,7 @@ impl preopens::Host for FilesView<'_> {
             let (handle, node) = (handle.try_clone()?, node.clone());
             let name = node.path.display().to_string();
             let perms = perms(node.reach.widest());
-            let dir = DirDescriptor::new(handle, perms, OpenMode::READ, AT_ONCE);
+            let dir = DirDescriptor::new(handle, perms, OpenMode::READ, ALLOW_BLOCKING);
             let fd = self.table.push(Descriptor::Dir(dir))?;
             self.files.nodes.insert(fd.rep(), node);
             directories.push((fd, name));
@@ -92,10 +92,10 @@ impl HostDescriptor for FilesView<'_> {
             Opened::File(file) => {
                 let mode =
                     if how.write { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-                Descriptor::File(FileDescriptor::new(file, perms, mode, AT_ONCE))
+                Descriptor::File(FileDescriptor::new(file, perms, mode, ALLOW_BLOCKING))
             }
             Opened::Directory(dir) => {
-                Descriptor::Dir(DirDescriptor::new(dir, perms, OpenMode::READ, AT_ONCE))
+                Descriptor::Dir(DirDescriptor::new(dir, perms, OpenMode::READ, ALLOW_BLOCKING))
             }
             Opened::Special => return Err(ErrorCode::NotPermitted.into()),
         };
@@ -103,13 +103,13 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (target, permit) = self.may(&fd, &path, Access::Write)?;
+        let (target, permit) = self.permitted_target(&fd, &path, Access::Write)?;
         self.make_directory(permit, &fd, path, &target).await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        let (source, from) = self.may(&fd, &old, Access::Write)?;
-        let (target, to) = match self.may(&new_fd, &new, Access::Write) {
+        let (source, from) = self.permitted_target(&fd, &old, Access::Write)?;
+        let (target, to) = match self.permitted_target(&new_fd, &new, Access::Write) {
             Ok(permitted) => permitted,
             Err(error) => return from.record_wasi(Err(error)),
         };
@@ -117,12 +117,12 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        let (_, permit) = self.permitted_target(&fd, &path, Access::Write)?;
         self.remove_file(permit, &fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        let (_, permit) = self.permitted_target(&fd, &path, Access::Write)?;
         self.remove_directory(permit, &fd, path).await
     }
 
@@ -134,12 +134,12 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let (_, permit) = self.may(&fd, &path, Access::Write)?;
+        let (_, permit) = self.permitted_target(&fd, &path, Access::Write)?;
         let follow = follows(path_flags);
         self.set_times_of(permit, &fd, follow, path, (accessed, modified)).await
     }
 
-    /// Refused: a link would let one call leave another a way to elsewhere.
+    /// Refused: a link that one call creates could lead a later call out of its directory.
     async fn symlink_at(&mut self, fd: Fd, _: String, path: String) -> FsResult<()> {
         self.refuse(&fd, &path, "no-links-are-made");
         Err(ErrorCode::NotPermitted.into())
@@ -160,7 +160,7 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
         self.listable(&fd)?;
-        self.apart().await.read_directory(fd).await
+        self.blocking().await.read_directory(fd).await
     }
 
     async fn stat_at(
@@ -169,17 +169,18 @@ impl HostDescriptor for FilesView<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<DescriptorStat> {
-        let target = self.visible(&fd, &path)?;
+        let target = self.target_to_inspect(&fd, &path)?;
         if let Some(Reached::File(file)) = target.reached {
             let file = file.ok_or(ErrorCode::NoEntry)?;
-            let descriptor = FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, AT_ONCE);
+            let descriptor =
+                FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, ALLOW_BLOCKING);
             let fd = self.table.push(Descriptor::File(descriptor))?;
-            let stat = self.apart().await.stat(Resource::new_borrow(fd.rep())).await;
+            let stat = self.blocking().await.stat(Resource::new_borrow(fd.rep())).await;
             self.table.delete(fd)?;
             return stat;
         }
         let stat = self.stat_of(&fd, follows(path_flags), path).await;
-        self.looked(&target, stat)
+        self.record_escape(&target, stat)
     }
 
     async fn metadata_hash_at(
@@ -188,22 +189,22 @@ impl HostDescriptor for FilesView<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<MetadataHashValue> {
-        let target = self.visible(&fd, &path)?;
+        let target = self.target_to_inspect(&fd, &path)?;
         if matches!(target.reached, Some(Reached::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
         let hash = self.hash_of(&fd, follows(path_flags), path).await;
-        self.looked(&target, hash)
+        self.record_escape(&target, hash)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        let target = self.visible(&fd, &path)?;
+        let target = self.target_to_inspect(&fd, &path)?;
         if !matches!(target.reached, Some(Reached::Beneath)) {
-            // What is designated has been followed already.
+            // Links to a designated file were followed already.
             return Err(ErrorCode::Invalid.into());
         }
         let leads_to = self.link_of(&fd, path).await;
-        self.looked(&target, leads_to)
+        self.record_escape(&target, leads_to)
     }
 
     async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
@@ -214,7 +215,7 @@ impl HostDescriptor for FilesView<'_> {
         if !quota.take_bytes(bytes.len() as u64) {
             return Err(ErrorCode::Quota.into());
         }
-        self.apart().await.write(fd, bytes, offset).await
+        self.blocking().await.write(fd, bytes, offset).await
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
@@ -224,11 +225,11 @@ impl HostDescriptor for FilesView<'_> {
         if !self.files.quota.allows_size(Some(size)) {
             return Err(ErrorCode::FileTooLarge.into());
         }
-        // A sparse file costs its whole size: what it will hold is not known.
+        // A sparse file counts with its whole size.
         if !self.files.quota.take_bytes(size) {
             return Err(ErrorCode::Quota.into());
         }
-        self.apart().await.set_size(fd, size).await
+        self.blocking().await.set_size(fd, size).await
     }
 
     fn write_via_stream(
@@ -254,7 +255,7 @@ impl HostDescriptor for FilesView<'_> {
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 
-    // What follows works on an open descriptor alone: it was judged when it was opened.
+    // The following operations need no permit: the descriptor was judged when it was opened.
 
     async fn advise(
         &mut self,
@@ -263,23 +264,23 @@ impl HostDescriptor for FilesView<'_> {
         len: Filesize,
         advice: Advice,
     ) -> FsResult<()> {
-        self.apart().await.advise(fd, offset, len, advice).await
+        self.blocking().await.advise(fd, offset, len, advice).await
     }
 
     async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
-        self.apart().await.sync_data(fd).await
+        self.blocking().await.sync_data(fd).await
     }
 
     async fn sync(&mut self, fd: Fd) -> FsResult<()> {
-        self.apart().await.sync(fd).await
+        self.blocking().await.sync(fd).await
     }
 
     async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
-        self.apart().await.get_flags(fd).await
+        self.blocking().await.get_flags(fd).await
     }
 
     async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
-        self.apart().await.get_type(fd).await
+        self.blocking().await.get_type(fd).await
     }
 
     async fn set_times(
@@ -288,15 +289,15 @@ impl HostDescriptor for FilesView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.apart().await.set_times(fd, accessed, modified).await
+        self.blocking().await.set_times(fd, accessed, modified).await
     }
 
     async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
-        self.apart().await.read(fd, len, offset).await
+        self.blocking().await.read(fd, len, offset).await
     }
 
     async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
-        self.apart().await.stat(fd).await
+        self.blocking().await.stat(fd).await
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
@@ -304,11 +305,11 @@ impl HostDescriptor for FilesView<'_> {
     }
 
     async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        self.apart().await.is_same_object(a, b).await
+        self.blocking().await.is_same_object(a, b).await
     }
 
     async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
-        self.apart().await.metadata_hash(fd).await
+        self.blocking().await.metadata_hash(fd).await
     }
 }
 
@@ -317,7 +318,7 @@ impl HostDirectoryEntryStream for FilesView<'_> {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        self.apart().await.read_directory_entry(stream).await
+        self.blocking().await.read_directory_entry(stream).await
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {

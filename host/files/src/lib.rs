@@ -1,15 +1,14 @@
-//! A `wasi:filesystem` whose every use of a path is put to a judge, with quotas on what is written.
+//! `wasi:filesystem` for guests, with a judge of each use of a file and quotas for writing.
 //!
-//! A guest finds the directories that it is given ([`Preopen`]), each as a whole or with single
-//! entries only. What it opens, makes, changes or removes there is asked for first ([`Judge`]),
-//! opened from the handle of its directory, and taken from the [`Quota`]. Links are never made.
+//! A guest gets directories ([`Preopen`]), each as a whole or with single entries only. The [`Judge`] is asked before a
+//! guest opens, creates, changes or removes a file there. Files are opened relative to the handle of their directory.
+//! Writing is limited by a [`Quota`]. Guests cannot create links.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod changes;
 mod descriptors;
 mod file_failure;
-
 mod permit;
 mod place;
 mod preopen;
@@ -33,22 +32,21 @@ use preopen::Reach;
 pub use quota::Quota;
 pub use view::{FilesData, FilesView};
 
-/// Says what may be done with which file, and keeps a record of it. It is asked anew each time, also about
-/// what the guest cannot reach.
+/// Decides which uses of files are allowed, and records them. It is asked for each use, also for files that the guest
+/// cannot access.
 pub trait Judge: Send + Sync + 'static {
-    /// Judges one use of a file. A refusal (`None`) is on record when this returns, and so is a use that
-    /// changes something ([`Access::Write`]). Where [`FileUse::origin`] is [`Origin::Beside`], no file is used
-    /// whatever the answer.
+    /// Judges one use of a file. `None`: the use is refused. A refusal is recorded when this returns, and so is a use that
+    /// changes something ([`Access::Write`]). If [`FileUse::origin`] is [`Origin::Beside`], no file is used in any case.
     fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>>;
 
-    /// Records the refusal of a use that no grant can allow, with the reason in a word.
+    /// Records the refusal of a use that no grant can allow. `why` is the reason in a word.
     fn refuse(&self, wanted: FileUse, why: &'static str);
 }
 
 /// Proof that a judge allowed one use of a file.
 pub trait FilePermit: Send {
-    /// Records the outcome, before the guest has anything of it. Without a record (`false`) the guest gets
-    /// nothing.
+    /// Records the outcome, before the guest gets the result. `false`: the outcome cannot be recorded, and the guest must
+    /// not get the result.
     fn record(self: Box<Self>, outcome: Outcome) -> bool;
 }
 
@@ -59,11 +57,11 @@ pub enum Outcome {
     Done,
     /// The use was allowed, and failed for this reason.
     Failed(&'static str),
-    /// The use was refused after all, for this reason: such as a link that leads out of its directory.
+    /// The use was allowed and then refused for this reason, such as a link that leads out of its directory.
     Refused(&'static str),
 }
 
-/// To read, or to write as well.
+/// Access to a file: reading, or reading and writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -82,20 +80,20 @@ impl fmt::Display for Access {
     }
 }
 
-/// One file or directory that a guest would open, make, change or remove.
+/// One use of a file or directory: a guest asks to open, create, change or remove it.
 #[derive(Debug)]
 pub struct FileUse {
-    /// Its absolute path, as the guest spells it.
+    /// The absolute path, as the guest wrote it.
     pub path: PathBuf,
-    /// To do what.
+    /// The access that the guest asks for.
     pub access: Access,
-    /// Because of what.
+    /// Why the directory is open to the guest.
     pub origin: Origin,
-    /// What the directory was opened for.
+    /// The access for which the directory was opened.
     pub opened_for: Access,
 }
 
-/// By what right a directory is open to a guest.
+/// Why a directory is open to a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// An argument of the call names it.
@@ -104,7 +102,7 @@ pub enum Origin {
     Root,
     /// The operator names it.
     Directory,
-    /// Nothing does: it lies beside what an argument names.
+    /// It is not open: it is in the directory of a designated file.
     Beside,
 }
 
@@ -115,12 +113,12 @@ pub struct Files {
     nodes: HashMap<u32, Node>,
     quota: Arc<Quota>,
     ctx: WasiFilesystemCtx,
-    /// Whether the call has left the thread that speaks with clients.
-    apart: bool,
+    /// Whether the call has moved from the thread that serves clients to a thread that may block.
+    has_left_client_thread: bool,
 }
 
 impl Files {
-    /// The directories that one call has, and how much it may write in them.
+    /// The files of one call: its directories, and its quota.
     pub fn new(judge: impl Judge, preopens: Vec<Preopen>, quota: Quota) -> Self {
         let preopens = preopens.into_iter().map(|preopen| {
             let Preopen { directory, handle, guard, reach, origin } = preopen;
@@ -132,18 +130,18 @@ impl Files {
             nodes: HashMap::new(),
             quota: Arc::new(quota),
             ctx: WasiFilesystemCtx::default(),
-            apart: false,
+            has_left_client_thread: false,
         }
     }
 
-    /// A directory of the call, or one beneath, opened for a program that is confined to it; and what
-    /// may be done there. `None`: the call has no such directory, or not the whole of it, or files of
-    /// the host itself lie beneath, which nothing would keep from the program.
+    /// Opens a directory of the call, or one beneath it, for a program that is confined to it. Returns the access to it.
+    /// `None`: the call does not have the whole directory, or files of the host are beneath it, which could not be kept
+    /// from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
-        let around = |(_, node): &&(File, Node)| path.starts_with(&node.path);
+        let contains = |(_, node): &&(File, Node)| path.starts_with(&node.path);
         let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
         let (handle, node) =
-            whole.filter(around).max_by_key(|(_, node)| node.path.components().count())?;
+            whole.filter(contains).max_by_key(|(_, node)| node.path.components().count())?;
         let rest = path.strip_prefix(&node.path).ok()?;
         let access = node.reach.all?;
         let (handle, guard) = match rest.as_os_str().is_empty() {
@@ -158,15 +156,15 @@ impl Files {
     }
 }
 
-/// What a descriptor of the guest stands for.
+/// The data of a guest's descriptor.
 #[derive(Clone)]
 struct Node {
     path: PathBuf,
     reach: Arc<Reach>,
-    /// What is closed beneath it.
+    /// Refuses files of the host and of the kernel beneath it.
     guard: Guard,
     origin: Origin,
-    /// How many directories below the preopened one.
+    /// The number of directories between the preopened one and this one.
     depth: u32,
 }
 

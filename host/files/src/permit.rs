@@ -1,5 +1,5 @@
-//! Permits for single uses of files: each function with an effect takes one by value, and uses it up by
-//! recording the outcome.
+//! Permits for single uses of files. Each function with an effect takes a permit by value and uses it up by recording the
+//! outcome.
 
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};
@@ -17,7 +17,7 @@ impl Permit {
         judge.permit(wanted).map(Self)
     }
 
-    /// Uses the permit up: records the outcome of the effect, and only then hands out its result.
+    /// Uses the permit up: records the outcome of the effect, and then returns the result.
     pub(super) fn record<T>(self, result: Result<T, FileFailure>) -> Result<T, FileFailure> {
         let outcome = match &result {
             Ok(_) => Outcome::Done,
@@ -27,7 +27,7 @@ impl Permit {
             }
             Err(FileFailure { code, .. }) => Outcome::Failed(code.name()),
         };
-        // Without a record, the guest does not even learn whether there is such a file.
+        // Without a record, the guest does not learn whether the file exists.
         if self.0.record(outcome) { result } else { Err(ErrorCode::NotPermitted.into()) }
     }
 
@@ -44,7 +44,7 @@ impl Permit {
         Ok(self.record(result)?)
     }
 
-    /// Uses the permit up: the change was made, as the record before it says.
+    /// Uses the permit up: the recorded change was made.
     pub(super) fn record_made(self) {
         self.0.record(Outcome::Done);
     }

@@ -17,29 +17,29 @@ use super::Access;
 use super::permit::Permit;
 use super::view::{FilesView, Target};
 
-/// Most entries of a directory, at any depth, that are looked at before it is moved.
-const MOVED_ENTRIES: usize = 100_000;
+/// Maximum number of entries, at any depth, of a directory that can be moved.
+const MAX_MOVED_ENTRIES: usize = 100_000;
 
-/// A directory as a descriptor for the time of one operation, and a name in it.
-pub(super) struct Moment {
+/// A name in its parent directory. The directory's descriptor is for one operation.
+pub(super) struct EntryInParent {
     /// The directory.
     pub fd: Resource<Descriptor>,
     /// The name.
     pub name: String,
-    /// Whether the descriptor was made for this.
-    made: bool,
+    /// Whether the descriptor was made for this operation.
+    is_temporary: bool,
 }
 
-impl Moment {
-    /// The descriptor, to be handed over.
+impl EntryInParent {
+    /// The descriptor, borrowed for a call.
     pub(super) fn fd(&self) -> Resource<Descriptor> {
         Resource::new_borrow(self.fd.rep())
     }
 }
 
 impl FilesView<'_> {
-    /// Finds the directory that holds what a path names, and refuses to look at what is the host's, or
-    /// to change what leads there. `None`: it is the descriptor's own, and the path is a name.
+    /// Finds the parent directory of a path. Refuses access to the host's files, and changes of directories above them.
+    /// `None`: the parent is the descriptor's own directory, and the path is a name.
     pub(super) async fn place(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -47,7 +47,7 @@ impl FilesView<'_> {
         follow: bool,
         access: Access,
     ) -> FsResult<Option<Place>> {
-        self.apart().await;
+        self.blocking().await;
         let dir = self.dir(fd)?;
         let place = self.node(fd)?.guard.place(&dir, Path::new(path), follow);
         let place = place.map_err(|error| ErrorCode::from(&error))?;
@@ -59,15 +59,19 @@ impl FilesView<'_> {
         Ok(place)
     }
 
-    /// Makes a descriptor of a place. What was made is let go of with [`Self::let_go`].
-    pub(super) fn moment(
+    /// Makes a descriptor of the parent directory. [`Self::release`] closes it.
+    pub(super) fn entry_in_parent(
         &mut self,
         place: Option<Place>,
         fd: &Resource<Descriptor>,
         path: String,
-    ) -> FsResult<Moment> {
+    ) -> FsResult<EntryInParent> {
         let Some(Place { directory, name, .. }) = place else {
-            return Ok(Moment { fd: Resource::new_borrow(fd.rep()), name: path, made: false });
+            return Ok(EntryInParent {
+                fd: Resource::new_borrow(fd.rep()),
+                name: path,
+                is_temporary: false,
+            });
         };
         let name = name.unwrap_or_else(|| ".".into());
         let mut name = name.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?;
@@ -78,14 +82,14 @@ impl FilesView<'_> {
             Descriptor::Dir(dir) => dir.perms,
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
         };
-        let dir = DirDescriptor::new(directory, perms, OpenMode::READ, super::view::AT_ONCE);
-        Ok(Moment { fd: self.table.push(Descriptor::Dir(dir))?, name, made: true })
+        let dir = DirDescriptor::new(directory, perms, OpenMode::READ, super::view::ALLOW_BLOCKING);
+        Ok(EntryInParent { fd: self.table.push(Descriptor::Dir(dir))?, name, is_temporary: true })
     }
 
-    /// Ends a moment.
-    pub(super) fn let_go(&mut self, moment: Moment) -> FsResult<()> {
-        if moment.made {
-            self.table.delete(moment.fd)?;
+    /// Closes a temporary descriptor.
+    pub(super) fn release(&mut self, entry: EntryInParent) -> FsResult<()> {
+        if entry.is_temporary {
+            self.table.delete(entry.fd)?;
         }
         Ok(())
     }
@@ -100,10 +104,10 @@ impl FilesView<'_> {
     ) -> FsResult<()> {
         let made = async {
             let place = self.place(fd, &path, false, Access::Write).await?;
-            self.may_make(fd, place.as_ref(), target)?;
-            let at = self.moment(place, fd, path)?;
+            self.take_quota_of_new_entry(fd, place.as_ref(), target)?;
+            let at = self.entry_in_parent(place, fd, path)?;
             let made = self.wasi().create_directory_at(at.fd(), at.name.clone()).await;
-            self.let_go(at)?;
+            self.release(at)?;
             made
         };
         permit.record_wasi(made.await)
@@ -118,12 +122,17 @@ impl FilesView<'_> {
         let moved = async {
             let from = self.place(fd, &old, false, Access::Write).await?;
             let to = self.place(new_fd, &new, false, Access::Write).await?;
-            self.may_move((fd, from.as_ref(), source), &old, (new_fd, to.as_ref(), target))?;
-            let (from, to) = (self.moment(from, fd, old)?, self.moment(to, new_fd, new)?);
+            self.check_depth_of_move(
+                (fd, from.as_ref(), source),
+                &old,
+                (new_fd, to.as_ref(), target),
+            )?;
+            let (from, to) =
+                (self.entry_in_parent(from, fd, old)?, self.entry_in_parent(to, new_fd, new)?);
             let (old, new) = (from.name.clone(), to.name.clone());
             let renamed = self.wasi().rename_at(from.fd(), old, to.fd(), new).await;
-            self.let_go(from)?;
-            self.let_go(to)?;
+            self.release(from)?;
+            self.release(to)?;
             renamed
         };
         let moved = permit.record_wasi(moved.await);
@@ -139,9 +148,9 @@ impl FilesView<'_> {
     ) -> FsResult<()> {
         let removed = async {
             let place = self.place(fd, &path, false, Access::Write).await?;
-            let at = self.moment(place, fd, path)?;
+            let at = self.entry_in_parent(place, fd, path)?;
             let removed = self.wasi().unlink_file_at(at.fd(), at.name.clone()).await;
-            self.let_go(at)?;
+            self.release(at)?;
             removed
         };
         permit.record_wasi(removed.await)
@@ -156,9 +165,9 @@ impl FilesView<'_> {
     ) -> FsResult<()> {
         let removed = async {
             let place = self.place(fd, &path, false, Access::Write).await?;
-            let at = self.moment(place, fd, path)?;
+            let at = self.entry_in_parent(place, fd, path)?;
             let removed = self.wasi().remove_directory_at(at.fd(), at.name.clone()).await;
-            self.let_go(at)?;
+            self.release(at)?;
             removed
         };
         permit.record_wasi(removed.await)
@@ -175,17 +184,17 @@ impl FilesView<'_> {
     ) -> FsResult<()> {
         let set = async {
             let place = self.place(fd, &path, follow, Access::Write).await?;
-            let at = self.moment(place, fd, path)?;
+            let at = self.entry_in_parent(place, fd, path)?;
             let (fd, name) = (at.fd(), at.name.clone());
             let flags = PathFlags::empty();
             let set = self.wasi().set_times_at(fd, flags, name, accessed, modified).await;
-            self.let_go(at)?;
+            self.release(at)?;
             set
         };
         permit.record_wasi(set.await)
     }
 
-    /// Metadata of what a path leads to.
+    /// The metadata of the file at a path.
     pub(super) async fn stat_of(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -193,13 +202,13 @@ impl FilesView<'_> {
         path: String,
     ) -> FsResult<DescriptorStat> {
         let place = self.place(fd, &path, follow, Access::Read).await?;
-        let at = self.moment(place, fd, path)?;
+        let at = self.entry_in_parent(place, fd, path)?;
         let stat = self.wasi().stat_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
-        self.let_go(at)?;
+        self.release(at)?;
         stat
     }
 
-    /// A hash of the metadata of what a path leads to.
+    /// A hash of the metadata of the file at a path.
     pub(super) async fn hash_of(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -207,27 +216,27 @@ impl FilesView<'_> {
         path: String,
     ) -> FsResult<MetadataHashValue> {
         let place = self.place(fd, &path, follow, Access::Read).await?;
-        let at = self.moment(place, fd, path)?;
+        let at = self.entry_in_parent(place, fd, path)?;
         let hash = self.wasi().metadata_hash_at(at.fd(), PathFlags::empty(), at.name.clone()).await;
-        self.let_go(at)?;
+        self.release(at)?;
         hash
     }
 
-    /// Where a link leads to.
+    /// The target of a link.
     pub(super) async fn link_of(
         &mut self,
         fd: &Resource<Descriptor>,
         path: String,
     ) -> FsResult<String> {
         let place = self.place(fd, &path, false, Access::Read).await?;
-        let at = self.moment(place, fd, path)?;
+        let at = self.entry_in_parent(place, fd, path)?;
         let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
-        self.let_go(at)?;
+        self.release(at)?;
         leads_to
     }
 
     /// Takes a new entry from the quota.
-    pub(super) fn may_make(
+    pub(super) fn take_quota_of_new_entry(
         &self,
         fd: &Resource<Descriptor>,
         place: Option<&Place>,
@@ -240,8 +249,8 @@ impl FilesView<'_> {
         Ok(())
     }
 
-    /// Whether a file, or a directory with all that is in it, may be moved to another place.
-    pub(super) fn may_move(
+    /// Checks the quota of depth for moving a file, or a directory with all of its contents.
+    pub(super) fn check_depth_of_move(
         &self,
         (fd, from, source): (&Resource<Descriptor>, Option<&Place>, &Target),
         name: &str,
@@ -265,7 +274,7 @@ impl FilesView<'_> {
         Err(ErrorCode::Quota.into())
     }
 
-    /// How many directories below the preopened one a target lies, at this moment.
+    /// The current number of directories between the preopened one and a target.
     fn depth(
         &self,
         fd: &Resource<Descriptor>,
@@ -279,9 +288,8 @@ impl FilesView<'_> {
     }
 }
 
-/// How deep a directory lies below the nearest of these, found out by going up: it may have been moved
-/// since it was opened, and links on a path make it look shorter or longer. `None`: it cannot be found
-/// out.
+/// The depth of a directory below the nearest of these. It is found by opening `..` repeatedly: the directory may have
+/// been moved since it was opened, and a path with links has another length. `None`: the depth is unknown.
 #[cfg(unix)]
 fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32> {
     use rustix::fs::{Mode, OFlags, fstat, openat};
@@ -294,7 +302,7 @@ fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32>
         if tops.contains(&now) {
             return Some(depth);
         }
-        // Above all there is, so it was moved out of every directory of the call.
+        // The root of the file system: the directory was moved out of all directories of the call.
         if below == Some(now) {
             return Some(u32::MAX);
         }
@@ -309,13 +317,13 @@ fn depth_of<'a>(_: &File, _: impl Iterator<Item = &'a File>) -> Option<u32> {
     None
 }
 
-/// Whether nothing in a directory lies deeper in it than this. A file has nothing in it. A directory
-/// that cannot be looked through, or has too many entries for that, counts as too deep.
+/// Whether the contents of a directory have at most this depth. True for files. A directory that cannot be read, or that
+/// has too many entries, counts as too deep.
 fn is_within_depth(dir: &Dir, name: &Path, levels: u32) -> bool {
     if !dir.symlink_metadata(name).is_ok_and(|found| found.is_dir()) {
         return true;
     }
-    let (mut left, mut level, mut folders) = (MOVED_ENTRIES, 0, vec![name.to_owned()]);
+    let (mut left, mut level, mut folders) = (MAX_MOVED_ENTRIES, 0, vec![name.to_owned()]);
     while !folders.is_empty() {
         let mut below = Vec::new();
         for folder in folders {

@@ -1,5 +1,5 @@
-//! A guest's use of its files: each path is checked against what its descriptor reaches. Every use except reading
-//! metadata of a reachable path needs a permit of the judge, too.
+//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Only reading metadata of an
+//! accessible path needs no permit.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::preopen::{Reach, What};
 use super::quota::Metered;
 use super::{Access, FileUse, Files, Node, Origin};
 
-/// wasmtime-wasi may block the thread of the guest for operations on open files: see [`FilesView::apart`].
-pub(super) const AT_ONCE: bool = true;
+/// wasmtime-wasi may block the current thread for operations on open files: see [`FilesView::blocking`].
+pub(super) const ALLOW_BLOCKING: bool = true;
 
-/// How the linker finds the files of a call.
+/// The type by which the linker gets the files of a call.
 pub struct FilesData;
 
 impl HasData for FilesData {
@@ -33,33 +33,33 @@ pub struct FilesView<'a> {
     pub(super) table: &'a mut wasmtime_wasi::ResourceTable,
 }
 
-/// Most bytes of a file's name, and of a path. Longer ones are refused on every system.
+/// Maximum length of a file's name and of a path, in bytes, on every system.
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
 
-/// What a path beneath a descriptor leads to.
+/// The target of a path beneath a descriptor.
 pub(super) struct Target {
     pub path: PathBuf,
     origin: Origin,
     opened_for: Access,
     pub depth: u32,
-    /// Why it can lie beneath no directory, in a word for the record, and what the guest is told.
-    astray: Option<(&'static str, ErrorCode)>,
-    /// `None`: the descriptor does not reach it.
+    /// Why the path cannot be beneath any directory: the reason in a word for the record, and the guest's error code.
+    invalid: Option<(&'static str, ErrorCode)>,
+    /// `None`: the descriptor gives no access to it.
     pub reached: Option<Reached>,
 }
 
 pub(super) enum Reached {
     /// Something beneath the directory.
     Beneath,
-    /// The directory itself, of which not all is open: to be looked at only.
+    /// The directory itself, which is not open as a whole: only its metadata can be read.
     Itself,
-    /// The designated file; `None`: there is none.
+    /// The designated file. `None`: it does not exist.
     File(Option<std::fs::File>),
 }
 
 impl Target {
-    /// What a descriptor of this target stands for, beneath which this is closed.
+    /// The data of a descriptor of this target.
     pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
             Some(Reached::Itself) => of.reach.clone(),
@@ -77,21 +77,21 @@ pub(super) fn perms(access: Access) -> FsPerms {
 }
 
 impl<'a> FilesView<'a> {
-    /// A view for the duration of one import.
+    /// A view for one import call.
     pub fn new(files: &'a mut Files, table: &'a mut wasmtime_wasi::ResourceTable) -> Self {
         Self { files, table }
     }
 
-    /// wasmtime-wasi's own implementation, for what has been judged.
+    /// wasmtime-wasi's implementation, for uses that were permitted.
     pub(super) fn wasi(&mut self) -> WasiFilesystemCtxView<'_> {
         WasiFilesystemCtxView { ctx: &mut self.files.ctx, table: self.table }
     }
 
-    /// The same, for what may have to wait for a disk. A call begins on the thread that speaks with clients,
-    /// and leaves it when it first has to wait (`Guests` of `portcullis_engine`): so it waits, once. From then
-    /// on it may as well block its thread, which costs less by far than another thread for each use of a file.
-    pub(super) async fn apart(&mut self) -> WasiFilesystemCtxView<'_> {
-        if !std::mem::replace(&mut self.files.apart, true) {
+    /// As [`Self::wasi`], for operations that may block. A call begins on the thread that serves clients, and moves to
+    /// another thread at its first wait (`Guests` of `portcullis_engine`). So this waits once. After that the call may
+    /// block its own thread, which is much cheaper than another thread for each operation.
+    pub(super) async fn blocking(&mut self) -> WasiFilesystemCtxView<'_> {
+        if !std::mem::replace(&mut self.files.has_left_client_thread, true) {
             tokio::task::yield_now().await;
         }
         self.wasi()
@@ -101,12 +101,12 @@ impl<'a> FilesView<'a> {
         Ok(self.files.nodes.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)?)
     }
 
-    /// What a path beneath a descriptor leads to, if the descriptor reaches it.
+    /// The target of a path beneath a descriptor.
     pub(super) fn target(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
         Self::target_in(self.node(fd)?, Path::new(path))
     }
 
-    /// What a path beneath a directory of the call leads to, if the call reaches it.
+    /// The target of a path beneath a directory of the call.
     pub(super) fn target_in(node: &Node, relative: &Path) -> FsResult<Target> {
         let parts = u32::try_from(relative.components().count()).unwrap_or(u32::MAX);
         let (reached, opened_for) = reach(&node.reach, relative)?;
@@ -115,7 +115,7 @@ impl<'a> FilesView<'a> {
             origin: if reached.is_some() { node.origin } else { Origin::Beside },
             opened_for,
             depth: node.depth.saturating_add(parts),
-            astray: astray(relative),
+            invalid: why_invalid(relative),
             reached,
         })
     }
@@ -123,7 +123,7 @@ impl<'a> FilesView<'a> {
     /// Asks the judge for one use of a target.
     pub(super) fn ask(&self, target: &Target, access: Access) -> FsResult<Permit> {
         let wanted = wanted(target, access);
-        if let Some((why, code)) = target.astray {
+        if let Some((why, code)) = target.invalid {
             self.files.judge.refuse(wanted, why);
             return Err(code.into());
         }
@@ -137,15 +137,15 @@ impl<'a> FilesView<'a> {
         })
     }
 
-    /// Records a refusal of what no guest may do, such as to make a link.
+    /// Records the refusal of an operation that no guest may use, such as creating a link.
     pub(super) fn refuse(&self, fd: &Resource<Descriptor>, path: &str, why: &'static str) {
         if let Ok(target) = self.target(fd, path) {
             self.files.judge.refuse(wanted(&target, Access::Write), why);
         }
     }
 
-    /// A target that lies in a directory of ours, asked for.
-    pub(super) fn may(
+    /// A target beneath the descriptor's directory, with a permit.
+    pub(super) fn permitted_target(
         &self,
         fd: &Resource<Descriptor>,
         path: &str,
@@ -155,25 +155,29 @@ impl<'a> FilesView<'a> {
         let permit = self.ask(&target, access)?;
         match target.reached {
             Some(Reached::Beneath) => Ok((target, permit)),
-            // A designated file cannot be removed, renamed or replaced: only its contents are.
+            // A designated file cannot be removed, renamed or replaced. Only its contents can change.
             Some(Reached::File(_) | Reached::Itself) | None => {
                 Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
             }
         }
     }
 
-    /// A target whose metadata may be looked at without asking.
-    pub(super) fn visible(&self, fd: &Resource<Descriptor>, path: &str) -> FsResult<Target> {
+    /// A target whose metadata may be read without a permit.
+    pub(super) fn target_to_inspect(
+        &self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+    ) -> FsResult<Target> {
         let target = self.target(fd, path)?;
-        if target.reached.is_none() || target.astray.is_some() {
+        if target.reached.is_none() || target.invalid.is_some() {
             let permit = self.ask(&target, Access::Read)?;
             return Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?);
         }
         Ok(target)
     }
 
-    /// Records that a path whose metadata was to be looked at led out of its directory.
-    pub(super) fn looked<T>(&self, target: &Target, result: FsResult<T>) -> FsResult<T> {
+    /// Records a refusal, if reading metadata failed because the path leads out of its directory.
+    pub(super) fn record_escape<T>(&self, target: &Target, result: FsResult<T>) -> FsResult<T> {
         if let Err(error) = &result
             && matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted))
         {
@@ -182,7 +186,7 @@ impl<'a> FilesView<'a> {
         result
     }
 
-    /// A directory whose names may be listed.
+    /// Checks that the entries of a directory may be listed.
     pub(super) fn listable(&self, fd: &Resource<Descriptor>) -> FsResult<()> {
         let node = self.node(fd)?;
         if node.reach.all.is_some() {
@@ -193,7 +197,7 @@ impl<'a> FilesView<'a> {
             origin: Origin::Beside,
             opened_for: Access::Read,
             depth: node.depth,
-            astray: None,
+            invalid: None,
             reached: None,
         };
         let permit = self.ask(&target, Access::Read)?;
@@ -217,7 +221,7 @@ impl<'a> FilesView<'a> {
         }
     }
 
-    /// Opens a target. `only_directory`: nothing else is wanted.
+    /// Opens a target. `only_directory`: other files are refused.
     pub(super) async fn open(
         &mut self,
         permit: Permit,
@@ -244,7 +248,7 @@ impl<'a> FilesView<'a> {
         target: &Target,
         how: OpenHow,
     ) -> Result<(Opened, Guard), FileFailure> {
-        self.apart().await;
+        self.blocking().await;
         let guard = self.node(fd)?.guard.clone();
         match &target.reached {
             Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
@@ -262,7 +266,7 @@ impl<'a> FilesView<'a> {
                     let handle = dir.try_clone().map_err(|error| FileFailure::from(&error))?;
                     if Dir::from_std_file(handle).symlink_metadata(&path).is_err() {
                         let place = self.place(fd, &path, !how.nofollow, Access::Write).await?;
-                        self.may_make(fd, place.as_ref(), target)?;
+                        self.take_quota_of_new_entry(fd, place.as_ref(), target)?;
                     }
                 }
                 let opened = guard.open(&dir, Path::new(&path), how);
@@ -272,7 +276,7 @@ impl<'a> FilesView<'a> {
         }
     }
 
-    /// Has what is written to a stream taken from the quota.
+    /// Limits writing to a stream by the quota.
     pub(super) fn meter(
         &mut self,
         stream: Resource<DynOutputStream>,
@@ -294,8 +298,8 @@ fn wanted(target: &Target, access: Access) -> FileUse {
     }
 }
 
-/// Why a path can lie beneath no directory: in a word for the record, and as the guest is told.
-fn astray(path: &Path) -> Option<(&'static str, ErrorCode)> {
+/// Why a path cannot be beneath any directory: the reason in a word for the record, and the guest's error code.
+fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Some(("malformed", ErrorCode::Invalid));
     }
@@ -303,7 +307,7 @@ fn astray(path: &Path) -> Option<(&'static str, ErrorCode)> {
     if path.as_os_str().len() > MAX_PATH || path.components().any(is_long) {
         return Some(("name-too-long", ErrorCode::NameTooLong));
     }
-    // Whether a way up further on leads out depends on links, which is seen when it is opened.
+    // Whether a later `..` leads out depends on links, and is checked when the path is opened.
     match path.components().find(|part| !matches!(part, Component::CurDir))? {
         Component::Prefix(_) | Component::RootDir | Component::ParentDir => {
             Some(("leads-out", ErrorCode::NotPermitted))
@@ -312,7 +316,7 @@ fn astray(path: &Path) -> Option<(&'static str, ErrorCode)> {
     }
 }
 
-/// What a relative path leads to in a directory of which this much is reached.
+/// The target of a relative path in a directory of this reach, and the access to it.
 fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
     let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
     let first = parts.next();
@@ -328,7 +332,7 @@ fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
                 (Some(Reached::File(file)), entry.access)
             }
-            // Without a way up: that would lead to what lies beside it.
+            // Without `..`, which would lead to the entries beside it.
             What::Create if rest.iter().all(|part| matches!(part, Component::Normal(_))) => {
                 (Some(Reached::Beneath), entry.access)
             }
@@ -337,7 +341,7 @@ fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
     }
     Ok(match (reach.all, first) {
         (Some(access), _) => (Some(Reached::Beneath), access),
-        // Any program looks at the directory of a file on its way.
+        // Programs read the metadata of the directory before they open a file in it.
         (None, None) => (Some(Reached::Itself), Access::Read),
         (None, Some(_)) => (None, Access::Read),
     })

@@ -2,6 +2,7 @@
 
 mod component_info;
 mod foreign;
+mod limited_store;
 mod offer;
 mod prepared;
 mod shared_state;

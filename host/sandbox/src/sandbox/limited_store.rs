@@ -1,0 +1,27 @@
+//! Limits of an instance: memory, handles, bytes of imports, and CPU time.
+
+use wasmtime::{Store, UpdateDeadline};
+
+use super::state::{Parts, State};
+use portcullis_engine::{Engine, LimitHit, Limits};
+
+/// The store of a fresh instance, with its limits.
+pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
+    let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
+    store.limiter(|state| &mut state.limiter);
+    store.set_hostcall_fuel(portcullis_engine::size(limits.import_bytes));
+    store.set_max_component_handles(limits.handles.get() as usize);
+    limit_cpu_time(&mut store, limits);
+    store
+}
+
+/// Stops the guest when it has used `cpu-ms`. The epoch ticks once in a millisecond, and only a guest that computes
+/// notices it.
+pub fn limit_cpu_time(store: &mut Store<State>, limits: &Limits) {
+    let mut left = limits.cpu_ms.get();
+    store.set_epoch_deadline(2);
+    store.epoch_deadline_callback(move |_| {
+        left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
+        Ok(UpdateDeadline::Yield(1))
+    });
+}
