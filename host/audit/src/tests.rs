@@ -52,7 +52,7 @@ fn recorded(folder: &Path, limits: Limits, asks: usize) {
 /// Creates the file of a segment, if the folder has an index.
 fn create_beside_index(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
     assert!(path.with_file_name("index.jsonl").exists(), "a segment without an index");
-    crate::disk::create_segment_file(path)
+    create_segment_file(path)
 }
 
 #[test]

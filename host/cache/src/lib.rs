@@ -106,8 +106,7 @@ impl Cache {
         if let Some(records) = &self.disk {
             let kept = records
                 .write(key, &bytes, None, expires, |_| true)
-                .map_err(|error| format!("{error:?}"))
-                .and_then(|_| records.shrink(self.bytes).map_err(|error| error.to_string()));
+                .and_then(|_| Ok(records.shrink(self.bytes)?));
             if let Err(error) = kept {
                 tracing::warn!("cache: cannot write a record: {error}");
             }

@@ -59,25 +59,22 @@ pub struct Record {
     pub value: Vec<u8>,
     /// Grows with each write of this key, from 1.
     pub version: u64,
-    /// When it ceases to count; `None`: never.
+    /// When it expires. `None`: never.
     pub expires: Option<SystemTime>,
 }
 
 /// Why a record was not written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Another version is there than the expected one.
+    /// The record has another version than the expected one.
+    #[error("another version of the record was written meanwhile")]
     Conflict,
-    /// There would be more bytes than allowed.
+    /// The records would have more bytes than allowed.
+    #[error("the records would be larger than allowed")]
     Full,
-    /// The disk failed.
-    Io(io::Error),
-}
-
-impl From<io::Error> for WriteError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    /// The file could not be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 //! else can write to.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -110,10 +111,11 @@ impl CodeCache {
         .await
     }
 
-    fn keep(&self, key: &str, code: &[u8]) -> Result<(), String> {
-        let records = self.records().map_err(|error| error.to_string())?;
-        records.write(key, code, None, None, |_| true).map_err(|error| format!("{error:?}"))?;
-        records.shrink(CACHE_BYTES).map(drop).map_err(|error| error.to_string())
+    fn keep(&self, key: &str, code: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let records = self.records()?;
+        records.write(key, code, None, None, |_| true)?;
+        records.shrink(CACHE_BYTES)?;
+        Ok(())
     }
 
     /// Waits until no other process compiles. `None`: the folder cannot be locked, and compiling goes on without.

@@ -171,13 +171,15 @@ fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
     let roots =
         Roots::new(Vec::new(), HostFiles::new([HostFile::folder(home.path.join("logins"))]));
     for path in ["logins", "logins/deep", "project/../logins"] {
-        assert!(is_own(Root::open(&home.path.join(path), roots.own())), "{path}");
+        assert!(is_own(Root::open(&home.path.join(path), roots.host_files())), "{path}");
     }
     assert!(roots.narrowed_by(&[home.path.join("logins/deep")]).is_empty());
     let none = home_roots(&home).none();
-    assert!(none.is_empty() && none.own().holds(&home.path.join(".cache/portcullis")));
-    let project =
-        Roots::new(vec![Root::open(&home.path, roots.own()).unwrap()], roots.own().clone());
+    assert!(none.is_empty() && none.host_files().holds(&home.path.join(".cache/portcullis")));
+    let project = Roots::new(
+        vec![Root::open(&home.path, roots.host_files()).unwrap()],
+        roots.host_files().clone(),
+    );
     assert!(project.narrowed_by(&[home.path.join("logins/deep")]).is_empty());
     let token = home.path.join("logins/deep/token");
     for intent in [Intent::Read, Intent::Write, Intent::Create] {

@@ -1,4 +1,4 @@
-//! What one path argument opens: a directory, one file in it, or the place of something to be made.
+//! Opens a path argument: a directory, one file in it, or a name to be created.
 
 use std::fs::File;
 use std::io;
@@ -10,64 +10,64 @@ use super::guard::Guard;
 use super::open::{OpenHow, Opened};
 use super::{Refusal, Root};
 
-/// What a path stands for.
+/// The kind of a path argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file, and nothing beside it.
+    /// A regular file only.
     File,
-    /// A directory with all that is in it.
+    /// A directory with its contents.
     Directory,
-    /// A regular file, and all that is in its directory.
+    /// A regular file with the contents of its directory.
     FileInDirectory,
 }
 
-/// What is to be done there.
+/// The purpose of opening a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// To read what is there.
+    /// Reading.
     Read,
-    /// To change it as well.
+    /// Reading and changing.
     Write,
-    /// To make it where it is missing, and to fill it.
+    /// Creating it if it does not exist, and changing it.
     Create,
 }
 
-/// What one path argument opened.
+/// An opened path argument.
 #[derive(Debug)]
 pub struct Designated {
-    /// The absolute path of the directory in which it is found.
+    /// The absolute path of its directory.
     pub directory: PathBuf,
-    /// Its handle.
+    /// The handle of the directory.
     pub handle: File,
-    /// What is closed beneath it.
+    /// The guard of the files beneath the directory.
     pub guard: Guard,
-    /// How much of it.
+    /// The part of the directory that can be accessed.
     pub reach: Reach,
-    /// Whether for writing.
+    /// Whether it can be written.
     pub write: bool,
 }
 
-/// How much of a designated directory can be reached.
+/// The part of a designated directory that can be accessed.
 #[derive(Debug)]
 pub enum Reach {
-    /// All of it.
+    /// The whole directory.
     Everything,
-    /// One file, already open unless it is missing.
+    /// One file, which is already open if it exists.
     File {
         /// Its name in the directory.
         name: String,
-        /// `None`: there is no such file.
+        /// `None`: the file does not exist.
         handle: Option<File>,
     },
-    /// One name that may be made and then filled.
+    /// One name that may be created.
     Create {
         /// The name in the directory.
         name: String,
     },
 }
 
-/// How many levels above a path the nearest directory is that has an entry of one of these names.
-/// `None`: it is to be taken as it is.
+/// The number of levels from a path up to the nearest directory that has an entry of one of these names. `None`: there is
+/// none, so the path itself is used.
 pub(super) fn find_nearest(
     root: &Root,
     rest: &Path,
@@ -108,7 +108,7 @@ pub(super) fn designate(
     if matches!((kind, intent), (Kind::Directory, Intent::Read | Intent::Write)) {
         return Ok(everything(open_dir(root, rest)?, path));
     }
-    // All else has a name in a directory that must be there.
+    // Everything else is a name in a directory, which must exist.
     let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
         return Err(match kind {
             Kind::Directory => Refusal::Malformed("it is a root itself, which exists"),
@@ -119,7 +119,7 @@ pub(super) fn designate(
     let directory = path.parent().expect("it has a name, so it has a parent");
     let (dir, guard) = open_dir(root, parent)?;
     if matches!(intent, Intent::Create) {
-        // What is made through a link would lie elsewhere than the path says.
+        // A file that is created through a link would not be at its path.
         if dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Refusal::Malformed("a link stands there"));
         }
@@ -146,7 +146,7 @@ fn open_dir(root: &Root, rest: &Path) -> Result<(Dir, Guard), Refusal> {
     root.open_dir(rest).map_err(|error| Refusal::of(&error))
 }
 
-/// A path as it may be named: absolute, and without a way up.
+/// Parses a path argument, which has to be absolute and without `..`.
 pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
     if argument.contains('\0') {
         return Err(Refusal::Malformed("it holds a NUL character"));

@@ -1,9 +1,9 @@
-//! Opens what lies beneath an open directory, and keeps the host's own files and the kernel's file
-//! systems closed, whatever path leads there.
+//! Opens files beneath an open directory, and refuses the host's own files and virtual file systems of the kernel on any
+//! path.
 //!
-//! On Linux one system call opens a path as long as no mount point lies on the way and nothing of the
-//! host's beneath the directory: what is reached then lies in the same file system as the directory,
-//! which was looked at when it was opened. Everything else is walked name by name.
+//! On Linux, one system call opens a path if no mount point is on the path and no file of the host is beneath the
+//! directory. The result is then in the file system of the directory, which was checked when the directory was opened.
+//! All other paths are walked name by name.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,39 +17,39 @@ use super::kernel::{Closed, refuse_kernels};
 use super::open::{OpenHow, Opened, Tried, directory_at_once, open_at_once, open_name, sort};
 use super::walk::{Level, Step, Walk, ends_in_separator, not_a_directory};
 
-/// What is closed beneath an open directory, and whether any of it lies there.
+/// Refuses the host's files beneath an open directory.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     own: HostFiles,
-    /// Whether something of the host's lies beneath the directory.
+    /// Whether files of the host are beneath the directory.
     watch: bool,
     secret: bool,
 }
 
-/// The directory that holds what a path names, and its name there.
+/// The parent directory of a path, and the name there.
 #[derive(Debug)]
 pub struct Place {
-    /// The directory. On Linux it may be open for nothing but what is done by name in it.
+    /// The directory. On Linux, it may be open for operations on names in it only.
     pub directory: File,
-    /// The name in it; `None`: the directory itself.
+    /// The name. `None`: the path is the directory itself.
     pub name: Option<OsString>,
     own: HostFiles,
-    /// What the directory is, where something of the host's lies beneath.
+    /// The identity of the directory, if files of the host are beneath it.
     watched: Option<Id>,
 }
 
 impl Guard {
-    /// For a directory that is open: the same things are closed beneath it.
+    /// The guard of an open directory.
     fn of(own: &HostFiles, id: Id) -> Self {
         let (watch, secret) = (own.lies_beneath(id), own.secret_lies_beneath(id));
         Self { own: own.clone(), watch, secret }
     }
 
-    /// For an open directory that nothing is known of yet.
+    /// Checks an open directory and returns its guard.
     ///
     /// # Errors
     ///
-    /// [`Closed`], or what the system says.
+    /// [`Closed`], or an error of the system.
     pub(super) fn begin(own: &HostFiles, dir: &Dir) -> io::Result<Self> {
         let id = Id::of(&dir.dir_metadata()?);
         refuse_kernels(dir, id)?;
@@ -59,20 +59,18 @@ impl Guard {
         Ok(Self::of(own, id))
     }
 
-    /// Whether a program that is confined to the directory could change something of the host's, or
-    /// read something that is secret.
+    /// Whether a program that is confined to the directory could change files of the host, or read secret ones.
     pub fn must_stay_closed_to_programs(&self, write: bool) -> bool {
         self.secret || (write && self.watch)
     }
 
-    /// Opens a path beneath a directory without ever blocking: neither a FIFO without a writer nor a
-    /// device holds up the host. Also answers the guard of what was opened, which counts where that is
-    /// a directory.
+    /// Opens a path beneath a directory without blocking: a FIFO without a writer or a device does not delay the host. Also
+    /// returns the guard of the result, for a directory.
     ///
     /// # Errors
     ///
-    /// What the system says; a way out of the directory is "permission denied", and so is what is
-    /// [`Closed`].
+    /// An error of the system. A path that leads out of the directory is "permission denied", and so is a [`Closed`]
+    /// file.
     pub fn open(&self, dir: &File, path: &Path, how: OpenHow) -> io::Result<(Opened, Self)> {
         if !self.watch
             && let Some(tried) = open_at_once(dir, path, how)?
@@ -98,7 +96,7 @@ impl Guard {
         }
     }
 
-    /// Looks at what was opened in one step; a directory is opened `again` to be looked at only.
+    /// Checks the result of one system call. A directory is opened `again` without writing.
     fn finish_clear(
         &self,
         tried: Tried,
@@ -165,8 +163,8 @@ impl Guard {
         Ok((opened, Self::of(&self.own, id)))
     }
 
-    /// Refuses a file of the host's that has another name as well, and cuts what is to be cut: only now,
-    /// as it has been seen to be a regular file.
+    /// Refuses a host's file that has another name, and truncates the file if that was asked for: only now it is known to
+    /// be a regular file.
     fn finish_file(
         &self,
         file: &File,
@@ -181,7 +179,7 @@ impl Guard {
         if how.truncate { file.set_len(0) } else { Ok(()) }
     }
 
-    /// Refuses to make what is the host's in a directory, or to replace it.
+    /// Refuses to create or replace a host's file in a directory.
     pub(super) fn may_make(&self, dir: &Dir, name: &str) -> io::Result<()> {
         if !self.watch {
             return Ok(());
@@ -192,16 +190,16 @@ impl Guard {
         Place { directory, name, own, watched }.may_change()
     }
 
-    /// Finds the directory that holds what a path names. `None`: it is `dir` itself, the path is one
-    /// name, and nothing of the host's is near.
+    /// Finds the parent directory of a path. `None`: it is `dir` itself, the path is one name, and no file of the host is
+    /// beneath `dir`.
     ///
     /// # Errors
     ///
-    /// As for [`Self::open`]; the name itself is not looked at, but for links where they are followed.
+    /// As for [`Self::open`]. The name itself is only accessed to follow a link.
     pub fn place(&self, dir: &File, path: &Path, follow: bool) -> io::Result<Option<Place>> {
         let mut parts = path.components();
         let last = parts.next_back();
-        // The directory itself, however it is spelled.
+        // The directory itself, written in any way.
         let is_here = last == Some(Component::CurDir) && parts.as_path().as_os_str().is_empty();
         if !self.watch && (is_here || last.is_none()) {
             return Ok(None);
@@ -240,7 +238,7 @@ impl Guard {
 }
 
 impl Place {
-    /// Refuses to look at what is the host's.
+    /// Refuses access to a host's file.
     ///
     /// # Errors
     ///
@@ -252,17 +250,17 @@ impl Place {
         }
     }
 
-    /// Refuses to make, move, replace, change or remove what is the host's or leads there.
+    /// Refuses to create, move, replace, change or remove a host's file or a directory above one.
     ///
     /// # Errors
     ///
-    /// [`Closed::HostFile`], or what the system says.
+    /// [`Closed::HostFile`], or an error of the system.
     pub fn may_change(&self) -> io::Result<()> {
         if self.bar().is_some() {
             return Err(Closed::HostFile.into());
         }
         let (Some(_), Some(name)) = (self.watched, &self.name) else { return Ok(()) };
-        // Spelled in another way that this file system takes for the same.
+        // The file system may treat another spelling as the same name.
         let dir = Dir::from_std_file(self.directory.try_clone()?);
         let Some(id) = id_of_entry(&dir, Path::new(name)) else { return Ok(()) };
         let own = &self.own;
@@ -277,7 +275,7 @@ impl Place {
     }
 }
 
-/// What a name in a directory stands for, without following a link.
+/// The identity of an entry of a directory, without following a link.
 fn id_of_entry(dir: &Dir, name: &Path) -> Option<Id> {
     if cfg!(unix) {
         return dir.symlink_metadata(name).ok().map(|metadata| Id::of(&metadata));
@@ -287,7 +285,7 @@ fn id_of_entry(dir: &Dir, name: &Path) -> Option<Id> {
     Metadata::from_file(&file).ok().map(|metadata| Id::of(&metadata))
 }
 
-/// To look at a directory that was to be opened for writing.
+/// The options without writing, for a directory.
 fn to_read(how: OpenHow) -> OpenHow {
     OpenHow { nofollow: how.nofollow, ..OpenHow::default() }
 }

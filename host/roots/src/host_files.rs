@@ -1,8 +1,8 @@
-//! The host's own files and folders: its configuration, its plugins, its audit, its store, its
-//! logins, its cache. No call reads, changes, makes, moves or removes any of them.
+//! The host's own files and folders: configuration, plugins, audit, store, logins and caches. No call can read, change,
+//! create, move or remove them.
 //!
-//! They are recognised by what they are (device and number), and in the directory that holds them
-//! also by name, so that none of them can be made or put in place by a call either.
+//! They are recognised by device and inode number, and in their parent directory also by name. So a call cannot create
+//! or replace one of them either.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -10,10 +10,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Most links that are followed on the way to one of the host's files, as on Linux.
+/// Maximum number of links that are followed on the path of a host's file, as on Linux.
 const MAX_LINKS: u32 = 40;
 
-/// One file or directory, whatever its name: its device and its number there.
+/// The identity of a file or directory: its device and its inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Id {
     pub dev: u64,
@@ -21,13 +21,13 @@ pub(super) struct Id {
 }
 
 impl Id {
-    /// What an open file or directory is.
+    /// The identity of an open file or directory.
     pub(super) fn of(metadata: &cap_std::fs::Metadata) -> Self {
         use cap_fs_ext::MetadataExt as _;
         Self { dev: metadata.dev(), ino: metadata.ino() }
     }
 
-    /// What a path leads to.
+    /// The identity of the file at a path.
     #[expect(clippy::disallowed_methods, reason = "the host's own files are found by their paths")]
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
@@ -47,7 +47,7 @@ impl Id {
     }
 }
 
-/// One thing that belongs to the host.
+/// A file or folder of the host.
 #[derive(Debug, Clone)]
 pub struct HostFile {
     path: PathBuf,
@@ -56,7 +56,7 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// A folder with all that is in it.
+    /// A folder with its contents.
     pub fn folder(path: PathBuf) -> Self {
         Self { path, end: Bar::Closed, secret: true }
     }
@@ -66,68 +66,67 @@ impl HostFile {
         Self { path, end: Bar::Closed, secret: false }
     }
 
-    /// One file that is replaced or followed by others: what is named like it with something added,
-    /// and files half-written beside it (`.tmp…`), belong to it.
+    /// A file with the files whose names begin with its name, and with temporary files beside it (`.tmp…`).
     pub fn series(path: PathBuf) -> Self {
         Self { path, end: Bar::Series, secret: false }
     }
 
-    /// The same by its absolute path. `None`: there is no working directory.
+    /// The same file with an absolute path. `None`: there is no working directory.
     pub fn absolute(self) -> Option<Self> {
         Some(Self { path: std::path::absolute(&self.path).ok()?, ..self })
     }
 
-    /// The same, which not even a confined program may read.
+    /// The same file, which confined programs may not read either.
     #[must_use]
     pub fn secret(self) -> Self {
         Self { secret: true, ..self }
     }
 
-    /// The same folder, which a confined program may read, but not write.
+    /// The same folder, which confined programs may read but not write.
     #[must_use]
     pub fn public(self) -> Self {
         Self { secret: false, ..self }
     }
 }
 
-/// What holds for a name in a directory.
+/// The restriction on a name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bar {
-    /// One of the host's files lies beneath: it is not made, moved, replaced or removed.
+    /// A file of the host is beneath it: it cannot be created, moved, replaced or removed.
     Way,
-    /// It is one of the host's files, or will be: nothing is done with it.
+    /// It is a file of the host, or the name of one: it cannot be accessed at all.
     Closed,
-    /// The same, with every name that begins so.
+    /// As `Closed`, for all names with this prefix.
     Series,
 }
 
-/// What of the host's lies beneath a directory.
+/// The host's files beneath a directory.
 #[derive(Debug, Default)]
 struct Above {
-    /// Names in it, folded.
+    /// The names in it, in folded case.
     names: Vec<(String, Bar)>,
-    /// Whether any of that is a secret.
+    /// Whether one of them is secret.
     secret: bool,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Folders of the host's.
+    /// The host's folders.
     folders: HashSet<Id>,
-    /// Directories with something of the host's beneath.
+    /// Directories with files of the host beneath them.
     above: HashMap<Id, Above>,
-    /// Every path of the host's, without links as far as it is there.
+    /// All paths of the host. Links are resolved as far as the paths exist.
     paths: Vec<PathBuf>,
-    /// Files that are looked for by what they are, wherever they have another name.
+    /// Single files, which are recognised by identity under any name.
     files: Vec<PathBuf>,
 }
 
-/// What belongs to the host. A clone shares it.
+/// The host's files and folders. Clones share the data.
 #[derive(Debug, Clone, Default)]
 pub struct HostFiles(Arc<Inner>);
 
 impl HostFiles {
-    /// Finds out where all of this is now. What is not there yet counts by its name.
+    /// Finds the identities of these files. A file that does not exist yet is recognised by its name.
     pub fn new(all: impl IntoIterator<Item = HostFile>) -> Self {
         let (mut inner, mut seen) = (Inner::default(), HashMap::new());
         for own in all {
@@ -136,22 +135,22 @@ impl HostFiles {
         Self(Arc::new(inner))
     }
 
-    /// Whether it is one of the host's folders.
+    /// Whether a directory is one of the host's folders.
     pub(super) fn is_folder(&self, id: Id) -> bool {
         self.0.folders.contains(&id)
     }
 
-    /// Whether something of the host's lies beneath a directory.
+    /// Whether files of the host are beneath a directory.
     pub(super) fn lies_beneath(&self, id: Id) -> bool {
         self.0.above.contains_key(&id)
     }
 
-    /// Whether something of the host's that is secret lies beneath a directory.
+    /// Whether secret files of the host are beneath a directory.
     pub(super) fn secret_lies_beneath(&self, id: Id) -> bool {
         self.0.above.get(&id).is_some_and(|above| above.secret)
     }
 
-    /// What holds for a name in a directory.
+    /// The restriction on a name in a directory.
     pub(super) fn bar(&self, directory: Id, name: &OsStr) -> Option<Bar> {
         let above = self.0.above.get(&directory)?;
         let name = fold(name);
@@ -170,12 +169,12 @@ impl HostFiles {
         found
     }
 
-    /// Whether an open file is one of the host's single files, by whatever name it was reached.
+    /// Whether an open file is one of the host's single files, under any name.
     pub(super) fn is_file(&self, id: Id) -> bool {
         self.0.files.iter().any(|path| Id::at(path).is_ok_and(|own| own == id))
     }
 
-    /// Whether a path without links is one of the host's, or lies in one of its folders.
+    /// Whether a path without links is a file of the host or in one of its folders.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let inside = |own: &PathBuf| path.starts_with(own);
         let above = |path: &Path| Id::at(path).is_ok_and(|id| self.is_folder(id));
@@ -184,8 +183,8 @@ impl HostFiles {
 }
 
 impl Inner {
-    /// Walks to something of the host's, link by link, and notes each name on the way. What was looked at
-    /// is remembered, as many of these paths begin alike.
+    /// Walks the path of a host's file, link by link, and records each name on the path. Results are remembered, because
+    /// many of these paths have a common beginning.
     fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<Seen>>) {
         let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
         let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
@@ -199,7 +198,7 @@ impl Inner {
             let Some(Seen::Directory(directory)) = look(&at) else { break };
             let here = at.join(&name);
             let found = look(&here);
-            // What is missing on the way is not made by anyone but the host.
+            // Only the host creates missing directories on the path.
             let bar = match (todo.is_empty(), found.is_some()) {
                 (true, _) => own.end,
                 (false, true) => Bar::Way,
@@ -237,7 +236,7 @@ impl Inner {
     }
 }
 
-/// What stands at a path, without following a link.
+/// The type of the file at a path, without following a link.
 #[derive(Debug, Clone, Copy)]
 enum Seen {
     Directory(Id),
@@ -264,7 +263,7 @@ impl Seen {
     }
 }
 
-/// Puts the parts of a path in front of what is still to be walked.
+/// Puts the parts of a path before the rest of the walk.
 fn push(path: &Path, at: &mut PathBuf, todo: &mut VecDeque<OsString>) {
     for part in path.components() {
         match part {
@@ -276,9 +275,9 @@ fn push(path: &Path, at: &mut PathBuf, todo: &mut VecDeque<OsString>) {
     }
 }
 
-/// A name as the least exact of file systems compares it: without case.
+/// A name in folded case, as case-insensitive file systems compare names.
 fn fold(name: &OsStr) -> String {
-    // Twice, as some letters have the same upper case only (`ſ` and `s`).
+    // Folded twice, because some letters have only the same upper case (`ſ` and `s`).
     let name = name.to_string_lossy().to_uppercase().to_lowercase();
     if cfg!(windows) { name.trim_end_matches(['.', ' ']).to_owned() } else { name }
 }

@@ -1,17 +1,16 @@
-//! File systems that the kernel makes up: they show processes, devices and settings instead of
-//! files, and nothing in them is ever opened for a call.
+//! Refuses virtual file systems of the kernel, such as procfs and sysfs: they expose processes, devices and settings.
 
 use std::fmt;
 use std::io;
 
 use super::host_files::Id;
 
-/// Why something is closed to every call.
+/// Why a file is closed to all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// It belongs to the host itself.
+    /// It is a file of the host itself.
     HostFile,
-    /// It lies in a file system of the kernel's: which.
+    /// It is in a virtual file system of the kernel: which one.
     Kernel(&'static str),
 }
 
@@ -33,13 +32,13 @@ impl fmt::Display for Closed {
 impl std::error::Error for Closed {}
 
 impl From<Closed> for io::Error {
-    fn from(barred: Closed) -> Self {
-        Self::new(io::ErrorKind::PermissionDenied, barred)
+    fn from(closed: Closed) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, closed)
     }
 }
 
 impl Closed {
-    /// A word for records.
+    /// The reason in a word, for records.
     pub fn word(self) -> &'static str {
         match self {
             Self::HostFile => "host-file",
@@ -47,22 +46,22 @@ impl Closed {
         }
     }
 
-    /// What barred the way, where an error says so.
+    /// The reason in an error, if it has one.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
 
-/// Refuses an open file or directory of the kernel's.
+/// Refuses an open file or directory in a virtual file system of the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result<()> {
     let kind = rustix::fs::fstatfs(open)?.f_type;
-    // The magic numbers have 32 bits; the field that they come in has a sign on some machines.
+    // The magic numbers have 32 bits. Their field is signed on some machines.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "32 bits count")]
     let kind = kind as u32;
     match KERNELS.iter().find(|(magic, _)| *magic == kind) {
         Some((_, name)) => Err(Closed::Kernel(name).into()),
-        // The one of devices says it is a tmpfs.
+        // devtmpfs has the number of tmpfs.
         None if kind == TMPFS && devices() == Some(id.dev) => Err(Closed::Kernel("/dev").into()),
         None => Ok(()),
     }
@@ -71,7 +70,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const TMPFS: u32 = 0x0102_1994;
 
-/// What `fstatfs` says of them: `include/uapi/linux/magic.h` and the kernel's `fs/*/`.
+/// The magic numbers in `fstatfs`, from `include/uapi/linux/magic.h` and the kernel's `fs/*/`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const KERNELS: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
@@ -116,7 +115,7 @@ const KERNELS: &[(u32, &str)] = &[
     (0x23c9_b64e, "spufs"),
 ];
 
-/// The device of `/dev`, where that is a file system of its own.
+/// The device number of `/dev`, if it is a file system of its own.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn devices() -> Option<u64> {
     static DEVICES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
@@ -126,7 +125,7 @@ fn devices() -> Option<u64> {
     })
 }
 
-/// Refuses an open file or directory of the kernel's.
+/// Refuses an open file or directory in a virtual file system of the kernel.
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
 pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, _: Id) -> io::Result<()> {
     const KERNELS: [&str; 6] = ["devfs", "fdescfs", "procfs", "linprocfs", "linsysfs", "mqueuefs"];
@@ -139,7 +138,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, _: Id) -> io::Result<
     }
 }
 
-/// Windows has none; on other systems they are not told apart.
+/// Windows has no such file systems. On other systems they are not recognised.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_makes_up_is_known_by_what_it_is() {
+    fn virtual_file_systems_are_recognised() {
         for path in ["/proc", "/proc/self/environ", "/proc/self/ns/mnt", "/proc/sys", "/sys"] {
             let error = opened(path).unwrap_err();
             assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");

@@ -1,9 +1,7 @@
-//! Paths that others name, opened beneath directories that were opened once: a path becomes a handle,
-//! or a refusal.
+//! Opens untrusted paths beneath the session's roots: a path becomes a handle or a refusal.
 //!
-//! Nothing here resolves a string twice: a root is opened once, and whatever lies beneath it is
-//! opened from that handle ([`Guard`]), so that no `..`, no link and no rename can lead outside, nor to
-//! the host's own files or into a file system of the kernel.
+//! A root is opened once. Everything beneath it is opened relative to its handle ([`Guard`]). So no `..`, no link and no
+//! rename can lead out of the root, to the host's own files, or into a file system of the kernel.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -34,21 +32,21 @@ pub use open::{OpenHow, Opened};
 pub use refusal::Refusal;
 pub use uri::{NoRoot, path_of_uri, uri_of_path};
 
-/// One directory that the session may work in.
+/// A directory in which a session may work.
 #[derive(Debug)]
 pub struct Root {
-    /// As it was named, and without links: a path may be spelled either way.
+    /// The path as it was named, and the path without links. Paths of arguments may begin with either.
     spellings: [PathBuf; 2],
     dir: Dir,
     guard: Guard,
 }
 
 impl Root {
-    /// Opens a directory of the operator's choice, in which the host's own files stay closed.
+    /// Opens a directory as a root. The host's own files in it cannot be opened.
     ///
     /// # Errors
     ///
-    /// Where it is not absolute, not there, not a directory, or [`Closed`].
+    /// The path is not absolute, does not exist, is not a directory, or is [`Closed`].
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
     pub fn open(path: &Path, own: &HostFiles) -> io::Result<Self> {
         if !path.is_absolute() {
@@ -63,7 +61,7 @@ impl Root {
         Ok(Self { spellings: [path.components().collect(), canonical], dir, guard })
     }
 
-    /// The directory, as it was named.
+    /// The path of the directory, as it was named.
     pub fn path(&self) -> &Path {
         &self.spellings[0]
     }
@@ -72,24 +70,24 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Where the process has no handle left.
+    /// The process has no file descriptor left.
     pub fn dir(&self) -> io::Result<Dir> {
         self.dir.try_clone()
     }
 
-    /// What is closed beneath it.
+    /// The guard of the files beneath it.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Whether it is the whole machine, or a whole drive, by whatever path it was named.
+    /// Whether it is the root of the file system or a whole drive, whatever its path is.
     pub fn is_everything(&self) -> bool {
         let here = self.dir.dir_metadata().map(|metadata| host_files::Id::of(&metadata));
         let is_it = |id| host_files::Id::at(Path::new("/")).is_ok_and(|root| root == id);
         uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
     }
 
-    /// What is left of a path beneath this root, by whole components.
+    /// The path relative to this root, if it is beneath the root.
     fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         self.spellings.iter().find_map(|root| beneath(root, path))
     }
@@ -111,7 +109,7 @@ impl Root {
         }
     }
 
-    /// Whether the path still leads to the directory that was opened.
+    /// Whether the path still names the directory that was opened.
     #[cfg(unix)]
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
     fn is_in_place(&self) -> bool {
@@ -135,38 +133,38 @@ impl Root {
 pub struct Roots {
     roots: Vec<Arc<Root>>,
     own: HostFiles,
-    /// Whether the client has roots and has not said which.
+    /// Whether the client has roots and has not named them.
     unknown: bool,
 }
 
 impl Roots {
-    /// Roots of the operator's choice, and what stays closed in those of a client too.
+    /// The operator's roots. `own` are the host's files, which cannot be opened in any root.
     pub fn new(roots: Vec<Root>, own: HostFiles) -> Self {
         Self { roots: roots.into_iter().map(Arc::new).collect(), own, unknown: false }
     }
 
-    /// Each root.
+    /// The roots.
     pub fn iter(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().map(|root| &**root)
     }
 
-    /// Whether there are none.
+    /// Whether there are no roots.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
     }
 
-    /// No roots, where the same stays closed.
+    /// An empty list of roots, with the same files of the host.
     pub fn none(&self) -> Self {
         Self { roots: Vec::new(), own: self.own.clone(), unknown: false }
     }
 
-    /// No roots, as the client has some and has not said which. The same stays closed.
+    /// An empty list of roots, because the client has roots and has not named them.
     pub fn unknown(&self) -> Self {
         Self { unknown: true, ..self.none() }
     }
 
-    /// What stays closed, whatever the roots are.
-    pub fn own(&self) -> &HostFiles {
+    /// The host's files, which cannot be opened in any root.
+    pub fn host_files(&self) -> &HostFiles {
         &self.own
     }
 
@@ -222,11 +220,11 @@ impl Roots {
         Self { roots: narrowed, own, unknown: false }
     }
 
-    /// Opens what a path argument names, for one call.
+    /// Opens the file or directory that a path argument names.
     ///
     /// # Errors
     ///
-    /// [`Refusal`], in words for whoever made the call.
+    /// [`Refusal`].
     pub fn designate(
         &self,
         argument: &str,
@@ -237,11 +235,11 @@ impl Roots {
         self.locate(argument)?.open(kind, intent, nearest)
     }
 
-    /// Finds the root that a path argument lies beneath, by its text alone: no file is looked at.
+    /// Finds the root of a path argument by its text only. No file is accessed.
     ///
     /// # Errors
     ///
-    /// [`Refusal`], in words for whoever made the call.
+    /// [`Refusal`].
     pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
         if self.unknown {
             return Err(Refusal::Unknown);
@@ -251,7 +249,7 @@ impl Roots {
         }
         let path = designate::parse(argument)?;
         let found = self.roots.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
-        // The innermost root, which leaves the shortest rest.
+        // The innermost root is the one with the shortest relative path.
         let innermost = found.min_by_key(|(_, rest)| rest.components().count());
         match innermost.map(|(root, rest)| (root, rest.to_owned())) {
             Some((root, rest)) => Ok(Located { root, path, rest }),
@@ -260,7 +258,7 @@ impl Roots {
     }
 }
 
-/// A path argument that lies beneath a root by its text. It is not open yet.
+/// A path argument with its root. It is not open yet.
 #[derive(Debug)]
 pub struct Located<'a> {
     root: &'a Root,
@@ -270,11 +268,11 @@ pub struct Located<'a> {
 }
 
 impl Located<'_> {
-    /// Opens what the path names, for one call. `nearest`: see [`Roots::designate`].
+    /// Opens the file or directory. `nearest`: see [`Roots::designate`].
     ///
     /// # Errors
     ///
-    /// [`Refusal`], in words for whoever made the call.
+    /// [`Refusal`].
     pub fn open(
         &self,
         kind: Kind,
@@ -305,14 +303,14 @@ impl fmt::Display for Roots {
     }
 }
 
-/// What is left of a path beneath a root, by whole components. Neither is resolved: a path with `..`
-/// is beneath nothing.
+/// The path relative to a root, if the path is beneath the root. Neither is resolved: a path with `..` is beneath no
+/// root.
 pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
     let has_way_up = path.components().any(|part| part == Component::ParentDir);
     if has_way_up { None } else { path.strip_prefix(root).ok() }
 }
 
-/// Opens a root that a client names, or says why not.
+/// Opens a root that a client names. A failure is logged.
 fn open_of_client(path: &Path, own: &HostFiles) -> Option<Root> {
     match Root::open(path, own) {
         Ok(root) if root.is_everything() => {

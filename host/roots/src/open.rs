@@ -1,4 +1,4 @@
-//! How something is opened, and what was opened.
+//! Opens files and directories relative to a handle.
 
 use std::fs::File;
 use std::io;
@@ -7,33 +7,33 @@ use std::path::Path;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-/// How to open something beneath a directory.
+/// Options for opening a file beneath a directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenHow {
-    /// Also for writing.
+    /// Open it for writing, too.
     pub write: bool,
-    /// Make it where it is missing.
+    /// Create it if it does not exist.
     pub create: bool,
-    /// Fail where it is there.
+    /// Fail if it exists.
     pub exclusive: bool,
-    /// Cut it to nothing.
+    /// Truncate it.
     pub truncate: bool,
-    /// Do not follow a link in the last place.
+    /// Do not follow a link at the end of the path.
     pub nofollow: bool,
 }
 
-/// What was opened.
+/// An opened file or directory.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
     File(File),
     /// A directory.
     Directory(File),
-    /// A FIFO, socket or device: closed again.
+    /// A FIFO, a socket or a device, which was closed again.
     Special,
 }
 
-/// What came of an attempt to open something, before it was looked at.
+/// The result of an attempt to open a file, before its type is known.
 pub(super) enum Tried {
     Open(File),
     /// A directory cannot be opened for writing.
@@ -42,7 +42,7 @@ pub(super) enum Tried {
 }
 
 impl Tried {
-    /// What was tried, with the errors that say what is there sorted out.
+    /// The result, with the errors by which the system reports directories and special files.
     fn of(result: io::Result<File>, how: OpenHow) -> io::Result<Self> {
         match result {
             Ok(file) => Ok(Self::Open(file)),
@@ -55,7 +55,7 @@ impl Tried {
     }
 }
 
-/// Opens a name in a directory, without following a link and without ever blocking.
+/// Opens a name in a directory, without following a link and without blocking.
 pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Tried> {
     let mut options = OpenOptions::new();
     options.read(true).write(how.write);
@@ -74,8 +74,8 @@ pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Trie
     Tried::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
 }
 
-/// Opens a path beneath a directory in one step, if no mount point lies on the way. `None`: it is to
-/// be walked, as there is one, or the path leads out, or this system cannot do it in one step.
+/// Opens a path beneath a directory with one system call. `None`: the path has to be walked, because it crosses a mount
+/// point, leads out of the directory, or the system has no such call.
 #[cfg(target_os = "linux")]
 pub(super) fn open_at_once(
     dir: impl std::os::fd::AsFd,
@@ -98,8 +98,7 @@ pub(super) fn open_at_once(
     }
 }
 
-/// Opens the directory at a path beneath another, for nothing but what is done by name in it. `None`:
-/// as for [`open_at_once`].
+/// Opens a directory beneath another, for operations on names in it only. `None`: as for [`open_at_once`].
 #[cfg(target_os = "linux")]
 pub(super) fn directory_at_once(dir: &File, path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags};
@@ -142,7 +141,7 @@ pub(super) fn directory_at_once(_: &File, _: &Path) -> io::Result<Option<File>> 
     Ok(None)
 }
 
-/// Sorts an open file by what it is; a regular one that is to be cut is not cut yet.
+/// Determines the type of an open file. A regular file is not truncated yet.
 pub(super) fn sort(file: File) -> io::Result<(Opened, Metadata)> {
     let metadata = Metadata::from_file(&file)?;
     let opened = match metadata.file_type() {

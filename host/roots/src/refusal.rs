@@ -1,36 +1,36 @@
-//! Why a path was not opened.
+//! Why a path argument was refused.
 
 use std::fmt;
 use std::io;
 
 use super::Closed;
 
-/// Why a path argument was not opened, in words for whoever made the call.
+/// Why a path argument was not opened. `Display` is for the caller.
 #[derive(Debug, PartialEq)]
 pub enum Refusal {
     /// The session has no roots.
     NoRoots,
-    /// The client has roots and has not said which.
+    /// The client has roots and has not named them.
     Unknown,
     /// The path is relative.
     NotAbsolute,
-    /// The path cannot be meant.
+    /// The path is malformed.
     Malformed(&'static str),
-    /// The path lies beneath none of these roots.
+    /// The path is beneath none of these roots.
     Outside(String),
-    /// A link on the way leads out of the root.
+    /// A link on the path leads out of the root.
     LeadsOut,
     /// This root is no longer the directory that was opened.
     Moved(String),
-    /// There is nothing there.
+    /// The file does not exist.
     Missing,
     /// It is not a regular file.
     NotAFile,
     /// It is not a directory.
     NotADirectory,
-    /// No call reaches it.
+    /// It is closed to all calls.
     Closed(Closed),
-    /// The system refused.
+    /// The system returned an error.
     System(io::ErrorKind),
 }
 
@@ -44,7 +44,7 @@ impl Refusal {
             Self::Missing
         } else if kind == NotADirectory {
             Self::NotADirectory
-        // `openat2` (EXDEV) and cap-std say so of a way out.
+        // `openat2` (EXDEV) and cap-std report a path that leads out like this.
         } else if kind == CrossesDevices
             || (kind == PermissionDenied && error.raw_os_error().is_none())
         {
@@ -54,7 +54,7 @@ impl Refusal {
         }
     }
 
-    /// A word for records.
+    /// The reason in a word, for records.
     pub fn word(&self) -> &'static str {
         match self {
             Self::NoRoots => "no-roots",
@@ -72,7 +72,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the path was refused, and not merely wrong.
+    /// Whether access was denied. Otherwise the path itself is wrong.
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots

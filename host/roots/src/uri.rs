@@ -1,18 +1,18 @@
-//! `file:` addresses, as MCP clients name their roots.
+//! `file:` URIs, by which MCP clients name their roots.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-/// Why the address that a client names is no root.
+/// Why a URI of a client is not a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoRoot {
     /// It does not begin with `file:///`.
     NotAFile,
     /// It has a query or a fragment.
     HasMore,
-    /// It cannot be read as the address of a path.
+    /// It is not the URI of a path.
     Malformed,
-    /// It is the whole machine, or a whole drive.
+    /// It is the root of the file system, or a whole drive.
     Everything,
 }
 
@@ -29,20 +29,20 @@ impl fmt::Display for NoRoot {
     }
 }
 
-/// The path of a root that an MCP client names: `file:///path`, exactly. Any text may be given.
+/// The path of a root that an MCP client names, exactly as `file:///path`.
 ///
 /// The path is absolute, `.` and `..` are resolved in it, and it is not `/` and not a whole drive.
 ///
 /// # Errors
 ///
-/// Another scheme, another number of slashes, a host (`localhost` too: no client in use writes it), a
-/// query, a fragment, a control character; and the whole machine.
+/// [`NoRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client writes), a
+/// query, a fragment, a control character, or the root of the file system.
 pub fn path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
     let path = any_path_of_uri(uri)?;
     if is_everything(&path) { Err(NoRoot::Everything) } else { Ok(path) }
 }
 
-/// The same, which may be the whole machine.
+/// As [`path_of_uri`], but the path may be the root of the file system.
 pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
     let rest = uri.strip_prefix("file:///").ok_or(NoRoot::NotAFile)?;
     if rest.starts_with(['/', '\\']) {
@@ -51,7 +51,7 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
     if rest.contains(['?', '#']) {
         return Err(NoRoot::HasMore);
     }
-    // Parsers of addresses leave out tabs and ends of lines, and take `\` for `/`.
+    // URL parsers remove tabs and line ends, and replace `\` by `/`.
     if rest.contains(|letter: char| letter.is_control() || letter == '\\') {
         return Err(NoRoot::Malformed);
     }
@@ -64,19 +64,19 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
         return Err(NoRoot::Malformed);
     }
     let parts = || path.components();
-    // `%2F` becomes a separator only now.
+    // `%2F` has become a separator.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(NoRoot::Malformed);
     }
     Ok(parts().collect())
 }
 
-/// Whether a path names nothing less than the whole machine or a whole drive.
+/// Whether a path is the root of the file system or a whole drive.
 pub(super) fn is_everything(path: &Path) -> bool {
     !path.components().any(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The `file:` address of an absolute path, with what an address cannot have written as `%XX`.
+/// The `file:` URI of an absolute path, with percent-encoding.
 pub fn uri_of_path(path: &Path) -> Option<String> {
     url::Url::from_file_path(path).ok().map(String::from)
 }

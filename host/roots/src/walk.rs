@@ -1,4 +1,4 @@
-//! A path walked name by name, each directory on the way looked at before it is entered.
+//! Walks a path name by name, and checks each directory before it is entered.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -11,40 +11,39 @@ use cap_std::fs::Dir;
 use super::host_files::{Bar, HostFiles, Id};
 use super::kernel::{Closed, refuse_kernels};
 
-/// Most links that are followed in one path, as on Linux.
+/// Maximum number of links that are followed in one path, as on Linux.
 const MAX_LINKS: u32 = 40;
 
-/// A directory on the way.
+/// A directory on the path.
 pub(super) struct Level {
     pub dir: Dir,
     pub id: Id,
-    /// Whether something of the host's lies beneath.
+    /// Whether files of the host are beneath it.
     pub watch: bool,
 }
 
-/// A path on its way from a directory down.
+/// A walk along a path, beginning in a directory.
 pub(super) struct Walk<'a> {
     own: &'a HostFiles,
     levels: Vec<Level>,
     todo: VecDeque<OsString>,
     links: u32,
-    /// Whether a link in the last place is followed.
+    /// Whether a link at the end of the path is followed.
     follow: bool,
-    /// Whether it ends in a separator, so that it names a directory.
+    /// Whether the path ends with a separator, so that it names a directory.
     pub slash: bool,
 }
 
-/// Where a walk is.
+/// The result of one step of a walk.
 pub(super) enum Step {
-    /// One directory further: is there a new stretch ahead without a mount point and without anything
-    /// of the host's, as far as is known?
+    /// Entered a directory. `clear`: the rest of the path can be opened with one system call, as far as is known.
     Entered { clear: bool },
-    /// In the directory that holds the last name. `None`: the path is this directory itself.
+    /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
 }
 
 impl<'a> Walk<'a> {
-    /// Begins in an open directory.
+    /// Begins a walk in an open directory.
     pub(super) fn new(
         own: &'a HostFiles,
         dir: &File,
@@ -64,17 +63,17 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// The directory that it is in.
+    /// The current directory.
     pub(super) fn here(&self) -> &Level {
         self.levels.last().expect("where it began stays")
     }
 
-    /// The same, at the end.
+    /// The current directory, at the end of the walk.
     pub(super) fn into_here(mut self) -> Level {
         self.levels.pop().expect("where it began stays")
     }
 
-    /// What is left of the path.
+    /// The rest of the path.
     pub(super) fn rest(&self) -> PathBuf {
         let mut rest: PathBuf = self.todo.iter().collect();
         if self.slash {
@@ -83,7 +82,7 @@ impl<'a> Walk<'a> {
         rest
     }
 
-    /// Puts the parts of a path in front of what is left.
+    /// Puts the parts of a path before the rest.
     fn ahead(&mut self, path: &Path) -> io::Result<()> {
         let rest = std::mem::take(&mut self.todo);
         for part in path.components() {
@@ -98,7 +97,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes one name further.
+    /// Walks one name.
     pub(super) fn step(&mut self) -> io::Result<Step> {
         let Some(name) = self.todo.pop_front() else { return Ok(Step::Arrived(None)) };
         if name == ".." {
@@ -152,8 +151,8 @@ enum Entered {
     Link(PathBuf),
 }
 
-/// Enters a directory by its name, or says where a link of that name leads. On Linux a directory can be
-/// entered that may not be listed.
+/// Enters a directory by its name, or returns the target of a link of that name. On Linux, a directory without read
+/// permission can be entered, too.
 #[cfg(target_os = "linux")]
 fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
     use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
@@ -187,7 +186,7 @@ pub(super) fn ends_in_separator(path: &Path) -> bool {
         .is_some_and(|&last| std::path::is_separator(char::from(last)))
 }
 
-/// As cap-std says it.
+/// The error that cap-std returns for it.
 fn leads_out() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "a path led out of its directory")
 }

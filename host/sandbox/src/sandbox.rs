@@ -21,7 +21,9 @@ use portcullis_files::Preopen;
 use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
-pub use component_info::{ComponentInfo, Import, Missing, dispensable, imports_sockets, missing};
+pub use component_info::{
+    ComponentInfo, Import, Missing, RefusedComponent, dispensable, imports_sockets, missing,
+};
 pub use offer::Feature;
 use offer::Offer;
 use prepared::{InstanceMaker, Next, PreparedInstance};
@@ -212,11 +214,6 @@ impl GuestFailure {
     }
 }
 
-/// A component cannot be a plugin: why, for the operator. It is a text because refusals are remembered on disk.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct RefusedComponent(String);
-
 /// One run of a plugin: its work, directories, context and time limit.
 pub struct Run {
     /// The work.
@@ -284,7 +281,7 @@ impl Plugin {
                 let kept = bytes.map_err(WriteError::from);
                 let kept = kept.and_then(|bytes| self.sandbox.remember(&key, &bytes));
                 if let Err(error) = kept {
-                    tracing::warn!("the information about `{}` is not kept: {error:?}", self.name);
+                    tracing::warn!("the information about `{}` is not kept: {error}", self.name);
                 }
                 Ok(known)
             }
@@ -293,7 +290,7 @@ impl Plugin {
                 let refused = failure.into_refusal();
                 let key = component_info::refusal_key(&self.digest, limits);
                 if lasting && let Err(error) = self.sandbox.remember(&key, refused.0.as_bytes()) {
-                    tracing::warn!("the refusal of `{}` is not kept: {error:?}", self.name);
+                    tracing::warn!("the refusal of `{}` is not kept: {error}", self.name);
                 }
                 Err(refused)
             }

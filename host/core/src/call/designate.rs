@@ -200,7 +200,7 @@ pub(super) fn granted(loaded: &LoadedPlugin, roots: &Roots) -> Result<Vec<Preope
         }
     }
     for (directory, access) in grant.outside_roots().map_err(host)? {
-        let root = match Root::open(directory, roots.own()) {
+        let root = match Root::open(directory, roots.host_files()) {
             // A directory that is only read may not exist yet.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {

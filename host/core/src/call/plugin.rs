@@ -269,7 +269,9 @@ mod tests {
         let arguments = Arc::new(json!({ argument: path.to_str().unwrap() }));
         // The only thread for blocking work is occupied until `release` is dropped.
         let (release, released) = std::sync::mpsc::channel::<()>();
-        runtime.spawn_blocking(move || drop(released.recv()));
+        runtime.spawn_blocking(move || {
+            let _released = released.recv();
+        });
         runtime.block_on(async {
             let opening = open_files(&loaded, Some((index, arguments)), roots, &gate);
             tokio::pin!(opening);

@@ -75,7 +75,7 @@ impl Host {
         }
         let text = serde_json::to_vec(&said).unwrap_or_default();
         if let Err(error) = self.views.write(&about, &text, None, None, |_| true) {
-            tracing::warn!("cannot keep the views of `{}`: {error:?}", plugin.name);
+            tracing::warn!("cannot keep the views of `{}`: {error}", plugin.name);
         }
         if let Err(error) = self.views.shrink(MAX_KEPT) {
             tracing::warn!("cannot remove old views: {error}");

@@ -25,6 +25,11 @@ pub struct ComponentInfo {
     pub manifest: Option<Manifest>,
 }
 
+/// A component cannot be a plugin: why, for the operator. It is a text because refusals are remembered on disk.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RefusedComponent(pub(super) String);
+
 /// A digest of the contract's files that define [`Manifest`], and so the format of the kept bytes.
 static CONTRACT: LazyLock<String> = LazyLock::new(|| {
     let texts = concat!(

@@ -62,20 +62,54 @@ struct Unchecked {
     headers: Secrets,
 }
 
+/// A grant of HTTP requests is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidHttpGrant {
+    /// A rule names no host.
+    #[error("`hosts` is empty: name at least one, or leave out grants.http")]
+    EmptyHosts,
+    /// A rule has an empty list of methods.
+    #[error("`methods` is empty: name at least one, or leave it out for GET")]
+    EmptyMethods,
+    /// A method has lower-case letters.
+    #[error("the method `{0}` is not written in capitals")]
+    LowercaseMethod(String),
+    /// There are methods and no hosts.
+    #[error("`methods` has no `hosts` beside it: name them")]
+    MethodsWithoutHosts,
+    /// There is no rule.
+    #[error("`hosts` is missing: name at least one, or leave out grants.http")]
+    NoHosts,
+    /// There are headers for a host that is not granted.
+    #[error(
+        "`headers` names {0}, which `hosts` does not grant: a header for it would never be sent"
+    )]
+    HeadersOfOtherHost(Origin),
+    /// A header has an invalid name.
+    #[error("`{name}` is not the name of a header")]
+    HeaderName {
+        /// The name.
+        name: String,
+        /// The cause.
+        #[source]
+        cause: http::header::InvalidHeaderName,
+    },
+}
+
 fn get() -> Vec<String> {
     vec!["GET".into()]
 }
 
 impl HttpRule {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), InvalidHttpGrant> {
         if self.hosts.is_empty() {
-            return Err("`hosts` is empty: name at least one, or leave out grants.http".into());
+            return Err(InvalidHttpGrant::EmptyHosts);
         }
         if self.methods.is_empty() {
-            return Err("`methods` is empty: name at least one, or leave it out for GET".into());
+            return Err(InvalidHttpGrant::EmptyMethods);
         }
         match self.methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
-            Some(method) => Err(format!("the method `{method}` is not written in capitals")),
+            Some(method) => Err(InvalidHttpGrant::LowercaseMethod(method.clone())),
             None => Ok(()),
         }
     }
@@ -86,33 +120,28 @@ impl HttpRule {
 }
 
 impl TryFrom<Unchecked> for HttpGrant {
-    type Error = String;
+    type Error = InvalidHttpGrant;
 
-    fn try_from(unchecked: Unchecked) -> Result<Self, String> {
+    fn try_from(unchecked: Unchecked) -> Result<Self, InvalidHttpGrant> {
         let Unchecked { hosts, methods, mut rules, addresses, headers } = unchecked;
         match (hosts, methods) {
             (Some(hosts), methods) => {
                 rules.insert(0, HttpRule { hosts, methods: methods.unwrap_or_else(get) });
             }
-            (None, Some(_)) => return Err("`methods` has no `hosts` beside it: name them".into()),
+            (None, Some(_)) => return Err(InvalidHttpGrant::MethodsWithoutHosts),
             (None, None) if rules.is_empty() => {
-                return Err(
-                    "`hosts` is missing: name at least one, or leave out grants.http".into()
-                );
+                return Err(InvalidHttpGrant::NoHosts);
             }
             (None, None) => {}
         }
         rules.iter().try_for_each(HttpRule::check)?;
         for (origin, headers) in &headers {
             if !rules.iter().any(|rule| rule.hosts.contains(origin)) {
-                return Err(format!(
-                    "`headers` names {origin}, which `hosts` does not grant: a header for it would \
-                     never be sent"
-                ));
+                return Err(InvalidHttpGrant::HeadersOfOtherHost(origin.clone()));
             }
             for name in headers.keys() {
                 http::HeaderName::try_from(name.as_str())
-                    .map_err(|_| format!("`{name}` is not the name of a header"))?;
+                    .map_err(|cause| InvalidHttpGrant::HeaderName { name: name.clone(), cause })?;
             }
         }
         Ok(Self { rules, addresses, headers })
