@@ -23,9 +23,9 @@ use serde::Deserialize;
 
 use crate::capabilities::Grants;
 pub use check::is_name;
-pub use defaults::expand;
+pub use defaults::{InvalidVariable, expand};
 pub use error::{ConfigError, Fault};
-pub use file::ConfigFile;
+pub use file::{ConfigFile, UnreadableFile};
 pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};

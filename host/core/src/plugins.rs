@@ -14,7 +14,7 @@ use crate::gate::Policy;
 use crate::sandbox::{Feature, Import, Origin, Plugin, Sandbox};
 use crate::schema::{Schema, SchemaError};
 
-pub use load::{Loader, approve, folders_of};
+pub use load::{ApprovalError, Loader, approve, folders_of};
 
 mod bundled {
     use portcullis_engine::code::Aligned;

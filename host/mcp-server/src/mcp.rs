@@ -34,7 +34,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-pub use convert::block;
+pub use convert::{Unrepresentable, block};
 pub use shared::Shared;
 
 use caller::Caller;

@@ -51,7 +51,7 @@ impl Space {
 /// Schemes that many sources share. Their realm is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
-/// The realm of a URI or of the beginning of one: its scheme, and for [`SHARED`] schemes also its authority. `None`: the
+/// The realm of a URI or of the beginning of one: its scheme, and for schemes that many sources share also its authority. `None`: the
 /// text has no scheme.
 pub fn realm(uri: &str) -> Option<String> {
     let folded = folded(uri)?;

@@ -126,7 +126,7 @@ enum Plugin {
 }
 
 /// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and
-/// [`signals::LEFT`] for a server whose shutdown timed out.
+/// 3 for a server whose shutdown timed out.
 pub enum End {
     /// The command succeeded.
     Done,

@@ -22,7 +22,8 @@ use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, Linker};
 
 pub use component_info::{
-    ComponentInfo, Import, Missing, RefusedComponent, dispensable, imports_sockets, missing,
+    ComponentInfo, Import, ManifestError, Missing, RefusedComponent, dispensable, imports_sockets,
+    missing,
 };
 pub use offer::Feature;
 use offer::Offer;

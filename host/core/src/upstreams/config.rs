@@ -106,7 +106,7 @@ impl JsonSchema for Config {
 impl TryFrom<toml::Table> for Config {
     type Error = InvalidServer;
 
-    /// The keys that are not [`OfferKeys`] are those of the definition. Values of `env` and `headers` may refer to
+    /// Keys that are not about the offered tools are those of the definition. Values of `env` and `headers` may refer to
     /// secrets: `{ env = "NAME" }` or `{ file = "PATH" }`.
     fn try_from(mut table: toml::Table) -> Result<Self, InvalidServer> {
         let mut offered = toml::Table::new();

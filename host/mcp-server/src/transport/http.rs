@@ -69,7 +69,7 @@ pub async fn serve_pages(
 
 /// Serves sessions and the pages of `settings` on a listener until the host shuts down. When `settings.stop` is
 /// cancelled, new requests are refused, `on_stop` is called, and the host shuts down once no call is in flight, or
-/// after [`DRAIN`].
+/// after three seconds.
 ///
 /// # Errors
 ///

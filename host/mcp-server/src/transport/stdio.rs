@@ -13,7 +13,7 @@ use crate::mcp::{Server, Shared};
 use portcullis_core::host::Host;
 
 /// Serves one session over the process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in flight
-/// may then run on for [`DRAIN`]. If stdout is closed, they are cancelled at once. `on_stop` is called when the stop
+/// may then run on for three seconds. If stdout is closed, they are cancelled at once. `on_stop` is called when the stop
 /// begins: it can make sure that the process ends even if a plugin does not.
 ///
 /// # Errors
