@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use portcullis_audit::{Audit, Subject, Trail};
 use portcullis_mcp_client::{
-    Client, Definition, DefinitionError, Listing, Notice, State, Upstream,
+    ClientSettings, Definition, DefinitionError, Listing, Notice, Upstream, UpstreamState,
 };
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -148,7 +148,7 @@ impl Upstreams {
         logins: PathBuf,
         audit: Audit,
     ) -> Result<Self, InvalidUpstream> {
-        let mut client = Client::new("portcullis", env!("CARGO_PKG_VERSION"));
+        let mut client = ClientSettings::new("portcullis", env!("CARGO_PKG_VERSION"));
         client.launcher = std::env::current_exe().ok();
         client.logins = Some(logins);
         let parked = Arc::new(Parked::default());
@@ -320,10 +320,11 @@ impl UpstreamSource {
         };
         let Some(offered) = offered else {
             summary.reason = Some(match self.upstream.state() {
-                State::Resting { because, .. } => because,
-                State::Idle | State::Connecting | State::Ready { .. } | State::Closed => {
-                    "it does not answer".to_owned()
-                }
+                UpstreamState::Resting { because, .. } => because,
+                UpstreamState::Idle
+                | UpstreamState::Connecting
+                | UpstreamState::Ready { .. }
+                | UpstreamState::Closed => "it does not answer".to_owned(),
             });
             return summary;
         };

@@ -10,7 +10,8 @@ use std::time::Duration;
 use std::io::Write;
 
 use portcullis_mcp_client::{
-    Client, Definition, Event, Fault, Object, Outcome, Request, RpcError, Trouble, Upstream,
+    ClientSettings, Definition, Event, Fault, Object, RequestOutcome, RpcError, Trouble, Upstream,
+    UpstreamRequest,
 };
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -43,7 +44,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let definition: Definition = serde_json::from_value(
         json!({"url": url, "transport": "http", "protocol": protocol, "oauth": oauth}),
     )?;
-    let upstream = Upstream::new("conformance", definition, Client::new("portcullis", "0.1.0"))?;
+    let upstream =
+        Upstream::new("conformance", definition, ClientSettings::new("portcullis", "0.1.0"))?;
     let mut logins = 0;
     let listing = loop {
         match upstream.listing().await {
@@ -152,7 +154,7 @@ async fn converse(
     params: Object,
     logins: &mut usize,
 ) -> Result<(), Box<dyn Error>> {
-    let mut request = Request::new(method, params, "conformance");
+    let mut request = UpstreamRequest::new(method, params, "conformance");
     for _ in 0..ROUNDS {
         let mut call = upstream.request(request.clone());
         while let Some(event) = call.next().await {
@@ -160,7 +162,7 @@ async fn converse(
                 Event::Ask { key, method, params } => {
                     call.answer(key, answer(&method, &params)).await?;
                 }
-                Event::Done(Ok(Outcome::NeedInput { requests, state })) => {
+                Event::Done(Ok(RequestOutcome::NeedInput { requests, state })) => {
                     let answers = requests.iter().filter_map(|(key, asked)| {
                         let params = asked.get("params").cloned().map(object).unwrap_or_default();
                         let answer = answer(asked.get("method")?.as_str()?, &params).ok()?;

@@ -3,7 +3,9 @@
 
 use std::error::Error;
 
-use portcullis_mcp_client::{Client, Definition, Event, Object, Request, RpcError, Upstream};
+use portcullis_mcp_client::{
+    ClientSettings, Definition, Event, Object, RpcError, Upstream, UpstreamRequest,
+};
 use serde_json::json;
 
 #[tokio::main]
@@ -17,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         [url] if url.contains("://") => serde_json::from_value(json!({"url": url}))?,
         [command, args @ ..] => serde_json::from_value(json!({"command": command, "args": args}))?,
     };
-    let upstream = Upstream::new("inspected", definition, Client::new("inspect", "0.1.0"))?;
+    let upstream = Upstream::new("inspected", definition, ClientSettings::new("inspect", "0.1.0"))?;
     let listing = upstream.listing().await?;
     println!("{:?} {} {:?}", listing.peer.era, listing.peer.version, listing.peer.info);
     for tool in &listing.tools {
@@ -35,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let arguments: Object = serde_json::from_str(arguments)?;
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}});
         let params = params.as_object().cloned().unwrap_or_default();
-        let mut call = upstream.request(Request::new("tools/call", params, "inspect"));
+        let mut call = upstream.request(UpstreamRequest::new("tools/call", params, "inspect"));
         while let Some(event) = call.next().await {
             if let Event::Ask { key, method, .. } = &event {
                 let answer = match method.as_str() {

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use portcullis_mcp_client::{Client, Object, Outcome, Request, Upstream};
+use portcullis_mcp_client::{ClientSettings, Object, RequestOutcome, Upstream, UpstreamRequest};
 use serde_json::{Value, json};
 
 /// Calls that are made before any is counted.
@@ -96,7 +96,7 @@ async fn measure() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut pipe = Pipe::open(command)?;
     let definition =
         json!({"command": command.first(), "args": command.get(1..), "protocol": "legacy"});
-    let client = Client::new("latency", "0.1.0");
+    let client = ClientSettings::new("latency", "0.1.0");
     let upstream = Upstream::new("measured", serde_json::from_value(definition)?, client)?;
     let (mut direct, mut through) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for _ in 0..WARM_UP {
@@ -157,10 +157,12 @@ async fn answered(
     upstream: &Upstream,
     params: &Object,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let request = Request::new("tools/call", params.clone(), "one");
+    let request = UpstreamRequest::new("tools/call", params.clone(), "one");
     match upstream.request(request).outcome().await? {
-        Outcome::Complete(_) => Ok(()),
-        other @ (Outcome::NeedInput { .. } | Outcome::Error(_)) => Err(format!("{other:?}").into()),
+        RequestOutcome::Complete(_) => Ok(()),
+        other @ (RequestOutcome::NeedInput { .. } | RequestOutcome::Error(_)) => {
+            Err(format!("{other:?}").into())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::{Notify, broadcast};
 use tokio::time::timeout;
 
 use crate::calls::{Calls, Notice};
-use crate::connection::{Client, Connection, Peer};
+use crate::connection::{ClientSettings, Connection, Peer};
 use crate::definition::{DefinitionError, Plan, Protocol, Target};
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub(crate) struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) plan: Plan,
-    pub(crate) client: Client,
+    pub(crate) client: ClientSettings,
     /// The source of access tokens, if the upstream may demand any.
     pub(crate) login: Option<Arc<Login>>,
     pub(crate) notices: broadcast::Sender<Notice>,
@@ -54,7 +54,7 @@ enum Way {
 pub(crate) fn login(
     name: &str,
     plan: &Plan,
-    client: &Client,
+    client: &ClientSettings,
 ) -> Result<Option<Login>, DefinitionError> {
     let address = plan.target.address();
     let Some((address, settings)) = address.and_then(|a| Some((a, a.oauth.clone()?))) else {

@@ -28,7 +28,7 @@ const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 /// How Portcullis presents itself to upstreams, and how it starts child processes.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ClientSettings {
     /// The `name`, the `version` and other members that MCP defines for an implementation.
     pub info: Object,
     /// The client capabilities. By default: sampling, elicitation by form and by URL, and roots that may change.
@@ -41,7 +41,7 @@ pub struct Client {
     pub logins: Option<PathBuf>,
 }
 
-impl Client {
+impl ClientSettings {
     /// A client with this name and version.
     pub fn new(name: &str, version: &str) -> Self {
         Self {
@@ -108,7 +108,7 @@ pub(crate) struct Sending<'a> {
 
 impl Sending<'_> {
     /// The message and its headers. `modern`: the client, if the upstream is told about it with each request.
-    pub(crate) fn make(self, id: u64, modern: Option<&Client>) -> Outgoing {
+    pub(crate) fn make(self, id: u64, modern: Option<&ClientSettings>) -> Outgoing {
         if modern.is_some() || self.progress {
             let meta = self.params.entry(META).or_insert_with(|| Object::new().into());
             if !meta.is_object() {
@@ -190,7 +190,7 @@ impl Connection {
     /// Sends a request. If the future is dropped before it is ready, nothing was sent.
     pub(crate) async fn begin(
         &self,
-        client: &Client,
+        client: &ClientSettings,
         whose: Whose,
         sending: Sending<'_>,
     ) -> Result<Ticket, Trouble> {
@@ -201,7 +201,7 @@ impl Connection {
     /// Sends a request of the host itself. Returns the result, and the size of its message.
     pub(crate) async fn ask(
         &self,
-        client: &Client,
+        client: &ClientSettings,
         method: &str,
         mut params: Object,
         most: Duration,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::calls::{Done, Whose};
-use crate::connection::{Client, ConnectFailure, LEGACY, MODERN, Peer, Sending};
+use crate::connection::{ClientSettings, ConnectFailure, LEGACY, MODERN, Peer, Sending};
 use crate::fault::Trouble;
 use crate::message::{self, Object, RpcError, object};
 use crate::text;
@@ -29,7 +29,7 @@ pub(crate) enum Probe {
 }
 
 /// Asks for the modern protocol, and for the legacy one too if there is no answer.
-pub(crate) async fn probe(channel: &Channel, client: &Client) -> Result<Probe, Trouble> {
+pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<Probe, Trouble> {
     let mut again = true;
     loop {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn probe(channel: &Channel, client: &Client) -> Result<Probe, T
 }
 
 /// Asks for the modern protocol only.
-pub(crate) async fn discover(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
+pub(crate) async fn discover(channel: &Channel, client: &ClientSettings) -> Result<Peer, Trouble> {
     for _ in 0..2 {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
         match judge(discover.done().await)? {
@@ -65,7 +65,10 @@ pub(crate) async fn discover(channel: &Channel, client: &Client) -> Result<Peer,
 }
 
 /// Performs the handshake of the legacy protocol.
-pub(crate) async fn initialize(channel: &Channel, client: &Client) -> Result<Peer, Trouble> {
+pub(crate) async fn initialize(
+    channel: &Channel,
+    client: &ClientSettings,
+) -> Result<Peer, Trouble> {
     let mut initialize = begin_initialize(channel, client).await?;
     let peer = welcomed(initialize.done().await)?;
     initialized(channel, peer).await
@@ -73,7 +76,11 @@ pub(crate) async fn initialize(channel: &Channel, client: &Client) -> Result<Pee
 
 /// Performs the legacy handshake while the modern request is unanswered: the upstream may start slowly, or ignore
 /// unknown requests. The answer to the handshake decides, because a server for both eras is in a session after it.
-async fn both(channel: &Channel, client: &Client, mut discover: Ticket) -> Result<Peer, Trouble> {
+async fn both(
+    channel: &Channel,
+    client: &ClientSettings,
+    mut discover: Ticket,
+) -> Result<Peer, Trouble> {
     let mut initialize = begin_initialize(channel, client).await?;
     let (discovered, welcome) = tokio::select! {
         done = initialize.done() => (None, Some(done)),
@@ -101,7 +108,7 @@ async fn both(channel: &Channel, client: &Client, mut discover: Ticket) -> Resul
     }
 }
 
-async fn begin_initialize(channel: &Channel, client: &Client) -> Result<Ticket, Trouble> {
+async fn begin_initialize(channel: &Channel, client: &ClientSettings) -> Result<Ticket, Trouble> {
     let mut params = Object::new();
     params.insert("protocolVersion".to_owned(), LEGACY[0].into());
     params.insert("capabilities".to_owned(), client.capabilities.clone().into());
@@ -111,7 +118,7 @@ async fn begin_initialize(channel: &Channel, client: &Client) -> Result<Ticket, 
 
 async fn begin(
     channel: &Channel,
-    client: &Client,
+    client: &ClientSettings,
     method: &str,
     mut params: Object,
     modern: bool,

@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct UpstreamRequest {
     /// The method, such as `tools/call`.
     pub method: String,
     /// The parameters. Tools and prompts have the names that the upstream gave them. A progress token in `_meta` is
@@ -33,7 +33,7 @@ pub struct Request {
     pub log_level: Option<String>,
 }
 
-impl Request {
+impl UpstreamRequest {
     /// A request for this session.
     pub fn new(method: &str, params: Object, session: &str) -> Self {
         let (method, session) = (method.to_owned(), session.into());
@@ -85,15 +85,15 @@ pub enum Event {
     /// The upstream has withdrawn this question.
     Withdrawn(AskKey),
     /// The request has ended. This is the last event.
-    Done(Result<Outcome, Fault>),
+    Done(Result<RequestOutcome, Fault>),
 }
 
 /// The answer of an upstream.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The result, as it came.
     Complete(Value),
-    /// A modern upstream needs input first: see [`Request::with_input`].
+    /// A modern upstream needs input first: see [`UpstreamRequest::with_input`].
     NeedInput {
         /// Its questions, by its keys for them, as they came.
         requests: Object,
@@ -107,7 +107,7 @@ pub enum Outcome {
 /// A request in flight. Dropping it before its end cancels the request at the upstream.
 pub struct InFlight {
     upstream: Arc<Shared>,
-    request: Request,
+    request: UpstreamRequest,
     /// The progress token of the caller.
     token: Option<Value>,
     ticket: Option<Ticket>,
@@ -125,7 +125,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    pub(crate) fn new(upstream: Arc<Shared>, mut request: Request) -> Self {
+    pub(crate) fn new(upstream: Arc<Shared>, mut request: UpstreamRequest) -> Self {
         let token = take_progress_token(&mut request.params);
         Self {
             upstream,
@@ -176,7 +176,7 @@ impl InFlight {
     /// # Errors
     ///
     /// There was no answer.
-    pub async fn outcome(mut self) -> Result<Outcome, Fault> {
+    pub async fn outcome(mut self) -> Result<RequestOutcome, Fault> {
         loop {
             match self.next().await {
                 Some(Event::Done(done)) => return done,
@@ -321,7 +321,7 @@ impl InFlight {
                 self.refresh = true;
                 return self.once_more();
             }
-            Done::Answer(Err(error), _) => Ok(Outcome::Error(error)),
+            Done::Answer(Err(error), _) => Ok(RequestOutcome::Error(error)),
             Done::SessionGone if self.again => return self.once_more(),
             Done::SessionGone => Err(Trouble::lost("it forgets each session at once")),
             Done::Trouble(trouble) => Err(trouble),
@@ -336,7 +336,7 @@ impl InFlight {
         None
     }
 
-    fn end(&mut self, outcome: Result<Outcome, Trouble>) -> Event {
+    fn end(&mut self, outcome: Result<RequestOutcome, Trouble>) -> Event {
         self.over = true;
         self.ticket = None;
         let fault = |trouble| self.upstream.fault(&self.request.method, trouble);
@@ -345,12 +345,12 @@ impl InFlight {
 }
 
 /// The outcome that a result stands for. Results of unknown types are passed to the caller.
-fn judge(mut result: Value, era: Era) -> Outcome {
+fn judge(mut result: Value, era: Era) -> RequestOutcome {
     let kind = result.get("resultType").and_then(Value::as_str);
     if era == Era::Legacy || kind != Some("input_required") {
-        return Outcome::Complete(result);
+        return RequestOutcome::Complete(result);
     }
     let requests = result.get_mut("inputRequests").map(Value::take).map(object);
     let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
-    Outcome::NeedInput { requests: requests.unwrap_or_default(), state }
+    RequestOutcome::NeedInput { requests: requests.unwrap_or_default(), state }
 }

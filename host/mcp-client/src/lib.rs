@@ -1,7 +1,7 @@
 //! A client of other MCP servers (upstreams), for all revisions and transports of MCP.
 //!
 //! An [`Upstream`] is made from a [`Definition`] of the configuration. It is started or reached when it is first
-//! used. Its tools, prompts and resources are its [`Listing`]. A [`Request`] to it is [`InFlight`] until the last
+//! used. Its tools, prompts and resources are its [`Listing`]. A [`UpstreamRequest`] to it is [`InFlight`] until the last
 //! [`Event`]. Messages stay JSON: unknown fields and kinds of content pass through unchanged. Numbers are those of
 //! [`serde_json::Value`]: integers of 64 bits, or doubles.
 //!
@@ -9,7 +9,7 @@
 //! Its requests reach only the session that they belong to. It cannot stall another upstream, and it ends with its
 //! last handle. This crate does not judge what its tools do, nor where its URL leads.
 //!
-//! On Linux, with [`Client::launcher`], the child process ends with the host, however the host ends, and so do all
+//! On Linux, with [`ClientSettings::launcher`], the child process ends with the host, however the host ends, and so do all
 //! processes that the child started, even those that left its process group or session. Without a launcher, or on
 //! another system, the child of a killed host only notices the end of its stdin, and a process that left the group
 //! stays. Systems other than Unix have no process groups: the child's own children stay, unless they end with their
@@ -41,15 +41,15 @@ mod wanted;
 mod wire;
 
 pub use calls::{AskKey, Notice};
-pub use connection::{Client, Peer};
+pub use connection::{ClientSettings, Peer};
 pub use definition::{Definition, DefinitionError, Protocol, Secret, Transport};
 pub use fault::{Fault, Trouble};
-pub use inflight::{Event, InFlight, Outcome, Request};
+pub use inflight::{Event, InFlight, RequestOutcome, UpstreamRequest};
 pub use items::{UpstreamPrompt, UpstreamTool};
 pub use launch::{SUBCOMMAND, main as become_upstream};
 pub use listing::{Changes, Listing};
 pub use message::{Object, RpcError};
 pub use portcullis_login::{Authorized, Login};
-pub use upstream::{State, Upstream};
+pub use upstream::{Upstream, UpstreamState};
 pub use wanted::Watched;
 pub use wire::Era;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::connection::{Client, ConnectFailure, Connection, Peer};
+use crate::connection::{ClientSettings, ConnectFailure, Connection, Peer};
 use crate::fault::Trouble;
 use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
@@ -82,7 +82,7 @@ pub(crate) struct Fetched {
 /// Fetches all lists of an upstream. A page has at most `most` bytes, and takes at most `time`.
 pub(crate) async fn fetch(
     connection: &Connection,
-    client: &Client,
+    client: &ClientSettings,
     most: usize,
     time: Duration,
 ) -> Result<Fetched, Trouble> {
@@ -122,7 +122,7 @@ pub(crate) async fn fetch(
 
 struct Pages<'a> {
     connection: &'a Connection,
-    client: &'a Client,
+    client: &'a ClientSettings,
     most: usize,
     time: Duration,
     /// The shortest time that any page is current.

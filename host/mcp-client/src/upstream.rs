@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use crate::calls::Notice;
 use crate::connect::{Settings, login};
-use crate::connection::{Client, Connection, Peer};
+use crate::connection::{ClientSettings, Connection, Peer};
 use crate::definition::{Definition, DefinitionError, Plan};
 use crate::fault::Fault;
-use crate::inflight::{InFlight, Request};
+use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
 use crate::message;
 use crate::refresh;
@@ -31,7 +31,7 @@ pub struct Upstream(Arc<Shared>);
 
 /// Whether an upstream is connected.
 #[derive(Debug, Clone)]
-pub enum State {
+pub enum UpstreamState {
     /// Not connected: nobody has needed it yet, or the connection was lost.
     Idle,
     /// Being started or reached.
@@ -63,7 +63,7 @@ impl Upstream {
     pub fn new(
         name: &str,
         definition: Definition,
-        client: Client,
+        client: ClientSettings,
     ) -> Result<Self, DefinitionError> {
         let plan: Plan = definition.try_into()?;
         let login = login(name, &plan, &client)?.map(Arc::new);
@@ -84,7 +84,7 @@ impl Upstream {
     }
 
     /// A request. It is sent when its first event is awaited.
-    pub fn request(&self, request: Request) -> InFlight {
+    pub fn request(&self, request: UpstreamRequest) -> InFlight {
         InFlight::new(self.0.clone(), request)
     }
 
@@ -157,20 +157,20 @@ impl Upstream {
     }
 
     /// Whether it is connected.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> UpstreamState {
         match &self.0.link.lock().now {
-            LinkState::Idle => State::Idle,
-            LinkState::Connecting(_) => State::Connecting,
-            LinkState::Ready(connection) if connection.has_ended() => State::Idle,
-            LinkState::Ready(connection) => State::Ready {
+            LinkState::Idle => UpstreamState::Idle,
+            LinkState::Connecting(_) => UpstreamState::Connecting,
+            LinkState::Ready(connection) if connection.has_ended() => UpstreamState::Idle,
+            LinkState::Ready(connection) => UpstreamState::Ready {
                 peer: connection.peer.clone(),
                 process: connection.channel.wire.process(),
             },
-            LinkState::Resting(until, trouble) => State::Resting {
+            LinkState::Resting(until, trouble) => UpstreamState::Resting {
                 again: until.saturating_duration_since(Instant::now()),
                 because: trouble.to_string(),
             },
-            LinkState::Closed => State::Closed,
+            LinkState::Closed => UpstreamState::Closed,
         }
     }
 

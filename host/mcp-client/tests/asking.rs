@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Event, InFlight, Request, RpcError, Trouble, Upstream};
+use portcullis_mcp_client::{Event, InFlight, RpcError, Trouble, Upstream, UpstreamRequest};
 use serde_json::{Value, json};
 use stand_in::{
     Web, call, call_for, child, defined, has_seen, object, question, said, text, within,
@@ -150,7 +150,7 @@ async fn a_modern_upstream_is_told_the_capabilities_with_each_request() {
         let upstream = child(&["modern"]);
         let params =
             json!({"name": "meta", "_meta": {"traceparent": "00-1", "progressToken": "mine"}});
-        let mut request = Request::new("tools/call", object(params), "one");
+        let mut request = UpstreamRequest::new("tools/call", object(params), "one");
         request.capabilities = Some(object(json!({"roots": {}})));
         let meta = text(upstream.request(request).outcome().await.unwrap());
         let meta: Value = serde_json::from_str(&meta).unwrap();

@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Event, Listing, Outcome, Request, Trouble, Upstream};
+use portcullis_mcp_client::{Event, Listing, RequestOutcome, Trouble, Upstream, UpstreamRequest};
 use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, object, said, within};
 
@@ -124,7 +124,7 @@ async fn the_number_of_requests_in_flight_is_bounded() {
                 .collect();
             for call in calls {
                 let (number, outcome) = call.await.unwrap();
-                let Ok(Outcome::Complete(result)) = outcome else { panic!("{outcome:?}") };
+                let Ok(RequestOutcome::Complete(result)) = outcome else { panic!("{outcome:?}") };
                 assert_eq!(result["content"][1]["text"], format!("{{\"number\":{number}}}"));
             }
         }
@@ -162,11 +162,12 @@ async fn a_request_whose_events_are_not_read_does_not_block_others() {
         for (_web, upstream) in everywhere() {
             let params = json!({"name": "progress", "arguments": {"steps": 5000},
                 "_meta": {"progressToken": 1}});
-            let mut idle = upstream.request(Request::new("tools/call", object(params), "one"));
+            let mut idle =
+                upstream.request(UpstreamRequest::new("tools/call", object(params), "one"));
             assert!(matches!(idle.next().await, Some(Event::Progress(_))));
             // Nobody looks at the rest, and others are served all the same.
             assert_eq!(said(&upstream, "log", json!({})).await, "logged");
-            let Ok(Outcome::Complete(_)) = idle.outcome().await else { panic!("it ends") };
+            let Ok(RequestOutcome::Complete(_)) = idle.outcome().await else { panic!("it ends") };
         }
     })
     .await;

@@ -4,7 +4,7 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use portcullis_mcp_client::{Changes, Listing, Request, Upstream};
+use portcullis_mcp_client::{Changes, Listing, Upstream, UpstreamRequest};
 use serde_json::json;
 use stand_in::{Web, child, child_with, defined, has_seen, object, said, within};
 
@@ -121,7 +121,7 @@ async fn a_subscription_reaches_its_subscriber() {
         let web = Web::start(&["http", "modern"]);
         for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
             let params = json!({"notifications": {"resourceSubscriptions": ["test://one"]}});
-            let request = Request::new("subscriptions/listen", object(params), "one");
+            let request = UpstreamRequest::new("subscriptions/listen", object(params), "one");
             let mut subscription = upstream.request(request);
             let Some(portcullis_mcp_client::Event::Other { method, .. }) =
                 subscription.next().await
@@ -197,7 +197,7 @@ async fn the_level_of_logs_goes_with_each_request_and_changed_roots_are_told() {
         for (era, level) in [("modern", Some("debug")), ("legacy", None)] {
             let upstream = child(&[era]);
             let params = json!({"name": "meta", "arguments": {}});
-            let mut request = Request::new("tools/call", object(params), "one");
+            let mut request = UpstreamRequest::new("tools/call", object(params), "one");
             request.log_level = Some("debug".to_owned());
             let meta = stand_in::text(upstream.request(request).outcome().await.unwrap());
             let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();

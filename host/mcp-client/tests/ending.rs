@@ -5,13 +5,13 @@ mod stand_in;
 
 use std::io::BufRead;
 
-use portcullis_mcp_client::{State, Trouble, Upstream};
+use portcullis_mcp_client::{Trouble, Upstream, UpstreamState};
 use serde_json::json;
 use stand_in::{Web, call, child, defined, has_seen, is_running, said, within};
 
 fn process(upstream: &Upstream) -> u32 {
     let state = upstream.state();
-    let State::Ready { process: Some(process), .. } = state else {
+    let UpstreamState::Ready { process: Some(process), .. } = state else {
         panic!("it is not ready: {state:?}")
     };
     process
@@ -38,7 +38,7 @@ async fn the_child_ends_when_the_upstream_is_dropped_or_closed() {
         let closed = process(&upstream);
         upstream.close().await;
         assert!(!is_running(closed));
-        assert!(matches!(upstream.state(), State::Closed));
+        assert!(matches!(upstream.state(), UpstreamState::Closed));
         let fault = upstream.refresh().await.unwrap_err();
         assert!(matches!(fault.trouble, Trouble::Closed), "{fault}");
     })
@@ -220,12 +220,12 @@ fn held() -> Upstream {
 
 /// The same, with these options.
 fn held_with(options: &[&str]) -> Upstream {
-    use portcullis_mcp_client::Client;
+    use portcullis_mcp_client::ClientSettings;
     let program = stand_in::program();
     let mut args = vec!["stdio"];
     args.extend(options);
     let definition = serde_json::from_value(json!({"command": program, "args": args}));
-    let client = Client { launcher: Some(program), ..Client::new("test", "1") };
+    let client = ClientSettings { launcher: Some(program), ..ClientSettings::new("test", "1") };
     Upstream::new("held", definition.unwrap(), client).unwrap()
 }
 
@@ -245,7 +245,7 @@ async fn a_crash_in_a_call_is_reported_and_the_next_call_restarts_the_server() {
             panic!("the other call ends too")
         };
         assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
-        assert!(matches!(upstream.state(), State::Idle));
+        assert!(matches!(upstream.state(), UpstreamState::Idle));
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         assert_ne!(process(&upstream), first);
     })

@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Object, Request, Trouble};
+use portcullis_mcp_client::{Object, Trouble, UpstreamRequest};
 use serde_json::json;
 use stand_in::{Web, call, defined, has_seen, object, said, text, within};
 
@@ -95,7 +95,8 @@ async fn missing_headers_are_added_after_a_refusal() {
         assert!(said(&upstream, "added", json!({"region": "x"})).await.contains("x"));
         // And this one wants one, but does not say so.
         let params: Object = object(json!({"name": "log", "arguments": {"region": "x"}}));
-        let outcome = upstream.request(Request::new("tools/call", params, "one")).outcome().await;
+        let outcome =
+            upstream.request(UpstreamRequest::new("tools/call", params, "one")).outcome().await;
         assert!(format!("{outcome:?}").contains("-32020"), "{outcome:?}");
     })
     .await;

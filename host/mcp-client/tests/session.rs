@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Era, Event, InFlight, Outcome, Request, Upstream};
+use portcullis_mcp_client::{Era, Event, InFlight, RequestOutcome, Upstream, UpstreamRequest};
 use serde_json::{Value, json};
 use stand_in::{Web, call, child, defined, object, said, within};
 
@@ -21,16 +21,16 @@ async fn story(mut call: InFlight) -> Vec<String> {
                 call.answer(key, Ok(answer)).await.expect("it takes an answer");
                 format!("asked {method} {}", Value::from(params))
             }
-            Event::Done(Ok(Outcome::Complete(mut result))) => {
+            Event::Done(Ok(RequestOutcome::Complete(mut result))) => {
                 if let Some(result) = result.as_object_mut() {
                     result.shift_remove("resultType");
                 }
                 format!("result {result}")
             }
-            Event::Done(Ok(Outcome::NeedInput { requests, state })) => {
+            Event::Done(Ok(RequestOutcome::NeedInput { requests, state })) => {
                 format!("needs {} {state:?}", Value::from(requests))
             }
-            Event::Done(Ok(Outcome::Error(error))) => format!("error {error:?}"),
+            Event::Done(Ok(RequestOutcome::Error(error))) => format!("error {error:?}"),
             Event::Done(Err(fault)) => format!("fault {fault}"),
         });
     }
@@ -40,12 +40,12 @@ async fn story(mut call: InFlight) -> Vec<String> {
 /// Has a question answered, in the way of the era.
 async fn asking(upstream: &Upstream, era: Era) -> Vec<String> {
     let params = object(json!({"name": "ask", "arguments": {"method": "elicitation/create"}}));
-    let request = Request::new("tools/call", params, "one");
+    let request = UpstreamRequest::new("tools/call", params, "one");
     if era == Era::Legacy {
         return story(upstream.request(request)).await;
     }
     let outcome = upstream.request(request.clone()).outcome().await.expect("it answers");
-    let Outcome::NeedInput { requests, state } = outcome else { panic!("{outcome:?}") };
+    let RequestOutcome::NeedInput { requests, state } = outcome else { panic!("{outcome:?}") };
     let asked = format!(
         "asked {} {}",
         requests["who"]["method"].as_str().unwrap_or(""),
@@ -69,10 +69,14 @@ async fn session(upstream: &Upstream, era: Era) -> Vec<String> {
         format!("{:?} {:?} {:?}", listing.resources, listing.templates, listing.warnings),
     ];
     let params = json!({"name": "echo", "arguments": {"z": 1, "a": [true, "ü\u{2028}\n"]}});
-    told.extend(story(upstream.request(Request::new("tools/call", object(params), "one"))).await);
+    told.extend(
+        story(upstream.request(UpstreamRequest::new("tools/call", object(params), "one"))).await,
+    );
     let params =
         json!({"name": "progress", "arguments": {"steps": 3}, "_meta": {"progressToken": "mine"}});
-    told.extend(story(upstream.request(Request::new("tools/call", object(params), "one"))).await);
+    told.extend(
+        story(upstream.request(UpstreamRequest::new("tools/call", object(params), "one"))).await,
+    );
     // Nobody wants to be told of this progress.
     told.extend(story(call(upstream, "progress", json!({"steps": 2}))).await);
     told.extend(story(call(upstream, "log", json!({}))).await);
@@ -84,7 +88,9 @@ async fn session(upstream: &Upstream, era: Era) -> Vec<String> {
         ("completion/complete", json!({"ref": {}})),
         ("no/such/method", json!({})),
     ] {
-        told.extend(story(upstream.request(Request::new(method, object(params), "one"))).await);
+        told.extend(
+            story(upstream.request(UpstreamRequest::new(method, object(params), "one"))).await,
+        );
     }
     told
 }

@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Client, Definition, Era, State, Trouble, Upstream};
+use portcullis_mcp_client::{ClientSettings, Definition, Era, Trouble, Upstream, UpstreamState};
 use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, said, within};
 
@@ -93,7 +93,7 @@ async fn without_a_transport_server_sent_events_are_tried_too() {
 async fn after_a_failure_there_is_a_reported_pause() {
     within(async {
         let upstream = defined(json!({"command": "/no/such/program"}));
-        assert!(matches!(upstream.state(), State::Idle));
+        assert!(matches!(upstream.state(), UpstreamState::Idle));
         let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
         assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
         assert!(fault.to_string().starts_with("tools/call at the upstream `stand-in`:"), "{fault}");
@@ -101,7 +101,7 @@ async fn after_a_failure_there_is_a_reported_pause() {
         let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
         assert!(matches!(fault.trouble, Trouble::Connecting { .. }), "{fault}");
         assert!(fault.to_string().contains("tried again in 1 s"), "{fault}");
-        assert!(matches!(upstream.state(), State::Resting { .. }));
+        assert!(matches!(upstream.state(), UpstreamState::Resting { .. }));
     })
     .await;
 }
@@ -157,8 +157,9 @@ async fn the_connection_is_made_with_the_first_use_and_shared() {
         let definition: Definition =
             serde_json::from_value(json!({"command": stand_in::program(), "args": ["stdio"]}))
                 .unwrap();
-        let upstream = Upstream::new("shared", definition, Client::new("test", "1")).unwrap();
-        assert!(matches!(upstream.state(), State::Idle) && upstream.known().is_none());
+        let upstream =
+            Upstream::new("shared", definition, ClientSettings::new("test", "1")).unwrap();
+        assert!(matches!(upstream.state(), UpstreamState::Idle) && upstream.known().is_none());
         let (one, other) = (upstream.clone(), upstream.clone());
         let both = tokio::join!(said(&one, "log", json!({})), said(&other, "log", json!({})));
         assert_eq!(both, ("logged".to_owned(), "logged".to_owned()));

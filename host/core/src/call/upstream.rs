@@ -4,7 +4,9 @@
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
 
-use portcullis_mcp_client::{AskKey, Event, InFlight, Object, Outcome, Request, RpcError};
+use portcullis_mcp_client::{
+    AskKey, Event, InFlight, Object, RequestOutcome, RpcError, UpstreamRequest,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -76,7 +78,7 @@ pub(super) async fn serve(
     let server = &offered.source;
     let forwarded = call.client.forwarded();
     params.extend(forwarded.meta.map(|meta| ("_meta".to_owned(), meta.into())));
-    let mut request = Request::new(method, params, &forwarded.session);
+    let mut request = UpstreamRequest::new(method, params, &forwarded.session);
     request.capabilities = forwarded.capabilities;
     request.log_level = forwarded.log_level.map(str::to_owned);
     let rounds = Rounds { offered, request, client: call.client };
@@ -179,7 +181,7 @@ fn abandoned(why: &str) -> CallFailure {
 /// One request with its rounds of questions.
 struct Rounds<'a> {
     offered: &'a UpstreamOffer,
-    request: Request,
+    request: UpstreamRequest,
     client: &'a dyn Client,
 }
 
@@ -215,8 +217,10 @@ impl Rounds<'_> {
                 Some(Event::Done(Err(fault))) => {
                     return Err(CallFailure::Upstream(fault.to_string()));
                 }
-                Some(Event::Done(Ok(Outcome::Error(error)))) => return Err(protocol_error(error)),
-                Some(Event::Done(Ok(Outcome::Complete(result)))) => {
+                Some(Event::Done(Ok(RequestOutcome::Error(error)))) => {
+                    return Err(protocol_error(error));
+                }
+                Some(Event::Done(Ok(RequestOutcome::Complete(result)))) => {
                     let modern = self.client.is_modern();
                     return Ok(SourceAnswer::Upstream(adapt_result_to_client(
                         result,
@@ -224,7 +228,7 @@ impl Rounds<'_> {
                         modern,
                     )));
                 }
-                Some(Event::Done(Ok(Outcome::NeedInput { requests, state }))) => {
+                Some(Event::Done(Ok(RequestOutcome::NeedInput { requests, state }))) => {
                     rounds = next_round(rounds)?;
                     if self.client.is_modern() {
                         let state = RoundState { rounds, next: Next::Repeat(state) };

@@ -34,14 +34,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn hold(command: &[String]) -> Result<(), Box<dyn std::error::Error>> {
-    use portcullis_mcp_client::{Client, State, Upstream};
+    use portcullis_mcp_client::{ClientSettings, Upstream, UpstreamState};
     let (program, args) = command.split_first().ok_or("hold what?")?;
     let definition = serde_json::json!({"command": program, "args": args});
-    let mut client = Client::new("holder", "0");
+    let mut client = ClientSettings::new("holder", "0");
     client.launcher = Some(std::env::current_exe()?);
     let upstream = Upstream::new("held", serde_json::from_value(definition)?, client)?;
     upstream.listing().await?;
-    let State::Ready { process: Some(process), .. } = upstream.state() else {
+    let UpstreamState::Ready { process: Some(process), .. } = upstream.state() else {
         return Err("it is not ready".into());
     };
     println!("{process}");

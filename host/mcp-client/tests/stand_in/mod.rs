@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use portcullis_mcp_client::{
-    Client, Definition, Event, InFlight, Object, Outcome, Request, Upstream,
+    ClientSettings, Definition, Event, InFlight, Object, RequestOutcome, Upstream, UpstreamRequest,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +61,8 @@ impl Drop for Web {
 /// An upstream by its definition as JSON.
 pub fn defined(definition: Value) -> Upstream {
     let definition: Definition = serde_json::from_value(definition).expect("a definition");
-    Upstream::new("stand-in", definition, Client::new("test", "1")).expect("it holds together")
+    Upstream::new("stand-in", definition, ClientSettings::new("test", "1"))
+        .expect("it holds together")
 }
 
 /// A child with these options, and what else its definition has.
@@ -87,7 +88,7 @@ pub fn object(value: Value) -> Object {
 /// A call of a tool, for this session.
 pub fn call_for(upstream: &Upstream, session: &str, tool: &str, arguments: Value) -> InFlight {
     let params = json!({"name": tool, "arguments": arguments});
-    upstream.request(Request::new("tools/call", object(params), session))
+    upstream.request(UpstreamRequest::new("tools/call", object(params), session))
 }
 
 pub fn call(upstream: &Upstream, tool: &str, arguments: Value) -> InFlight {
@@ -95,12 +96,14 @@ pub fn call(upstream: &Upstream, tool: &str, arguments: Value) -> InFlight {
 }
 
 /// The text of a result.
-pub fn text(outcome: Outcome) -> String {
+pub fn text(outcome: RequestOutcome) -> String {
     match outcome {
-        Outcome::Complete(result) => {
+        RequestOutcome::Complete(result) => {
             result["content"][0]["text"].as_str().expect("a text").to_owned()
         }
-        Outcome::NeedInput { .. } | Outcome::Error(_) => panic!("no result: {outcome:?}"),
+        RequestOutcome::NeedInput { .. } | RequestOutcome::Error(_) => {
+            panic!("no result: {outcome:?}")
+        }
     }
 }
 
