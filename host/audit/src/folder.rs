@@ -93,6 +93,16 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
     Ok(listed)
 }
 
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(crate) struct FileBytes {
+    /// The bytes that count.
+    pub valid: Vec<u8>,
+    /// What follows the end of an archive that the index states. A process leaves it that is killed while it
+    /// archives segments. Nothing is read from it.
+    pub beyond: Vec<u8>,
+}
+
 /// The files of a folder, locked so that no process archives segments in the meantime.
 pub(crate) struct Snapshot {
     _lock: Option<Lock>,
@@ -124,7 +134,7 @@ impl Snapshot {
         self.index.as_deref().map(|bytes| read_index(bytes).0).unwrap_or_default()
     }
 
-    /// The valid bytes of a file. `None`: its contents were archived, or it was deleted.
+    /// The bytes of a file. `None`: its contents were archived, or it was deleted.
     ///
     /// # Errors
     ///
@@ -134,21 +144,22 @@ impl Snapshot {
         folder: &Path,
         file: &FolderFile,
         state: &IndexState,
-    ) -> io::Result<Option<Vec<u8>>> {
+    ) -> io::Result<Option<FileBytes>> {
         if state.leftover.contains(&file.name) {
             return Ok(None);
         }
-        let mut bytes = match read(&folder.join(&file.name)) {
+        let mut valid = match read(&folder.join(&file.name)) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        let mut beyond = Vec::new();
         if file.archive && self.index.is_some() {
-            // The bytes after that were written by a process that was killed while it archived segments.
             let known = state.archives.get(&file.name).map_or(0, |archive| archive.bytes);
-            bytes.truncate(usize::try_from(known).unwrap_or(usize::MAX));
+            let end = usize::try_from(known).unwrap_or(usize::MAX).min(valid.len());
+            beyond = valid.split_off(end);
         }
-        Ok(Some(bytes))
+        Ok(Some(FileBytes { valid, beyond }))
     }
 }
 
@@ -186,7 +197,7 @@ fn visit(
     for file in &held.listed {
         let Some(bytes) = held.bytes(folder, file, state)? else { continue };
         let known = &seen;
-        let found = read_segments(&bytes, &mut |segment, record| {
+        let found = read_segments(&bytes.valid, &mut |segment, record| {
             if !HashSet::contains(known, segment) {
                 each(record);
             }

@@ -239,7 +239,8 @@ fn an_archive_that_was_not_finished_counts_nothing_twice() {
     let before = fs::read(&archive).unwrap();
     fs::write(&archive, [&before[..], &torn[..torn.len() - 9]].concat()).unwrap();
     assert_eq!(subjects(folder.path()).len(), 14);
-    assert_whole(folder.path());
+    let report = assert_whole(folder.path());
+    assert!(report.remarks[0].what.contains("killed while it archived"), "{:?}", report.remarks);
     // Killed after the index said so, and before the segments were removed.
     let first = before.split_inclusive(|byte| *byte == b'\n').take(4).collect::<Vec<_>>().concat();
     let name = archive.file_name().unwrap().to_string_lossy().replace("archive-", "");
@@ -250,6 +251,33 @@ fn an_archive_that_was_not_finished_counts_nothing_twice() {
     }
     assert_eq!(subjects(folder.path()).len(), 18);
     assert_whole(folder.path());
+}
+
+#[test]
+fn what_somebody_adds_to_an_archive_is_found_and_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..14 {
+        recorded(folder.path(), small(), 1);
+    }
+    let archive = segments(folder.path()).into_iter().next().unwrap();
+    assert!(archive.to_string_lossy().contains("archive-"), "{archive:?}");
+    let before = fs::read(&archive).unwrap();
+    let lines: Vec<_> = before.split_inclusive(|byte| *byte == b'\n').collect();
+    let segment = lines[..4].concat();
+    let mut unknown = Vec::new();
+    let header = serde_json::json!({
+        "event": "opened", "format": 1, "version": "1", "time": "2020-01-01T00:00:00Z",
+        "segment": "20200101T000000Z-1-1", "pid": 1, "started": "2020-01-01T00:00:00Z",
+    });
+    chain::Chain::default().link(&header, &mut unknown).unwrap();
+    let seal = lines[lines.len() - 1].to_vec();
+    let edited = [&segment[..], lines[2]].concat();
+    for added in [seal, lines[1].to_vec(), unknown, edited] {
+        fs::write(&archive, [&before[..], &added].concat()).unwrap();
+        assert_eq!(subjects(folder.path()).len(), 14);
+        let report = verify(folder.path()).unwrap();
+        assert!(!report.is_whole(), "{}", String::from_utf8_lossy(&added));
+    }
 }
 
 #[test]

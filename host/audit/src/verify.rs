@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::chain::Flaw;
 use crate::disk::is_live;
-use crate::folder::{FolderFile, Snapshot};
+use crate::folder::{FileBytes, FolderFile, Snapshot};
 use crate::hash::Hash;
 use crate::index::{INDEX, read as read_index};
 use crate::index_entry::{IndexState, file_name};
@@ -84,14 +84,14 @@ impl fmt::Display for Fault {
 /// Where a file that exists cannot be read.
 pub fn verify(folder: &Path) -> io::Result<Report> {
     let held = Snapshot::of(folder)?;
-    let mut check = Check { report: Report::default(), ends: HashMap::new(), links: Vec::new() };
+    let mut check = Check::default();
     let state = check.index(folder, &held);
     for file in &held.listed {
         let Some(bytes) = held.bytes(folder, file, &state)? else { continue };
         if file.archive {
-            check.archive(file, &bytes, &state, held.index.is_some());
+            check.archive(file, bytes, &state, held.index.is_some());
         } else {
-            check.segment(folder, file, &bytes, &state, held.index.is_some());
+            check.segment(folder, file, &bytes.valid, &state, held.index.is_some());
         }
     }
     let present: Vec<_> = held.listed.iter().map(|file| file.name.as_str()).collect();
@@ -102,14 +102,20 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
         }
     }
     check.links(state.dropped > 0);
+    check.beyond(state.dropped > 0);
     check.report.segments.sort_by(|a, b| a.segment.cmp(&b.segment));
     Ok(check.report)
 }
 
+#[derive(Default)]
 struct Check {
     report: Report,
+    /// The digest of the first line of each segment.
+    begins: HashMap<String, Hash>,
     /// The digest of the last line of each segment.
     ends: HashMap<String, Hash>,
+    /// Archives, and what follows the end that the index states.
+    beyond: Vec<(String, Vec<u8>)>,
     /// Files, and what the segments in them state about the segment before.
     links: Vec<(String, PreviousSegment)>,
 }
@@ -157,6 +163,7 @@ impl Check {
             if let Some(after) = &segment.header.after {
                 self.links.push((file.name.clone(), after.clone()));
             }
+            self.begins.insert(name.clone(), segment.first);
             if self.ends.insert(name.clone(), segment.last).is_some() {
                 self.fault(&file.name, None, format!("{name} exists twice"));
             }
@@ -188,8 +195,39 @@ impl Check {
         }
     }
 
-    fn archive(&mut self, file: &FolderFile, bytes: &[u8], state: &IndexState, has_index: bool) {
-        let found = read_segments(bytes, &mut |_, _| ());
+    /// Compares what follows the end of an archive with the segments of the folder: a process that is killed
+    /// while it archives leaves the beginning of such a copy. Some segments may have been deleted for space.
+    fn beyond(&mut self, dropped: bool) {
+        for (file, bytes) in std::mem::take(&mut self.beyond) {
+            let found = read_segments(&bytes, &mut |_, _| ());
+            let is_copy = |segment: &ReadSegment| {
+                let begin = self.begins.get(&segment.header.segment);
+                segment.flaws.is_empty() && begin.map_or(dropped, |begin| *begin == segment.first)
+            };
+            if found.stray.is_empty() && found.segments.iter().all(is_copy) {
+                let what = format!(
+                    "{} bytes after its end are not read: a process was killed while it archived segments",
+                    bytes.len()
+                );
+                self.remark(&file, what);
+            } else {
+                self.fault(&file, None, "lines were added after its end, and are not read");
+            }
+        }
+    }
+
+    fn archive(
+        &mut self,
+        file: &FolderFile,
+        bytes: FileBytes,
+        state: &IndexState,
+        has_index: bool,
+    ) {
+        let FileBytes { valid: bytes, beyond } = bytes;
+        if !beyond.is_empty() {
+            self.beyond.push((file.name.clone(), beyond));
+        }
+        let found = read_segments(&bytes, &mut |_, _| ());
         self.segments(file, &found);
         if found.torn > 0 {
             self.fault(&file.name, None, "its last line is incomplete");

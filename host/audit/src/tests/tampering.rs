@@ -57,7 +57,7 @@ fn tampering() -> impl Strategy<Value = Tampering> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn whatever_somebody_does_to_one_file_is_found(
