@@ -261,7 +261,7 @@ impl Host {
         let mut shown = self.shown.lock();
         let Some(before) = &*shown else { return };
         let is_shown = |source: &Arc<UpstreamSource>| {
-            source.upstream.known().is_none_or(|now| {
+            source.upstream.known_listing().is_none_or(|now| {
                 before.catalog.upstreams.iter().any(|one| Arc::ptr_eq(&one.listing, &now))
             })
         };

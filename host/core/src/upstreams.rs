@@ -180,7 +180,7 @@ impl Upstreams {
     /// The offers of the servers that have listed them. On first use, the servers have a short time to do so.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         let listings = self.all.iter().map(|source| async move {
-            match source.upstream.known() {
+            match source.upstream.known_listing() {
                 Some(listing) => Some((source, listing)),
                 None => {
                     let listing = tokio::time::timeout(LIST_WAIT, source.upstream.listing()).await;
@@ -246,7 +246,7 @@ impl Upstreams {
             tokio::spawn(async move {
                 let offers = async {
                     let mut changes = upstream.changes();
-                    while upstream.known().is_none() {
+                    while upstream.known_listing().is_none() {
                         if upstream.listing().await.is_err() {
                             tokio::time::sleep(RETRY_AFTER).await;
                         }

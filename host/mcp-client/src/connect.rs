@@ -31,7 +31,7 @@ pub(crate) struct Settings {
 
 /// What earlier connections showed about the upstream.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known {
+pub(crate) struct PeerTraits {
     era: Option<Era>,
     /// Whether the upstream only supports HTTP with server-sent events, of 2024-11-05.
     sse: bool,
@@ -71,31 +71,32 @@ pub(crate) fn login(
 /// Connects, and finds out which revision of MCP the upstream speaks.
 pub(crate) async fn connect(
     settings: &Settings,
-    known: Known,
-) -> Result<(Connection, Known), Trouble> {
+    traits: PeerTraits,
+) -> Result<(Connection, PeerTraits), Trouble> {
     let plan = &settings.plan;
     let connecting = async {
         let way = match &plan.target {
             Target::Command(_) => Way::Stdio,
             Target::Http(_) => Way::Http,
             Target::Sse(_) => Way::Sse,
-            Target::Either(_) if known.sse => Way::Sse,
+            Target::Either(_) if traits.sse => Way::Sse,
             Target::Either(_) => Way::Http,
         };
-        let shaken = shake(settings, way, known.era).await;
-        let may_be_sse = matches!(plan.target, Target::Either(_)) && !known.sse;
+        let shaken = shake(settings, way, traits.era).await;
+        let may_be_sse = matches!(plan.target, Target::Either(_)) && !traits.sse;
         let (way, connection) = match shaken {
             // A server of the older transport answers with one of these statuses, too.
             Err(refused @ Trouble::Refused(400 | 404 | 405 | 406 | 415, _))
                 if may_be_sse && plan.protocol != Protocol::Modern =>
             {
                 let connection = shake(settings, Way::Sse, None).await;
-                (Way::Sse, connection.map_err(|_| refused)?)
+                // The server does not support that transport either: the first failure says more.
+                (Way::Sse, connection.map_err(|_older| refused)?)
             }
             shaken => (way, shaken?),
         };
-        let known = Known { era: Some(connection.peer.era), sse: matches!(way, Way::Sse) };
-        Ok((connection, known))
+        let traits = PeerTraits { era: Some(connection.peer.era), sse: matches!(way, Way::Sse) };
+        Ok((connection, traits))
     };
     timeout(plan.start, connecting).await.unwrap_or(Err(Trouble::TimedOut(plan.start)))
 }

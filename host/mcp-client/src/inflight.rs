@@ -219,14 +219,14 @@ impl InFlight {
         let calls_a_tool = self.request.method == "tools/call";
         if connection.has_headers()
             && calls_a_tool
-            && (self.refresh || self.upstream.known().is_none())
+            && (self.refresh || self.upstream.known_listing().is_none())
         {
             // If the refresh fails, the upstream refuses the request because headers are missing.
             let _listed = self.upstream.refresh().await;
             self.refresh = false;
             connection = self.upstream.connection().await?;
         }
-        let known = self.upstream.known();
+        let known = self.upstream.known_listing();
         let wire_name = self.request.params.get("name").and_then(Value::as_str);
         let tool = known
             .iter()

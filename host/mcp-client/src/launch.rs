@@ -99,8 +99,8 @@ mod keeper {
     enum Reason {
         /// The program has ended.
         Ended(WaitStatus),
-        /// The host demanded it, or has ended.
-        Told,
+        /// The host sent the signal to end, or has ended itself.
+        HostDemands,
     }
 
     /// Starts the program, waits for a reason to end, and ends all processes. Returns only if the program cannot be
@@ -108,10 +108,10 @@ mod keeper {
     pub(super) fn keep(host: i32, program: OsString, arguments: Vec<OsString>) -> String {
         let (reasons, reason) = channel();
         if let Err(error) = process::set_child_subreaper(Some(process::getpid())) {
-            return format!("becoming the keeper of what the server starts: {error}");
+            return format!("becoming the parent of the processes that the server starts: {error}");
         }
         if let Err(error) = listen(reasons.clone()) {
-            return format!("listening to signals: {error}");
+            return format!("handling signals: {error}");
         }
         watch(host, reasons.clone());
         let me = process::getpid().as_raw_nonzero();
@@ -119,14 +119,14 @@ mod keeper {
         command.arg(SUBCOMMAND).arg(format!("{ITSELF}{me}")).arg(program).args(arguments);
         let child = match command.spawn() {
             Ok(child) => child.id(),
-            Err(error) => return format!("starting this program once more: {error}"),
+            Err(error) => return format!("starting the launcher of the server: {error}"),
         };
         // If the keeper held the pipes of the program open, the host would not notice that the program closed them.
         if let Err(error) = let_go_of_pipes() {
-            return format!("closing what is the server's: {error}");
+            return format!("closing the pipes of the server: {error}");
         }
         std::thread::spawn(move || reap(child, &reasons));
-        let ended = reason.recv().unwrap_or(Reason::Told);
+        let ended = reason.recv().unwrap_or(Reason::HostDemands);
         end_all();
         leave(&ended)
     }
@@ -135,21 +135,28 @@ mod keeper {
     fn listen(reasons: Sender<Reason>) -> std::io::Result<()> {
         let (done, result) = channel();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-            runtime.block_on(async {
-                let mut told = signal(SignalKind::user_defined1())?;
-                // The handler stays in place after the receiver was dropped.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+            let handled = runtime.and_then(|runtime| {
+                let _entered = runtime.enter();
+                let end = signal(SignalKind::user_defined1())?;
+                // A handler stays in place after its receiver was dropped.
                 for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()]
                 {
-                    let _outlived = signal(kind)?;
+                    let _receiver = signal(kind)?;
                 }
-                let _waits = done.send(());
-                told.recv().await;
-                let _ending = reasons.send(Reason::Told);
-                std::io::Result::Ok(())
-            })
+                Ok((runtime, end))
+            });
+            let (waits, result) = match handled {
+                Ok(waits) => (Some(waits), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            let _keeper_waits = done.send(result);
+            if let Some((runtime, mut end)) = waits {
+                runtime.block_on(end.recv());
+                let _keeper_ends = reasons.send(Reason::HostDemands);
+            }
         });
-        result.recv().map_err(|_| std::io::Error::other("there is no way to"))
+        result.recv().map_err(std::io::Error::other)?
     }
 
     /// Waits for the end of the host.
@@ -167,7 +174,7 @@ mod keeper {
             while is_parent(host) {
                 std::thread::sleep(LOOK);
             }
-            let _ending = reasons.send(Reason::Told);
+            let _ending = reasons.send(Reason::HostDemands);
         });
     }
 

@@ -56,7 +56,7 @@ async fn once(shared: &Weak<Shared>) -> Option<bool> {
     let shared = shared.upgrade()?;
     shared.outdated();
     // Nobody has asked for the listing yet, so it need not be refreshed.
-    if shared.known().is_none() && shared.settings.plan.refresh.is_none() {
+    if shared.known_listing().is_none() && shared.settings.plan.refresh.is_none() {
         return Some(true);
     }
     match shared.refresh().await {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::connect::{Known, Settings, connect, pause_after};
+use crate::connect::{PeerTraits, Settings, connect, pause_after};
 use crate::connection::Connection;
 use crate::fault::{Fault, Trouble};
 use crate::listing::{Fetched, Listing, fetch};
@@ -22,7 +22,7 @@ const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
 /// The state of one upstream. The connection ends when this is dropped.
 pub(crate) struct Shared {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) link: Mutex<Link>,
+    pub(crate) slot: Mutex<ConnectionSlot>,
     pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
     /// Until when the listing counts as current. `None`: until the upstream tells of a change.
     fresh_until: Mutex<Option<Instant>>,
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     /// Whether the background task that refreshes the listing was started.
     pub(crate) has_refresher: AtomicBool,
     /// The notifications that the upstream has to send.
-    pub(crate) wanted: watch::Sender<Wanted>,
+    pub(crate) wanted: watch::Sender<WantedNotifications>,
     /// The background task that asks for these notifications on the current connection.
     pub(crate) follower: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) end: CancellationToken,
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
 
 /// The notifications that an upstream has to send.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedNotifications {
     /// The resources whose changes are wanted, each with the number of its watchers.
     pub(crate) uris: BTreeMap<String, usize>,
     /// The least level of log records. `None`: the upstream decides.
@@ -53,15 +53,15 @@ pub(crate) struct Wanted {
 pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, Trouble>>>;
 
 /// The connection to an upstream, and what was learned from earlier ones.
-pub(crate) struct Link {
-    pub(crate) now: LinkState,
-    known: Known,
+pub(crate) struct ConnectionSlot {
+    pub(crate) now: ConnectionState,
+    traits: PeerTraits,
     /// Failures to connect in a row.
     failures: u32,
 }
 
 /// The state of the connection to an upstream.
-pub(crate) enum LinkState {
+pub(crate) enum ConnectionState {
     /// Not connected: nobody has needed it yet, or the last connection was lost.
     Idle,
     Connecting(Attempt),
@@ -79,13 +79,17 @@ impl Shared {
     ) -> Arc<Self> {
         Arc::new(Self {
             settings: Arc::new(settings),
-            link: Mutex::new(Link { now: LinkState::Idle, known: Known::default(), failures: 0 }),
+            slot: Mutex::new(ConnectionSlot {
+                now: ConnectionState::Idle,
+                traits: PeerTraits::default(),
+                failures: 0,
+            }),
             listing: watch::channel(None).0,
             fresh_until: Mutex::default(),
             refreshing: tokio::sync::Mutex::default(),
             refreshes: AtomicU64::new(0),
             has_refresher: AtomicBool::new(false),
-            wanted: watch::channel(Wanted::default()).0,
+            wanted: watch::channel(WantedNotifications::default()).0,
             follower: Mutex::default(),
             end: CancellationToken::new(),
             on_connect,
@@ -98,7 +102,7 @@ impl Shared {
     }
 
     /// The listing of the last refresh. `None`: there was no refresh yet.
-    pub(crate) fn known(&self) -> Option<Arc<Listing>> {
+    pub(crate) fn known_listing(&self) -> Option<Arc<Listing>> {
         self.listing.borrow().clone()
     }
 
@@ -109,38 +113,42 @@ impl Shared {
 
     /// The connection, if there is one.
     pub(crate) fn ready(&self) -> Option<Arc<Connection>> {
-        match &self.link.lock().now {
-            LinkState::Ready(connection) if !connection.has_ended() => Some(connection.clone()),
-            LinkState::Idle
-            | LinkState::Connecting(_)
-            | LinkState::Ready(_)
-            | LinkState::Resting(..)
-            | LinkState::Closed => None,
+        match &self.slot.lock().now {
+            ConnectionState::Ready(connection) if !connection.has_ended() => {
+                Some(connection.clone())
+            }
+            ConnectionState::Idle
+            | ConnectionState::Connecting(_)
+            | ConnectionState::Ready(_)
+            | ConnectionState::Resting(..)
+            | ConnectionState::Closed => None,
         }
     }
 
     /// The connection. Connects first if there is none.
     pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Trouble> {
         let mut attempt = {
-            let mut link = self.link.lock();
-            match &link.now {
-                LinkState::Ready(connection) if !connection.has_ended() => {
+            let mut slot = self.slot.lock();
+            match &slot.now {
+                ConnectionState::Ready(connection) if !connection.has_ended() => {
                     return Ok(connection.clone());
                 }
                 // An attempt without its sender was given up.
-                LinkState::Connecting(attempt) if attempt.has_changed().is_ok() => attempt.clone(),
-                LinkState::Resting(until, trouble) if Instant::now() < *until => {
+                ConnectionState::Connecting(attempt) if attempt.has_changed().is_ok() => {
+                    attempt.clone()
+                }
+                ConnectionState::Resting(until, trouble) if Instant::now() < *until => {
                     let again = until.saturating_duration_since(Instant::now());
                     let because = trouble.to_string().into();
                     return Err(Trouble::Connecting { again, because });
                 }
-                LinkState::Closed => return Err(Trouble::Closed),
-                LinkState::Idle
-                | LinkState::Ready(_)
-                | LinkState::Connecting(_)
-                | LinkState::Resting(..) => {
-                    let attempt = self.attempt(link.known);
-                    link.now = LinkState::Connecting(attempt.clone());
+                ConnectionState::Closed => return Err(Trouble::Closed),
+                ConnectionState::Idle
+                | ConnectionState::Ready(_)
+                | ConnectionState::Connecting(_)
+                | ConnectionState::Resting(..) => {
+                    let attempt = self.attempt(slot.traits);
+                    slot.now = ConnectionState::Connecting(attempt.clone());
                     attempt
                 }
             }
@@ -152,12 +160,12 @@ impl Shared {
     }
 
     /// Begins to connect in the background.
-    fn attempt(self: &Arc<Self>, known: Known) -> Attempt {
+    fn attempt(self: &Arc<Self>, traits: PeerTraits) -> Attempt {
         let (outcome, attempt) = watch::channel(None);
         let settings = self.settings.clone();
         let (shared, end) = (Arc::downgrade(self), self.end.clone());
         tokio::spawn(async move {
-            let connected = end.run_until_cancelled(connect(&settings, known)).await;
+            let connected = end.run_until_cancelled(connect(&settings, traits)).await;
             let (Some(connected), Some(shared)) = (connected, shared.upgrade()) else { return };
             outcome.send_replace(Some(shared.connected(connected)));
         });
@@ -167,33 +175,33 @@ impl Shared {
     /// Takes the result of an attempt to connect.
     fn connected(
         self: &Arc<Self>,
-        connected: Result<(Connection, Known), Trouble>,
+        connected: Result<(Connection, PeerTraits), Trouble>,
     ) -> Result<Arc<Connection>, Trouble> {
-        let mut link = self.link.lock();
-        if let LinkState::Closed = link.now {
+        let mut slot = self.slot.lock();
+        if let ConnectionState::Closed = slot.now {
             return Err(Trouble::Closed);
         }
         let connection = match connected {
-            Ok((connection, known)) => {
-                link.known = known;
-                link.failures = 0;
+            Ok((connection, traits)) => {
+                slot.traits = traits;
+                slot.failures = 0;
                 Arc::new(connection)
             }
             Err(trouble) => {
                 // The server at this address may be another one by now.
-                link.known = Known::default();
+                slot.traits = PeerTraits::default();
                 // No pause: as soon as the user has logged in, the next request has to work.
                 let is_login = matches!(trouble, Trouble::Login(_));
-                let pause = if is_login { Duration::ZERO } else { pause_after(link.failures) };
-                link.failures = link.failures.saturating_add(u32::from(!is_login));
-                link.now = LinkState::Resting(Instant::now() + pause, trouble.clone());
+                let pause = if is_login { Duration::ZERO } else { pause_after(slot.failures) };
+                slot.failures = slot.failures.saturating_add(u32::from(!is_login));
+                slot.now = ConnectionState::Resting(Instant::now() + pause, trouble.clone());
                 tracing::warn!("upstream `{}`: {trouble}", self.settings.name);
                 return Err(trouble);
             }
         };
-        link.now = LinkState::Ready(connection.clone());
-        drop(link);
-        if self.known().is_some() {
+        slot.now = ConnectionState::Ready(connection.clone());
+        drop(slot);
+        if self.known_listing().is_some() {
             // The server may have been replaced while it was not connected.
             *self.fresh_until.lock() = Some(Instant::now());
             self.settings.changed.notify_one();
@@ -208,7 +216,7 @@ impl Shared {
         let mut last = self.refreshing.lock().await;
         // A refresh that began before this call may have missed the change that caused this call.
         if *last > before
-            && let Some(listing) = self.known()
+            && let Some(listing) = self.known_listing()
         {
             return Ok(listing);
         }

@@ -16,9 +16,9 @@ use crate::fault::Fault;
 use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
 use crate::message;
+use crate::notifications::{self, Watched};
 use crate::refresh;
-use crate::shared::{LinkState, Shared};
-use crate::wanted::{self, Watched};
+use crate::shared::{ConnectionState, Shared};
 use crate::wire::Era;
 
 /// The most notices that wait for a receiver. A receiver that is slower loses the oldest.
@@ -124,9 +124,9 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// A new listing was needed and could not be fetched. The last one stays [`known`](Self::known).
+    /// A new listing was needed and could not be fetched. The last one stays [`known_listing`](Self::known_listing).
     pub async fn listing(&self) -> Result<Arc<Listing>, Fault> {
-        match self.known() {
+        match self.known_listing() {
             Some(listing) if self.0.is_fresh() => Ok(listing),
             Some(_) | None => self.refresh().await,
         }
@@ -142,8 +142,8 @@ impl Upstream {
     }
 
     /// The last listing. `None`: none was fetched yet.
-    pub fn known(&self) -> Option<Arc<Listing>> {
-        self.0.known()
+    pub fn known_listing(&self) -> Option<Arc<Listing>> {
+        self.0.known_listing()
     }
 
     /// Receives each listing that differs from the one before.
@@ -158,27 +158,27 @@ impl Upstream {
 
     /// Whether it is connected.
     pub fn state(&self) -> UpstreamState {
-        match &self.0.link.lock().now {
-            LinkState::Idle => UpstreamState::Idle,
-            LinkState::Connecting(_) => UpstreamState::Connecting,
-            LinkState::Ready(connection) if connection.has_ended() => UpstreamState::Idle,
-            LinkState::Ready(connection) => UpstreamState::Ready {
+        match &self.0.slot.lock().now {
+            ConnectionState::Idle => UpstreamState::Idle,
+            ConnectionState::Connecting(_) => UpstreamState::Connecting,
+            ConnectionState::Ready(connection) if connection.has_ended() => UpstreamState::Idle,
+            ConnectionState::Ready(connection) => UpstreamState::Ready {
                 peer: connection.peer.clone(),
                 process: connection.channel.wire.process(),
             },
-            LinkState::Resting(until, trouble) => UpstreamState::Resting {
+            ConnectionState::Resting(until, trouble) => UpstreamState::Resting {
                 again: until.saturating_duration_since(Instant::now()),
                 because: trouble.to_string(),
             },
-            LinkState::Closed => UpstreamState::Closed,
+            ConnectionState::Closed => UpstreamState::Closed,
         }
     }
 
     /// Closes the connection and waits until its session is deleted or its child process has ended.
     pub async fn close(&self) {
-        let before = std::mem::replace(&mut self.0.link.lock().now, LinkState::Closed);
+        let before = std::mem::replace(&mut self.0.slot.lock().now, ConnectionState::Closed);
         self.0.end.cancel();
-        if let LinkState::Ready(connection) = before {
+        if let ConnectionState::Ready(connection) = before {
             connection.channel.wire.close().await;
         }
     }
@@ -187,7 +187,7 @@ impl Upstream {
 /// Starts the background tasks of a new connection: one that asks for notifications, and with the first
 /// connection one that refreshes the listing.
 fn start_tasks(shared: &Arc<Shared>, connection: &Arc<Connection>) {
-    *shared.follower.lock() = Some(wanted::follow(shared, connection));
+    *shared.follower.lock() = Some(notifications::follow(shared, connection));
     if !shared.has_refresher.swap(true, Ordering::Relaxed) {
         refresh::keep(shared);
     }

@@ -27,7 +27,7 @@ async fn notices_a_change(upstream: &Upstream) {
     let after = next(&mut changes).await;
     assert_eq!(after.changes_since(&before), expected());
     assert_eq!(after.changes_since(&after), Changes::default());
-    assert_eq!(upstream.known(), Some(after));
+    assert_eq!(upstream.known_listing(), Some(after));
 }
 
 #[tokio::test]

@@ -159,7 +159,9 @@ async fn the_connection_is_made_with_the_first_use_and_shared() {
                 .unwrap();
         let upstream =
             Upstream::new("shared", definition, ClientSettings::new("test", "1")).unwrap();
-        assert!(matches!(upstream.state(), UpstreamState::Idle) && upstream.known().is_none());
+        assert!(
+            matches!(upstream.state(), UpstreamState::Idle) && upstream.known_listing().is_none()
+        );
         let (one, other) = (upstream.clone(), upstream.clone());
         let both = tokio::join!(said(&one, "log", json!({})), said(&other, "log", json!({})));
         assert_eq!(both, ("logged".to_owned(), "logged".to_owned()));

@@ -13,7 +13,7 @@ use crate::calls::{Done, Happening, Notice, Whose};
 use crate::connect::Settings;
 use crate::connection::{Connection, Sending};
 use crate::message::{Object, object};
-use crate::shared::{Shared, Wanted};
+use crate::shared::{Shared, WantedNotifications};
 use crate::wire::{Era, Ticket, ended};
 
 /// How long to wait before a subscription that ended is made again. The time doubles with each attempt.
@@ -73,14 +73,14 @@ pub(crate) fn follow(shared: &Arc<Shared>, connection: &Arc<Connection>) -> Abor
 struct Follower {
     connection: Weak<Connection>,
     settings: Arc<Settings>,
-    wanted: watch::Receiver<Wanted>,
+    wanted: watch::Receiver<WantedNotifications>,
 }
 
 impl Follower {
     /// Up to 2025-11-25, a server notifies of changed lists without being asked. Log records and changes of resources
     /// are requested one by one.
     async fn by_requests(mut self) {
-        let (mut told, mut level) = (BTreeSet::new(), None);
+        let (mut subscribed, mut level) = (BTreeSet::new(), None);
         loop {
             let wanted = self.wanted.borrow_and_update().clone();
             let Some(connection) = self.connection.upgrade() else { return };
@@ -92,14 +92,14 @@ impl Follower {
             level = wanted.level;
             let now: BTreeSet<_> = wanted.uris.into_keys().collect();
             if peer.takes_subscriptions() {
-                for uri in now.difference(&told) {
+                for uri in now.difference(&subscribed) {
                     self.ask(&connection, "resources/subscribe", json!({"uri": uri})).await;
                 }
-                for uri in told.difference(&now) {
+                for uri in subscribed.difference(&now) {
                     self.ask(&connection, "resources/unsubscribe", json!({"uri": uri})).await;
                 }
             }
-            told = now;
+            subscribed = now;
             drop(connection);
             if self.wanted.changed().await.is_err() {
                 return;
@@ -130,18 +130,18 @@ impl Follower {
                     }
                     continue;
                 }
-                Err(Gone) => return,
+                Err(ConnectionEnded) => return,
             };
             // The earlier subscription ends after the new one began, so that no notification is lost.
             drop(before.take());
-            match self.heard(&mut ticket, &uris).await {
-                Heard::Wanted => before = Some(ticket),
-                Heard::Ended(Done::Answer(Err(error), _)) => {
+            match self.pass_on(&mut ticket, &uris).await {
+                Ending::OthersWanted => before = Some(ticket),
+                Ending::Request(Done::Answer(Err(error), _)) => {
                     // The upstream does not support it.
                     tracing::debug!("upstream `{}`: {}", self.settings.name, error.message);
                     return;
                 }
-                Heard::Ended(Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone) => {
+                Ending::Request(Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone) => {
                     if begun.elapsed() > LONGEST_RESUBSCRIBE {
                         wait = RESUBSCRIBE;
                     }
@@ -150,14 +150,14 @@ impl Follower {
                     // Notifications may have been missed.
                     self.settings.changed.notify_one();
                 }
-                Heard::Nobody => return,
+                Ending::Dropped => return,
             }
         }
     }
 
     /// Sends the request. `None`: the upstream supports none of the notifications.
-    async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, Gone> {
-        let connection = self.connection.upgrade().ok_or(Gone)?;
+    async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, ConnectionEnded> {
+        let connection = self.connection.upgrade().ok_or(ConnectionEnded)?;
         let filter = filter(&connection, uris);
         if filter.is_empty() {
             return Ok(None);
@@ -174,11 +174,11 @@ impl Follower {
         };
         let whose = Whose { session: None, subscribes: true };
         let begun = connection.begin(&self.settings.client, whose, sending).await;
-        begun.map(Some).map_err(|_| Gone)
+        begun.map(Some).map_err(|_| ConnectionEnded)
     }
 
     /// Passes notifications on, until the request ends or other notifications are wanted.
-    async fn heard(&mut self, ticket: &mut Ticket, uris: &[String]) -> Heard {
+    async fn pass_on(&mut self, ticket: &mut Ticket, uris: &[String]) -> Ending {
         loop {
             tokio::select! {
                 biased;
@@ -188,14 +188,14 @@ impl Follower {
                         let _unheard = self.settings.notices.send(Notice { method, params });
                     }
                 }
-                done = &mut ticket.done => return Heard::Ended(ended(done)),
+                done = &mut ticket.done => return Ending::Request(ended(done)),
                 changed = self.wanted.changed() => {
                     if changed.is_err() {
-                        return Heard::Nobody;
+                        return Ending::Dropped;
                     }
                     // The level of log records is part of each request.
                     if !self.wanted.borrow().uris.keys().eq(uris) {
-                        return Heard::Wanted;
+                        return Ending::OthersWanted;
                     }
                 }
             }
@@ -204,15 +204,16 @@ impl Follower {
 }
 
 /// The connection has ended.
-struct Gone;
+struct ConnectionEnded;
 
 /// Why no further notification was received.
-enum Heard {
+enum Ending {
     /// Other notifications are wanted.
-    Wanted,
-    Ended(Done),
+    OthersWanted,
+    /// The request ended.
+    Request(Done),
     /// The upstream was dropped.
-    Nobody,
+    Dropped,
 }
 
 /// The notifications that a modern upstream supports and that are wanted.
@@ -222,8 +223,8 @@ fn filter(connection: &Connection, uris: &[String]) -> Object {
         ("prompts", "promptsListChanged"),
         ("resources", "resourcesListChanged"),
     ];
-    let told = lists.into_iter().filter(|(list, _)| connection.peer.tells_changes_of(list));
-    let mut filter: Object = told.map(|(_, key)| (key.to_owned(), json!(true))).collect();
+    let supported = lists.into_iter().filter(|(list, _)| connection.peer.tells_changes_of(list));
+    let mut filter: Object = supported.map(|(_, key)| (key.to_owned(), json!(true))).collect();
     if !uris.is_empty() && connection.peer.takes_subscriptions() {
         filter.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
