@@ -119,7 +119,8 @@ fn an_audit_that_was_tampered_with_is_found() {
     std::fs::write(&segment, text.replace("\"done\"", "\"none\"")).expect("it is ours");
     let report = portcullis_audit::verify(&folder).expect("it can be read");
     assert_eq!(report.faults.len(), 1, "{report:#?}");
-    assert_eq!(report.faults[0].line, Some(3), "{report:#?}");
+    // The lines are the header, the approval at first use, the call, and the seal.
+    assert_eq!(report.faults[0].line, Some(4), "{report:#?}");
     std::fs::remove_file(&segment).expect("it is ours");
     let report = portcullis_audit::verify(&folder).expect("it can be read");
     assert!(!report.is_whole(), "{report:#?}");

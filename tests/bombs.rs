@@ -98,7 +98,7 @@ fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
     fs::write(&file, b"no component").expect("a home");
     assert!(!home.run(&["plugin", "list"]).stdout.contains(again));
     assert!(home.run(&["plugin", "list"]).stdout.contains(again));
-    let approved = home.run(&["plugin", "approve", "broken"]);
+    let approved = home.run(&["plugin", "approve", "broken", "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     let listed = home.run(&["plugin", "list"]);
     assert!(

@@ -4,6 +4,7 @@
 //! cannot express.
 #![expect(clippy::disallowed_methods, reason = "that list is about the host, not about its tests")]
 
+mod approvals;
 mod architecture;
 mod audit;
 mod bombs;

@@ -213,7 +213,7 @@ fn a_plugin_whose_file_changes_is_held_back_until_it_is_approved() {
         home.run(&["tools"]).stdout.trim(),
         "there are no tools: `portcullis plugin list` says why"
     );
-    let approved = home.run(&["plugin", "approve", "echo"]);
+    let approved = home.run(&["plugin", "approve", "echo", "--yes"]);
     assert!(approved.stdout.contains("approved: the plugin `echo`"), "{approved:?}");
     // What was known of the file before counts no more.
     let tools = home.run(&["tools"]);

@@ -121,7 +121,7 @@ fn a_tool_that_has_changed_since_it_was_approved_is_held_back() {
     assert!(listed.stdout.contains("slow_compute (inner)"), "{listed:?}");
     let checked = outer.run(&["check"]);
     assert!(checked.stdout.contains("`greet` of `inner` is held back"), "{checked:?}");
-    let approved = outer.run(&["plugin", "approve", "inner"]);
+    let approved = outer.run(&["plugin", "approve", "inner", "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     let called = outer.run(&["call", "greet", r#"{"name": "Ada"}"#]);
     assert_eq!(called.stdout, "Hello, Ada!\n", "{called:?}");

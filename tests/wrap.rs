@@ -76,7 +76,7 @@ fn approvals_are_those_of_the_server_that_was_typed() {
     assert_ne!(forgotten.len(), text.len(), "{text}");
     fs::write(&lock, forgotten).expect("a home");
     assert!(!names(&["all"]).contains(&"log".to_owned()), "nobody has approved it");
-    let approve = ["plugin", "approve", "wrapped", "--", server.as_str(), "stdio", "all"];
+    let approve = ["plugin", "approve", "wrapped", "--yes", "--", server.as_str(), "stdio", "all"];
     let approved = home.run(&approve);
     assert!(approved.stdout.contains("log (new)"), "{approved:?}");
     assert!(names(&["all"]).contains(&"log".to_owned()), "{approved:?}");

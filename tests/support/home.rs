@@ -130,8 +130,15 @@ impl Home {
         self.path.join(".local/state/portcullis/audit")
     }
 
-    /// The records of the audit, segment by segment. What chains them was found to be whole.
+    /// The records of calls in the audit, segment by segment.
     pub fn audit(&self) -> Vec<Value> {
+        let mut records = self.audit_with_approvals();
+        records.retain(|record| record["event"] != "approval");
+        records
+    }
+
+    /// The records of the audit, segment by segment. Their chain was found to be whole.
+    pub fn audit_with_approvals(&self) -> Vec<Value> {
         let folder = self.audit_folder();
         let report = portcullis_audit::verify(&folder).expect("the audit can be read");
         assert!(report.is_whole(), "{:#?}", report.faults);

@@ -19,6 +19,9 @@ pub struct Scripted {
     status: Option<u16>,
     headers: BTreeMap<String, String>,
     body: String,
+    /// The contents of a file, instead of `body`.
+    #[serde(skip)]
+    file: Option<Vec<u8>>,
     /// Number of additional bytes of the body.
     bytes: usize,
     /// Send nothing, or nothing after the head, until the client gives up.
@@ -137,12 +140,12 @@ impl Shared {
         let path = target.split('?').next().unwrap_or_default();
         let scripted =
             self.script.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-        let Scripted { status, headers, body, bytes, hang, endless, mirror } =
+        let Scripted { status, headers, body, file, bytes, hang, endless, mirror } =
             scripted.unwrap_or_else(|| self.file(path));
         if hang == Some(Hang::Head) {
             return until_closed(reader);
         }
-        let mut body = body.into_bytes();
+        let mut body = file.unwrap_or_else(|| body.into_bytes());
         if mirror {
             body.extend(format!("{shown}\n{}", request.text()).into_bytes());
         }
@@ -168,8 +171,8 @@ impl Shared {
 
     fn file(&self, path: &str) -> Scripted {
         let file = self.folder.as_ref().map(|folder| folder.join(path.trim_start_matches('/')));
-        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
-            Some(body) => Scripted { body, ..Scripted::default() },
+        match file.and_then(|file| std::fs::read(file).ok()) {
+            file @ Some(_) => Scripted { file, ..Scripted::default() },
             None => Scripted { status: Some(404), ..Scripted::default() },
         }
     }

@@ -114,6 +114,9 @@ impl fmt::Display for FlawKind {
     }
 }
 
+/// The kinds of lines that are records.
+const RECORDS: [&str; 5] = ["ask", "outcome", "more", "call", "approval"];
+
 /// The fields of the chain and all fields that a record may have. Reading them in one step is faster than
 /// reading the kind of the line first, and an audit has very many records.
 #[derive(Deserialize)]
@@ -141,6 +144,9 @@ struct Flat<'a> {
     duration_us: Option<u64>,
     bytes_in: Option<u64>,
     bytes_out: Option<u64>,
+    before: Option<String>,
+    user: Option<String>,
+    reason: Option<String>,
 }
 
 impl Flat<'_> {
@@ -177,6 +183,9 @@ impl Flat<'_> {
                 bytes_in: self.bytes_in?,
                 bytes_out: self.bytes_out?,
             },
+            "approval" => {
+                Event::Approval { before: self.before, user: self.user?, reason: self.reason? }
+            }
             _ => return None,
         };
         Some(Record {
@@ -204,7 +213,7 @@ struct Link<'a> {
 fn read(at: usize, text: &[u8]) -> Option<Line> {
     let hash = Hash::of(text);
     if let Ok(flat) = serde_json::from_slice::<Flat<'_>>(text)
-        && matches!(&*flat.event, "ask" | "outcome" | "more" | "call")
+        && RECORDS.contains(&&*flat.event)
     {
         let (n, prev) = (flat.n, flat.prev);
         let entry = Entry::Record(Box::new(flat.record()?));
@@ -215,7 +224,7 @@ fn read(at: usize, text: &[u8]) -> Option<Line> {
         "opened" => Entry::Opened(Box::new(serde_json::from_slice(text).ok()?)),
         "sealed" => Entry::Sealed(serde_json::from_slice(text).ok()?),
         // A record with a field that could not be read.
-        "ask" | "outcome" | "more" | "call" => return None,
+        known if RECORDS.contains(&known) => return None,
         known if IndexEntry::is_named(known) => {
             Entry::Index(Box::new(serde_json::from_slice(text).ok()?))
         }

@@ -47,7 +47,8 @@ pub use verify::{Ending, Fault, Report, SegmentReport, verify};
 
 use disk::{CreateSegmentFile, create_segment_file};
 use redact::bounded;
-use writer::{Destination, Writer, now};
+pub use writer::now;
+use writer::{Destination, Writer};
 
 /// Writes all records of this process. Cheap to clone.
 #[derive(Clone)]
@@ -68,6 +69,21 @@ struct Sink {
 
 /// Called with every record.
 type Watcher = Box<dyn Fn(&Record) + Send>;
+
+/// An approval to record.
+#[derive(Debug, Clone, Copy)]
+pub struct Approval<'a> {
+    /// The plugin or upstream server.
+    pub source: &'a str,
+    /// The digest that is approved.
+    pub digest: &'a str,
+    /// The digest that was approved before.
+    pub before: Option<&'a str>,
+    /// The name of the operating system's user.
+    pub user: &'a str,
+    /// Why it is approved. A long text is shortened in the record.
+    pub reason: &'a str,
+}
 
 impl Audit {
     /// An audit in this folder. The folder is created with the first record.
@@ -98,6 +114,28 @@ impl Audit {
     /// Calls `watcher` with every record from now on, after the record is written. It must not block.
     pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
         self.sink().watchers.push(Box::new(watcher));
+    }
+
+    /// Records that a component, or the tools of an upstream server, were approved.
+    ///
+    /// # Errors
+    ///
+    /// Where the record cannot be written.
+    pub fn record_approval(&self, approval: &Approval<'_>) -> io::Result<()> {
+        let Approval { source, digest, before, user, reason } = *approval;
+        self.write(&Record {
+            time: now(),
+            request: String::new(),
+            plugin: source.to_owned(),
+            digest: digest.to_owned(),
+            tool: String::new(),
+            principal: None,
+            event: Event::Approval {
+                before: before.map(ToOwned::to_owned),
+                user: bounded(user).into_owned(),
+                reason: bounded(reason).into_owned(),
+            },
+        })
     }
 
     /// The folder of the audit.

@@ -93,6 +93,16 @@ pub enum Event {
         /// Size of the answer in bytes.
         bytes_out: u64,
     },
+    /// A component, or the tools of an upstream server, were approved. The record's digest is the approved one.
+    Approval {
+        /// The digest that was approved before. `None`: none was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        /// The name of the operating system's user whose process approved it.
+        user: String,
+        /// Why: the user's words, or `first use`.
+        reason: String,
+    },
 }
 
 /// What an [`Event::More`] counts.

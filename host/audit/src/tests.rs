@@ -71,7 +71,10 @@ fn records(folder: &Path) -> Vec<Record> {
 fn subjects(folder: &Path) -> Vec<String> {
     let subject = |record: Record| match record.event {
         Event::Ask { subject, .. } => Some(subject),
-        Event::Outcome { .. } | Event::More { .. } | Event::Call { .. } => None,
+        Event::Outcome { .. }
+        | Event::More { .. }
+        | Event::Call { .. }
+        | Event::Approval { .. } => None,
     };
     records(folder).into_iter().filter_map(subject).collect()
 }
@@ -143,7 +146,9 @@ fn ten_million_asks_are_counted_and_push_nothing_out() {
     assert_eq!(used.denials[0].subject, "read /secret");
     let last = records(folder.path()).into_iter().rev().find_map(|record| match record.event {
         Event::More { total, covers, .. } => Some((total, covers)),
-        Event::Ask { .. } | Event::Outcome { .. } | Event::Call { .. } => None,
+        Event::Ask { .. } | Event::Outcome { .. } | Event::Call { .. } | Event::Approval { .. } => {
+            None
+        }
     });
     let half = (FLOOD - u64::from(DESCRIBED)) / 2;
     assert_eq!(last, Some((half, half)), "at the end of the call, the count is exact");
@@ -176,7 +181,7 @@ fn each_counted_ask_is_covered_by_a_record_before_it_is_carried_out() {
                 match record.event {
                     Event::Ask { .. } => described += 1,
                     Event::More { covers, count, .. } => (covered, said) = (covers, said + count),
-                    Event::Outcome { .. } | Event::Call { .. } => {}
+                    Event::Outcome { .. } | Event::Call { .. } | Event::Approval { .. } => {}
                 }
             }
             assert!(described + covered >= done && described + said <= done, "{done}");

@@ -77,7 +77,8 @@ impl Usage {
             Event::More { verdict: Verdict::Allowed, of: Counted::Asks, count, .. } => {
                 used.allowed = used.allowed.saturating_add(*count);
             }
-            Event::More { verdict: Verdict::Allowed, of: Counted::Outcomes, .. } => {}
+            Event::More { verdict: Verdict::Allowed, of: Counted::Outcomes, .. }
+            | Event::Approval { .. } => {}
         }
     }
 

@@ -18,7 +18,7 @@ use crate::maintenance::{Job, Maintenance};
 use crate::record::{FORMAT, PreviousSegment, SegmentHeader, SegmentSeal};
 
 /// The time now as records have it: RFC 3339, UTC, with milliseconds.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 

@@ -91,6 +91,10 @@ pub struct HostConfig {
     /// Whether a changed file of a plugin is loaded without a new approval. For authors of plugins.
     #[schemars(extend("default" = false))]
     pub follow_changes: Option<bool>,
+    /// Whether nothing is approved at its first use: a plugin or server without an approval is refused, and
+    /// `follow-changes` has no effect. For machines. The option `--locked` does the same.
+    #[schemars(extend("default" = false))]
+    pub locked: Option<bool>,
     /// The folder of logins at other servers: an absolute path. Default: `logins` in the user's data folder.
     pub login_dir: Option<PathBuf>,
 }

@@ -6,14 +6,20 @@ use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use portcullis_checked_files::{create_private_folder, lock, replace_durably};
+use portcullis_audit::Audit;
+use portcullis_checked_files::{Records, create_private_folder, lock, replace_durably};
 use portcullis_engine::on_a_thread;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+mod approval;
+
+pub use approval::{Approval, ApprovalKey, FIRST_USE, NewApproval};
 
 /// The content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Approved {
+struct Content {
     /// The digest of each plugin's component.
     #[serde(default)]
     plugins: BTreeMap<String, String>,
@@ -23,6 +29,9 @@ struct Approved {
     /// When each server was last used, in days since 1970. The value may be up to [`PRECISION_DAYS`] days too old.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     used: BTreeMap<String, u64>,
+    /// The last approval of each plugin and server, by `plugins.NAME` or `upstreams.KEY`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    approvals: BTreeMap<String, Approval>,
     /// All claims, the first one first. Bundled plugins are not listed: they come before all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<Claim>,
@@ -34,7 +43,7 @@ const UNUSED_DAYS: u64 = 365;
 /// Maximum age of a date of last use, in days, before the date is written again.
 const PRECISION_DAYS: u64 = 30;
 
-impl Approved {
+impl Content {
     /// Records that a server is used, and removes servers that were not used for [`UNUSED_DAYS`]. A server without a
     /// date is from an earlier version: its time starts now.
     fn note_use(&mut self, server: &str, today: u64) {
@@ -46,9 +55,25 @@ impl Approved {
         let unused: Vec<_> = self.used.extract_if(.., is_unused).map(|(name, _)| name).collect();
         for name in unused {
             self.upstreams.remove(&name);
-            let source = format!("upstreams.{name}");
+            let source = ApprovalKey::Upstream(&name).to_string();
             self.claims.retain(|claim| claim.by != source);
+            self.approvals.remove(&source);
         }
+    }
+
+    /// Approves the tools of a server.
+    fn approve<'a>(
+        &mut self,
+        server: &str,
+        tools: impl Iterator<Item = (&'a str, &'a str)>,
+        reason: &str,
+    ) -> NewApproval {
+        let tools = owned(tools);
+        let approval = Approval::now(&set_digest(&tools), reason);
+        let before = self.upstreams.insert(server.to_owned(), tools);
+        let key = ApprovalKey::Upstream(server).to_string();
+        self.approvals.insert(key, approval.clone());
+        NewApproval { approval, before: before.as_ref().map(set_digest) }
     }
 
     /// Whether the date of a server's last use has to be written again.
@@ -144,23 +169,28 @@ impl LockFile {
     /// then on the set is fixed, and a tool with another definition or another name is held back. A
     /// server that lists no tools at first has nothing approved yet.
     ///
-    /// `server` is its key in the file.
+    /// `server` is its key in the file. `is_locked`: nothing is approved at first use. `approved` is called if this
+    /// was the first use, and the tools are approved now.
     pub fn unapproved<'a>(
         &self,
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        is_locked: bool,
+        approved: impl FnOnce(&NewApproval),
     ) -> Vec<HeldTool> {
-        self.unapproved_on(server, tools, today())
+        self.unapproved_on(server, tools, is_locked, approved, today())
     }
 
     fn unapproved_on<'a>(
         &self,
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+        is_locked: bool,
+        approved: impl FnOnce(&NewApproval),
         today: u64,
     ) -> Vec<HeldTool> {
         let known = match self.read() {
-            Ok(approved) => approved,
+            Ok(content) => content,
             Err(error) => {
                 tracing::error!("{error}: nothing counts as approved");
                 return compare(&BTreeMap::new(), tools);
@@ -170,19 +200,27 @@ impl LockFile {
         if let Some(set) = set.filter(|_| !known.is_due(server, today)) {
             return compare(set, tools);
         }
-        if set.is_none() && tools.clone().next().is_none() {
-            return Vec::new();
+        if set.is_none() && (is_locked || tools.clone().next().is_none()) {
+            return compare(&BTreeMap::new(), tools);
         }
-        let noted = self.update(|approved| {
-            approved.note_use(server, today);
+        let noted = self.update(|content| {
+            content.note_use(server, today);
             // If another process was faster, its set counts.
-            let set = approved.upstreams.entry(server.to_owned());
-            compare(set.or_insert_with(|| owned(tools.clone())), tools.clone())
+            let is_first = !content.upstreams.contains_key(server);
+            let new = is_first.then(|| content.approve(server, tools.clone(), FIRST_USE));
+            let set = &content.upstreams[server];
+            (compare(set, tools.clone()), new)
         });
-        noted.unwrap_or_else(|error| {
-            tracing::warn!("{error}: the approval is not kept");
-            set.map_or_else(Vec::new, |set| compare(set, tools))
-        })
+        match noted {
+            Ok((held, new)) => {
+                new.as_ref().map(approved);
+                held
+            }
+            Err(error) => {
+                tracing::warn!("{error}: the approval is not kept");
+                set.map_or_else(Vec::new, |set| compare(set, tools))
+            }
+        }
     }
 
     /// Approves the tools of a server as they are now. Those that it lists no longer are removed.
@@ -194,10 +232,11 @@ impl LockFile {
         &self,
         server: &str,
         tools: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Result<(), LockError> {
-        self.update(|approved| {
-            approved.note_use(server, today());
-            approved.upstreams.insert(server.to_owned(), owned(tools));
+        reason: &str,
+    ) -> Result<NewApproval, LockError> {
+        self.update(|content| {
+            content.note_use(server, today());
+            content.approve(server, tools, reason)
         })
     }
 
@@ -215,17 +254,73 @@ impl LockFile {
     /// # Errors
     ///
     /// [`LockError`]: the approvals are as they were.
-    pub fn approve_plugin(&self, name: &str, digest: &str) -> Result<(), LockError> {
-        self.update(|approved| {
-            approved.plugins.insert(name.to_owned(), digest.to_owned());
+    pub fn approve_plugin(
+        &self,
+        name: &str,
+        digest: &str,
+        reason: &str,
+    ) -> Result<NewApproval, LockError> {
+        self.update(|content| {
+            let before = content.plugins.insert(name.to_owned(), digest.to_owned());
+            let approval = Approval::now(digest, reason);
+            content.approvals.insert(ApprovalKey::Plugin(name).to_string(), approval.clone());
+            NewApproval { approval, before }
         })
+    }
+
+    /// The last approval of a plugin or server. `None`: there is none, or an earlier version of the host made it.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Read`].
+    pub fn approval(&self, of: ApprovalKey<'_>) -> Result<Option<Approval>, LockError> {
+        Ok(self.read()?.approvals.remove(&of.to_string()))
+    }
+
+    /// Records a new approval in the audit, and keeps the description of what was approved, so that later versions can
+    /// be compared with it.
+    ///
+    /// The approval is in force also if one of the two fails. That is logged.
+    pub fn finish_approval(
+        &self,
+        of: ApprovalKey<'_>,
+        new: &NewApproval,
+        description: &Value,
+        audit: &Audit,
+    ) {
+        let NewApproval { approval: Approval { digest, user, reason, .. }, before } = new;
+        let (source, before) = (of.name(), before.as_deref());
+        let record = portcullis_audit::Approval { source, digest, before, user, reason };
+        if let Err(error) = audit.record_approval(&record) {
+            tracing::error!("the approval of `{source}` cannot be recorded in the audit: {error}");
+        }
+        let kept = json!({ "digest": digest, "description": description }).to_string();
+        let key = of.to_string();
+        let written = self.descriptions().write(&key, kept.as_bytes(), None, None, |_| true);
+        if let Err(error) = written {
+            tracing::warn!("the description of `{source}` that was approved is not kept: {error}");
+        }
+    }
+
+    /// The description that was kept when this digest was approved. `None`: none was kept, or it cannot be read.
+    pub fn description(&self, of: ApprovalKey<'_>, digest: &str) -> Option<Value> {
+        let record = self.descriptions().read(&of.to_string()).ok()??;
+        let mut kept: Value = serde_json::from_slice(&record.value).ok()?;
+        (kept["digest"] == digest).then(|| kept["description"].take())
+    }
+
+    /// The descriptions, in a folder beside the lock file.
+    fn descriptions(&self) -> Records {
+        let mut folder = self.path.clone().into_os_string();
+        folder.push(".approved");
+        Records::new(folder.into())
     }
 
     /// The position of each claim in the order in which all claims were first made. New claims are appended in the
     /// given order. If the file cannot be read or written, new claims come last in the result and are not kept.
     pub fn order(&self, claims: &[Claim]) -> HashMap<Claim, usize> {
         let known = match self.read() {
-            Ok(approved) => approved.claims,
+            Ok(content) => content.claims,
             Err(error) => {
                 tracing::error!("{error}: the order of claims on names and URIs is unknown");
                 return with_new(Vec::new(), claims).into_iter().zip(0..).collect();
@@ -248,17 +343,17 @@ impl LockFile {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
-    fn read(&self) -> Result<Approved, LockError> {
+    fn read(&self) -> Result<Content, LockError> {
         let read = match std::fs::read_to_string(&self.path) {
             Ok(text) => toml::from_str(&text).map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Approved::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Content::default()),
             Err(error) => Err(error),
         };
         read.map_err(|cause| LockError::Read { path: self.path.clone(), cause })
     }
 
     /// Changes the file's content under the lock that all processes use.
-    fn update<T>(&self, change: impl FnOnce(&mut Approved) -> T) -> Result<T, LockError> {
+    fn update<T>(&self, change: impl FnOnce(&mut Content) -> T) -> Result<T, LockError> {
         let failed = |cause| LockError::Write { path: self.path.clone(), cause };
         let _exclusive = self.exclusive().map_err(failed)?;
         let mut approved = self.read()?;
@@ -285,6 +380,13 @@ fn today() -> u64 {
 
 fn owned<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
     tools.map(|(name, digest)| (name.to_owned(), digest.to_owned())).collect()
+}
+
+/// The digest of a server's approved tools.
+fn set_digest(tools: &BTreeMap<String, String>) -> String {
+    let lines: String =
+        tools.iter().map(|(name, digest)| format!("{}:{name} {digest}\n", name.len())).collect();
+    portcullis_checked_files::digest(lines.as_bytes())
 }
 
 /// The known claims, followed by the new ones up to [`MAX_CLAIMS`] per source.
@@ -318,152 +420,4 @@ fn compare<'a>(
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
-mod tests {
-    use super::*;
-
-    fn changed(tool: &str) -> HeldTool {
-        HeldTool { tool: tool.into(), is_new: false }
-    }
-
-    fn new(tool: &str) -> HeldTool {
-        HeldTool { tool: tool.into(), is_new: true }
-    }
-
-    fn unapproved(path: &std::path::Path, server: &str, tools: &[(&str, &str)]) -> Vec<HeldTool> {
-        LockFile::at(path.to_owned()).unapproved(server, tools.iter().copied())
-    }
-
-    #[test]
-    fn tools_that_are_not_what_was_approved_are_held_back_until_they_are_approved() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state").join("portcullis.lock");
-        let first = [("a", "1"), ("b", "2")];
-        assert!(unapproved(&path, "one", &first).is_empty());
-        let later = [("a", "1"), ("b", "3"), ("c", "4")];
-        for _ in 0..2 {
-            assert_eq!(unapproved(&path, "one", &later), [changed("b"), new("c")]);
-        }
-        assert!(unapproved(&path, "two", &later).is_empty(), "another server");
-        LockFile::at(path.clone()).approve("one", later.into_iter()).unwrap();
-        assert!(unapproved(&path, "one", &later).is_empty());
-        assert_eq!(unapproved(&path, "one", &first), [changed("b")], "back again");
-    }
-
-    #[test]
-    fn a_renamed_tool_needs_an_approval() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("portcullis.lock");
-        assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
-        let renamed = [("read", "1"), ("write_all", "2")];
-        assert_eq!(unapproved(&path, "one", &renamed), [new("write_all")]);
-        // A tool that goes and comes back as it was needs no new approval.
-        assert!(unapproved(&path, "one", &[("read", "1")]).is_empty());
-        assert!(unapproved(&path, "one", &[("read", "1"), ("write", "2")]).is_empty());
-        LockFile::at(path.clone()).approve("one", renamed.into_iter()).unwrap();
-        assert_eq!(unapproved(&path, "one", &[("write", "2")]), [new("write")], "it was removed");
-    }
-
-    #[test]
-    fn a_server_without_tools_has_nothing_approved_yet() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("portcullis.lock");
-        assert!(unapproved(&path, "one", &[]).is_empty());
-        assert!(!path.exists());
-        assert!(unapproved(&path, "one", &[("a", "1")]).is_empty());
-        assert!(unapproved(&path, "one", &[]).is_empty());
-        assert_eq!(unapproved(&path, "one", &[("b", "1")]), [new("b")]);
-    }
-
-    #[test]
-    fn servers_that_are_not_used_for_a_year_are_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let lock = LockFile::at(folder.path().join("portcullis.lock"));
-        let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
-        // From before there were dates.
-        let old = "[upstreams.old]\na = \"1\"\n";
-        std::fs::write(&lock.path, old).unwrap();
-        lock.order(&[claim("upstreams.gone"), claim("upstreams.kept"), claim("plugins.gone")]);
-        let on = |server: &str, day| lock.unapproved_on(server, [("a", "1")].into_iter(), day);
-        for server in ["gone", "kept"] {
-            assert!(on(server, 1000).is_empty());
-        }
-        assert!(on("kept", 1000 + PRECISION_DAYS).is_empty());
-        let dates = lock.read().unwrap().used;
-        assert_eq!(
-            (dates["gone"], dates["kept"], dates["old"]),
-            (1000, 1000 + PRECISION_DAYS, 1000)
-        );
-        assert!(on("kept", 1000 + PRECISION_DAYS + 1).is_empty());
-        assert_eq!(lock.read().unwrap().used, dates, "no write for one day");
-        assert!(on("kept", 1000 + UNUSED_DAYS).is_empty());
-        assert_eq!(lock.read().unwrap().upstreams.len(), 3);
-        assert!(on("new", 1001 + UNUSED_DAYS).is_empty());
-        let left = lock.read().unwrap();
-        assert_eq!(left.upstreams.keys().collect::<Vec<_>>(), ["kept", "new"]);
-        assert_eq!(left.used.keys().collect::<Vec<_>>(), ["kept", "new"]);
-        assert_eq!(left.claims, [claim("upstreams.kept"), claim("plugins.gone")]);
-    }
-
-    #[test]
-    fn a_lock_that_cannot_be_read_approves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("portcullis.lock");
-        std::fs::write(&path, "nonsense").unwrap();
-        assert_eq!(unapproved(&path, "one", &[("a", "1")]), [new("a")]);
-    }
-
-    #[test]
-    fn an_approval_of_another_process_is_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("portcullis.lock");
-        for (server, tool) in [("one", "a"), ("two", "b"), ("three", "c")] {
-            assert!(unapproved(&path, server, &[(tool, "1")]).is_empty());
-        }
-        LockFile::at(path.clone()).approve("one", [("a", "4")].into_iter()).unwrap();
-        assert_eq!(unapproved(&path, "two", &[("b", "other")]), [changed("b")]);
-        assert_eq!(unapproved(&path, "three", &[("c", "other")]), [changed("c")]);
-        assert!(unapproved(&path, "one", &[("a", "4")]).is_empty());
-    }
-
-    #[test]
-    fn claims_keep_their_order() {
-        let folder = tempfile::tempdir().unwrap();
-        let lock = LockFile::at(folder.path().join("portcullis.lock"));
-        let claim =
-            |what: &str, by: &str| Claim { kind: "tool".into(), what: what.into(), by: by.into() };
-        let (late, early) = (claim("x", "plugins.a"), claim("x", "plugins.b"));
-        lock.order(std::slice::from_ref(&early));
-        lock.approve_plugin("a", "1").unwrap();
-        let order = lock.order(&[late.clone(), early.clone()]);
-        assert!(order[&early] < order[&late], "{order:?}");
-        let order = lock.order(&[claim("y", "plugins.a"), late.clone()]);
-        assert!(order[&late] < order[&claim("y", "plugins.a")], "{order:?}");
-        assert_eq!(lock.plugin("a").unwrap().as_deref(), Some("1"));
-
-        let many: Vec<_> =
-            (0..MAX_CLAIMS + 10).map(|n| claim(&n.to_string(), "plugins.m")).collect();
-        let order = lock.order(&many);
-        assert!(
-            order.contains_key(&many[MAX_CLAIMS - 1]) && !order.contains_key(&many[MAX_CLAIMS])
-        );
-    }
-
-    #[test]
-    fn concurrent_writers_lose_nothing_and_leave_no_file_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("portcullis.lock");
-        let names: Vec<String> = (0..16).map(|number| format!("server-{number}")).collect();
-        std::thread::scope(|scope| {
-            for name in &names {
-                let lock = LockFile::at(path.clone());
-                scope.spawn(move || lock.unapproved(name, [("a", "1")].into_iter()));
-            }
-        });
-        for name in &names {
-            assert_eq!(unapproved(&path, name, &[("a", "2")]), [changed("a")]);
-        }
-        // The file, and what is locked in its place.
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
-    }
-}
+mod tests;

@@ -1,6 +1,9 @@
 //! The plugins: bundled or found in a folder, loaded or refused.
 
+mod approve;
+pub mod description;
 mod hints;
+pub mod inspect;
 mod judge;
 mod load;
 
@@ -11,10 +14,11 @@ use crate::capabilities::Capability;
 use crate::capabilities::files::Scope;
 use crate::config::{Config, Folders};
 use crate::gate::Policy;
-use crate::sandbox::{Feature, Import, Origin, Plugin, Sandbox};
+use crate::sandbox::{ComponentInfo, Feature, Import, Origin, Plugin, Sandbox};
 use crate::schema::{Schema, SchemaError};
 
-pub use load::{ApprovalError, Loader, approve, folders_of};
+pub use approve::{ApprovalError, Review, review};
+pub use load::{Loader, folders_of};
 
 mod bundled {
     use portcullis_engine::code::Aligned;
@@ -114,6 +118,8 @@ pub struct Refused {
     pub digest: Option<String>,
     /// The reason and a remedy, for display.
     pub reason: String,
+    /// The imports and the manifest, if the component could be examined.
+    pub info: Option<Arc<ComponentInfo>>,
 }
 
 /// All plugins of this host.

@@ -15,15 +15,17 @@ use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use crate::lock::{HeldTool, Lock, LockError};
+use crate::lock::{HeldTool, Lock};
 use crate::schema::{Schema, SchemaError};
 use parked::Parked;
 
 pub mod config;
 pub(crate) mod parked;
+mod review;
 pub mod views;
 
 pub use config::Config;
+pub use review::UpstreamReview;
 
 /// How long a client may take to answer a question. It may have to ask its user.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
@@ -49,6 +51,8 @@ pub struct Upstreams {
     pub all: Vec<Arc<UpstreamSource>>,
     /// The lock file, with the approved definitions of their tools.
     pub lock: Lock,
+    /// Whether nothing is approved at its first use.
+    is_locked: bool,
     audit: Audit,
 }
 
@@ -135,8 +139,8 @@ impl UpstreamOffer {
 }
 
 impl Upstreams {
-    /// The configured upstream servers. `lock` is the lock file and `logins` the folder of OAuth logins. Nothing is
-    /// started yet.
+    /// The configured upstream servers. `lock` is the lock file and `logins` the folder of OAuth logins. `is_locked`:
+    /// nothing is approved at its first use. Nothing is started yet.
     ///
     /// # Errors
     ///
@@ -146,6 +150,7 @@ impl Upstreams {
         all: impl Iterator<Item = (&'a String, &'a Config)>,
         lock: PathBuf,
         logins: PathBuf,
+        is_locked: bool,
         audit: Audit,
     ) -> Result<Self, InvalidUpstream> {
         let mut client = ClientSettings::new("portcullis", env!("CARGO_PKG_VERSION"));
@@ -174,7 +179,7 @@ impl Upstreams {
         };
         let used = all.filter(|(_, one)| one.enabled != Some(false));
         let all = used.map(source).collect::<Result<_, _>>()?;
-        Ok(Self { all, lock: Lock::at(lock), audit })
+        Ok(Self { all, lock: Lock::at(lock), is_locked, audit })
     }
 
     /// The offers of the servers that have listed them. On first use, the servers have a short time to do so.
@@ -206,30 +211,6 @@ impl Upstreams {
             );
         }
         UpstreamOffer { source: source.clone(), listing, held }
-    }
-
-    /// Which tools of a listing are not approved as they are.
-    pub async fn unapproved(
-        &self,
-        source: &UpstreamSource,
-        listing: &Arc<Listing>,
-    ) -> Vec<HeldTool> {
-        let (key, listing) = (source.key.clone(), listing.clone());
-        self.lock.on_a_thread(move |lock| lock.unapproved(&key, digests(&listing))).await
-    }
-
-    /// Approves the tools of a server as they are in a listing.
-    ///
-    /// # Errors
-    ///
-    /// [`LockError`]: nothing is approved.
-    pub async fn approve(
-        &self,
-        source: &UpstreamSource,
-        listing: &Arc<Listing>,
-    ) -> Result<(), LockError> {
-        let (key, listing) = (source.key.clone(), listing.clone());
-        self.lock.on_a_thread(move |lock| lock.approve(&key, digests(&listing))).await
     }
 
     /// Connects to the servers that have not been listed yet, and reports the events of all servers, until
@@ -369,11 +350,6 @@ impl UpstreamSource {
         let more = if self.is_typed { ", followed by the server as `wrap` has it" } else { "" };
         format!("`portcullis plugin approve {}`{more}", self.name)
     }
-}
-
-/// Names and digests of the tools of a listing.
-fn digests(listing: &Listing) -> impl Iterator<Item = (&str, &str)> + Clone {
-    listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()))
 }
 
 /// A server's state, for the operator.

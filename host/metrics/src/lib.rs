@@ -90,7 +90,9 @@ impl Metrics {
             Event::More { of: Counted::Asks, capability, verdict, count, .. } => {
                 self.count_asks(plugin, capability, *verdict, *count);
             }
-            Event::Outcome { .. } | Event::More { of: Counted::Outcomes, .. } => {}
+            Event::Outcome { .. }
+            | Event::More { of: Counted::Outcomes, .. }
+            | Event::Approval { .. } => {}
             Event::Call { outcome, duration_us, .. } => {
                 // Only the first word of a subject is a label: the rest may be a URI.
                 let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();

@@ -5,6 +5,8 @@ mod audit;
 mod call;
 mod check;
 mod config;
+mod confirm;
+mod inspect;
 mod list;
 mod log;
 mod login;
@@ -17,6 +19,7 @@ mod setup;
 mod signals;
 mod start;
 mod style;
+mod uninstalled;
 mod views;
 mod wrap;
 
@@ -56,6 +59,9 @@ pub struct Common {
     /// Allow tools to access this directory (repeatable)
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
+    /// Refuse plugins and servers that are not approved, instead of approving them at first use
+    #[arg(long, global = true)]
+    locked: bool,
     /// Increase log verbosity (repeatable)
     #[arg(long, short, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
@@ -112,17 +118,10 @@ enum Plugin {
         #[arg(long)]
         json: bool,
     },
+    /// Show what changed since a plugin, or the tools of another MCP server, were approved
+    Diff(approve::DiffArgs),
     /// Approve a plugin's component, or the tools of another MCP server, as they are now
-    Approve {
-        /// The plugin's name, or the server's in portcullis.toml
-        name: String,
-        /// A server behind `wrap`, as `wrap` has it: a program and its arguments, behind `--`, or an address
-        #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
-        server: Vec<String>,
-        /// Hand this variable of the environment on to such a server (repeatable)
-        #[arg(long = "env", value_name = "NAME", requires = "server")]
-        variables: Vec<String>,
-    },
+    Approve(approve::ApproveArgs),
 }
 
 /// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and

@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn records_come_back_as_they_were(
         texts in prop::collection::vec(any::<String>(), 5), count in any::<u64>(),
-        kind in 0_usize..4, denied in any::<bool>(), with in any::<bool>(),
+        kind in 0_usize..5, denied in any::<bool>(), with in any::<bool>(),
     ) {
         let verdict = if denied { Verdict::Denied } else { Verdict::Allowed };
         let (capability, subject) = (texts[0].clone(), texts[1].clone());
@@ -126,6 +126,9 @@ proptest! {
             2 => Event::More {
                 of: Counted::Asks, capability, verdict, outcome, count, total: count,
                 covers: count, first: subject.clone(), last: subject,
+            },
+            3 => Event::Approval {
+                before: with.then(|| subject.clone()), user: capability, reason: subject,
             },
             _ => Event::Call {
                 verdict, outcome: capability, duration_us: count, bytes_in: 0, bytes_out: count,

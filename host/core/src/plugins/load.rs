@@ -9,11 +9,11 @@ use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
 use super::judge::{judge, keep_granted, tools};
-use super::{LoadedPlugin, Plugins, Refused, bundled, hints, is_bundled};
+use super::{LoadedPlugin, Plugins, Refused, bundled, description, hints, is_bundled};
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
-use crate::lock::{Lock, LockError, LockFile};
+use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError, LockFile};
 use crate::sandbox::{Code, ComponentInfo, Feature, Origin, Places, Plugin, Sandbox, Terms};
 use portcullis_engine::ComponentFile;
 
@@ -33,10 +33,10 @@ pub struct Loader {
 }
 
 /// A component whose file is open.
-struct Opened {
-    candidate: Candidate,
+pub(super) struct Opened {
+    pub(super) candidate: Candidate,
     code: Code,
-    digest: String,
+    pub(super) digest: String,
     /// The lock file, if the component has no approval yet: loading the component approves it.
     unapproved: Option<Lock>,
 }
@@ -71,7 +71,7 @@ impl Loader {
             }
             match candidate.bundled {
                 None => loader.unopened.push_back((place, candidate)),
-                Some(_) => match candidate.open(config, folders) {
+                Some(_) => match candidate.open_approved(config, folders) {
                     Ok(opened) => loader.finish(place, opened).await,
                     Err(refused) => drop(loader.refused.insert(place, refused)),
                 },
@@ -93,7 +93,7 @@ impl Loader {
         if let Some((place, candidate)) = self.unopened.pop_front() {
             // Reading a large file may take long.
             let (config, folders) = (self.config.clone(), self.folders.clone());
-            let opening = move || candidate.open(&config, &folders);
+            let opening = move || candidate.open_approved(&config, &folders);
             match tokio::task::spawn_blocking(opening).await {
                 Ok(Ok(opened)) => self.load_if_compiled(place, opened).await,
                 Ok(Err(refused)) => drop(self.refused.insert(place, refused)),
@@ -147,10 +147,19 @@ impl Loader {
     }
 
     async fn load(&self, opened: Opened) -> Result<LoadedPlugin, Refused> {
+        let ungranted =
+            ungranted(&opened, &self.sandbox, &self.config, &self.folders, &self.commands);
         let Opened { candidate, code, digest, unapproved } = opened;
         let (name, sandbox) = (&candidate.name, &self.sandbox);
         let own = self.config.plugins.get(name).cloned().unwrap_or_default();
-        let refuse = |reason| candidate.refuse(Some(digest.clone()), reason);
+        let info = ungranted
+            .examine()
+            .await
+            .map_err(|refused| candidate.refuse(Some(digest.clone()), refused.to_string()))?;
+        let refuse = |reason| Refused {
+            info: Some(Arc::new(info.clone())),
+            ..candidate.refuse(Some(digest.clone()), reason)
+        };
         let places = places(name, &own.grants, &self.folders, &self.commands);
         let settings = Arc::new(own.settings);
         let limits = self.config.limits_of(name);
@@ -170,11 +179,7 @@ impl Loader {
                 places.clone(),
             )
         };
-        // To read the manifest, every capability is linked and none is granted.
-        let ungranted =
-            plugin(Policy { dispensable: Capability::ALL.to_vec(), ..Policy::default() });
-        let ComponentInfo { imports, features, manifest } =
-            ungranted.examine().await.map_err(|refused| refuse(refused.to_string()))?;
+        let ComponentInfo { imports, features, manifest } = info.clone();
         let is_foreign = !features.contains(&Feature::Manifest);
         let judged =
             judge(name, is_foreign, &imports, manifest, own.grants, &settings).map_err(refuse)?;
@@ -197,7 +202,7 @@ impl Loader {
         }
         hints::correct(name, &mut tools, &policy, &own.trusted_hints, &mut remarks);
         if let Some(lock) = unapproved
-            && let Err(error) = approve_first(&lock, name, &digest).await
+            && let Err(error) = self.approve_first(&lock, name, &digest, &info).await
         {
             remarks.push(format!(
                 "the approval of `{name}` cannot be written, so changes of its file go unnoticed: {error}"
@@ -209,14 +214,49 @@ impl Loader {
     }
 }
 
-/// Approves a component that is loaded for the first time.
-async fn approve_first(lock: &Lock, name: &str, digest: &str) -> Result<(), LockError> {
-    let (name, digest) = (name.to_owned(), digest.to_owned());
-    lock.on_a_thread(move |lock| lock.approve_plugin(&name, &digest)).await
+impl Loader {
+    /// Approves a component that is loaded for the first time.
+    async fn approve_first(
+        &self,
+        lock: &Lock,
+        name: &str,
+        digest: &str,
+        info: &ComponentInfo,
+    ) -> Result<(), LockError> {
+        let (name, digest) = (name.to_owned(), digest.to_owned());
+        let (description, audit) = (description::of_component(info), self.sandbox.audit().clone());
+        lock.on_a_thread(move |lock| {
+            let new = lock.approve_plugin(&name, &digest, FIRST_USE)?;
+            lock.finish_approval(ApprovalKey::Plugin(&name), &new, &description, &audit);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// The component as a plugin for which every capability is linked and none is granted: to read its manifest.
+pub(super) fn ungranted(
+    opened: &Opened,
+    sandbox: &Arc<Sandbox>,
+    config: &Config,
+    folders: &Folders,
+    commands: &Arc<Commands>,
+) -> Plugin {
+    let Opened { candidate: Candidate { name, origin, .. }, code, digest, .. } = opened;
+    let settings = config.plugins.get(name).map(|own| own.settings.clone()).unwrap_or_default();
+    let policy = Policy { dispensable: Capability::ALL.to_vec(), ..Policy::default() };
+    let terms = Terms {
+        policy: Arc::new(policy),
+        limits: config.limits_of(name),
+        settings: Arc::new(settings),
+    };
+    let places = places(name, &Grants::default(), folders, commands);
+    let (name, digest) = (name.as_str().into(), digest.as_str().into());
+    Plugin::new(sandbox.clone(), name, digest, origin.clone(), code.clone(), terms, places)
 }
 
 impl Opened {
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         match &self.code {
             Code::Bundled(code) => code.0.len() as u64,
             Code::File(file) => file.size(),
@@ -225,15 +265,22 @@ impl Opened {
 }
 
 /// A component that may be loaded as a plugin.
-struct Candidate {
-    name: String,
-    origin: Origin,
-    bundled: Option<&'static bundled::Bundled>,
+pub(super) struct Candidate {
+    pub(super) name: String,
+    pub(super) origin: Origin,
+    pub(super) bundled: Option<&'static bundled::Bundled>,
 }
 
 impl Candidate {
-    fn refuse(&self, digest: Option<String>, reason: String) -> Refused {
-        Refused { name: self.name.clone(), origin: self.origin.clone(), digest, reason }
+    /// The component in this file.
+    pub(super) fn in_file(path: PathBuf) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self { name, origin: Origin::File(path), bundled: None }
+    }
+
+    pub(super) fn refuse(&self, digest: Option<String>, reason: String) -> Refused {
+        let (name, origin) = (self.name.clone(), self.origin.clone());
+        Refused { name, origin, digest, reason, info: None }
     }
 
     /// The lock file, if no component was approved under this name yet.
@@ -248,31 +295,44 @@ impl Candidate {
         folders: &Folders,
         digest: &str,
     ) -> Result<Option<Lock>, String> {
-        if self.bundled.is_some() || config.host.follow_changes == Some(true) {
+        let follows = config.host.follow_changes == Some(true) && config.host.locked != Some(true);
+        if self.bundled.is_some() || follows {
             return Ok(None);
         }
         let (path, name) = (folders.lock.clone(), &self.name);
         match LockFile::at(path.clone()).plugin(name) {
+            Ok(None) if config.host.locked == Some(true) => Err(format!(
+                "it is not approved, and this host is locked: to see it, run `portcullis plugin diff {name}`; to \
+                 approve it, `portcullis plugin approve {name}`"
+            )),
             Ok(None) => Ok(Some(Lock::at(path))),
             Ok(Some(approved)) if approved == digest => Ok(None),
             Ok(Some(_)) => Err(format!(
-                "its file has changed since it was approved: if you know why, run `portcullis plugin approve {name}`"
+                "its file has changed since it was approved: to see the difference, run `portcullis plugin diff \
+                 {name}`; to approve it, `portcullis plugin approve {name}`"
             )),
             Err(error) => Err(format!("what is approved cannot be read: {error}")),
         }
     }
 
-    /// Opens the component and compares its digest with the approved one.
-    fn open(self, config: &Config, folders: &Folders) -> Result<Opened, Refused> {
+    /// Opens the component.
+    pub(super) fn open(self) -> Result<Opened, Refused> {
         if !is_name(&self.name) {
             let reason = "its name may have letters, digits, `-` and `_` only: rename the file";
             return Err(self.refuse(None, reason.into()));
         }
         let (code, digest) = self.code()?;
-        let unapproved = self
-            .check_approval(config, folders, &digest)
-            .map_err(|reason| self.refuse(Some(digest.clone()), reason))?;
-        Ok(Opened { candidate: self, code, digest, unapproved })
+        Ok(Opened { candidate: self, code, digest, unapproved: None })
+    }
+
+    /// Opens the component and compares its digest with the approved one.
+    fn open_approved(self, config: &Config, folders: &Folders) -> Result<Opened, Refused> {
+        let mut opened = self.open()?;
+        let candidate = &opened.candidate;
+        opened.unapproved = candidate
+            .check_approval(config, folders, &opened.digest)
+            .map_err(|reason| candidate.refuse(Some(opened.digest.clone()), reason))?;
+        Ok(opened)
     }
 
     /// The component's code and digest.
@@ -290,47 +350,6 @@ impl Candidate {
     }
 }
 
-/// A component could not be approved.
-#[derive(Debug, thiserror::Error)]
-pub enum ApprovalError {
-    /// The component cannot be read: why.
-    #[error("{0}")]
-    Refused(String),
-    /// The approval cannot be written.
-    #[error("approving `{name}`: {cause}")]
-    Lock {
-        /// The plugin.
-        name: String,
-        /// The cause.
-        #[source]
-        cause: LockError,
-    },
-}
-
-/// Approves the component that is now in the file of a plugin. Returns the digest, or `None` if there is no such
-/// plugin.
-///
-/// # Errors
-///
-/// [`ApprovalError`].
-pub fn approve(
-    name: &str,
-    sandbox: &Sandbox,
-    config: &Config,
-    folders: &Folders,
-) -> Result<Option<String>, ApprovalError> {
-    let mut all = candidates(config, folders, &mut Vec::new()).into_iter();
-    let Some(candidate) = all.find(|one| one.name == name && one.bundled.is_none()) else {
-        return Ok(None);
-    };
-    let (_, digest) = candidate.code().map_err(|refused| ApprovalError::Refused(refused.reason))?;
-    let approved = LockFile::at(folders.lock.clone()).approve_plugin(name, &digest);
-    approved.map_err(|cause| ApprovalError::Lock { name: name.to_owned(), cause })?;
-    // The sandbox may remember a refusal of this component: it has to examine the component again.
-    sandbox.forget(&digest, &config.limits_of(name));
-    Ok(Some(digest))
-}
-
 /// The plugin folders: those in the configuration, or else the user's.
 pub fn folders_of<'a>(config: &'a Config, folders: &'a Folders) -> Vec<&'a Path> {
     match &config.host.plugin_dirs {
@@ -339,7 +358,11 @@ pub fn folders_of<'a>(config: &'a Config, folders: &'a Folders) -> Vec<&'a Path>
     }
 }
 
-fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> Vec<Candidate> {
+pub(super) fn candidates(
+    config: &Config,
+    folders: &Folders,
+    remarks: &mut Vec<String>,
+) -> Vec<Candidate> {
     let mut found = Vec::new();
     if config.host.bundled.unwrap_or(true) {
         found.extend(bundled::PLUGINS.iter().map(|plugin| Candidate {
@@ -350,11 +373,7 @@ fn candidates(config: &Config, folders: &Folders, remarks: &mut Vec<String>) -> 
     }
     for folder in folders_of(config, folders) {
         match components(folder) {
-            Ok(paths) => found.extend(paths.into_iter().map(|path| Candidate {
-                name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-                origin: Origin::File(path),
-                bundled: None,
-            })),
+            Ok(paths) => found.extend(paths.into_iter().map(Candidate::in_file)),
             // The default folder may not exist.
             Err(error)
                 if error.kind() == std::io::ErrorKind::NotFound

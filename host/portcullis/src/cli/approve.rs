@@ -1,67 +1,312 @@
-//! `portcullis plugin approve`: approves a plugin's file, or the tools of another server, as they are now.
+//! `portcullis plugin diff` and `portcullis plugin approve`: what changed since a plugin or the tools of an upstream
+//! server were approved, and the approval of what is there now.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use portcullis_core::lock::HeldTool;
+use portcullis_core::lock::{Approval, HeldTool};
+use portcullis_core::plugins::description::Difference;
+use portcullis_core::plugins::{Review, review};
+use portcullis_core::upstreams::{UpstreamReview, UpstreamSource, Upstreams};
 use portcullis_mcp_client::Listing;
+use portcullis_sanitize::{visible, visible_line};
+use serde_json::{Value, json};
 
 use super::End;
+use super::confirm::Consent;
 use super::setup::Setup;
-use super::style::{faint, green};
+use super::style::{faint, green, red};
 
-/// Approves a plugin; or shows which tools of an upstream server are new or have changed since the approval, and
-/// approves them. A server of `wrap` is given by the same arguments as to `wrap`.
-pub(super) async fn run(
-    mut setup: Setup,
-    name: &str,
-    server: &[String],
-    variables: &[String],
-) -> anyhow::Result<End> {
-    if !server.is_empty() {
-        let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
-        if setup.config.upstreams.insert(name.to_owned(), typed).is_some() {
-            bail!("[upstreams.{name}] is in portcullis.toml: leave the server out");
-        }
-        setup.config.check()?;
-    } else if approve_plugin(&setup, name)? {
-        return Ok(End::Done);
-    }
-    let upstreams = setup.upstreams()?;
-    let Some(source) = upstreams.all.iter().find(|source| *source.name == *name) else {
-        let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
-        bail!(
-            "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}; if `wrap` serves \
-             it, give the server, too",
-            names.join(", ")
-        );
-    };
-    let listing = source.upstream.listing().await?;
-    let held = upstreams.unapproved(source, &listing).await;
-    super::print(&review(&listing, &held))?;
-    let approved = upstreams.approve(source, &listing).await;
-    approved.with_context(|| format!("approving `{name}`"))?;
-    upstreams.close().await;
-    super::print(&format!("approved: {} tools of `{name}`\n", listing.tools.len()))?;
-    Ok(End::Done)
+/// The plugin or upstream server.
+#[derive(clap::Args)]
+pub struct Target {
+    /// The plugin's name, or the server's in portcullis.toml
+    name: String,
+    /// A server behind `wrap`, as `wrap` has it: a program and its arguments, behind `--`, or an address
+    #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
+    server: Vec<String>,
+    /// Hand this variable of the environment on to such a server (repeatable)
+    #[arg(long = "env", value_name = "NAME", requires = "server")]
+    variables: Vec<String>,
 }
 
-/// Approves the plugin of this name, if there is one in a file.
-fn approve_plugin(setup: &Setup, name: &str) -> anyhow::Result<bool> {
-    let (sandbox, config) = (setup.sandbox(), &setup.config);
-    let approved = portcullis_core::plugins::approve(name, &sandbox, config, &setup.folders)?;
-    if let Some(digest) = &approved {
-        super::print(&format!("approved: the plugin `{name}` as it is now, sha256:{digest}\n"))?;
+/// Arguments of `plugin diff`.
+#[derive(clap::Args)]
+pub struct DiffArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `plugin approve`.
+#[derive(clap::Args)]
+pub struct ApproveArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Why you approve it: kept with the approval and in the audit
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Something that was found by its name, and compared with what was approved.
+enum Reviewed {
+    Plugin(Box<Review>),
+    Upstream {
+        upstreams: Upstreams,
+        source: Arc<UpstreamSource>,
+        listing: Arc<Listing>,
+        review: UpstreamReview,
+    },
+}
+
+impl DiffArgs {
+    /// Shows the difference. Exit code 1: what is there now is not approved.
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+        let reviewed = Reviewed::find(&mut setup, &self.target).await?;
+        if self.json {
+            super::print::json(&reviewed.as_json())?;
+        } else {
+            super::print(&reviewed.as_text())?;
+        }
+        let is_approved = reviewed.is_approved();
+        reviewed.close().await;
+        Ok(if is_approved { End::Done } else { End::Failed })
     }
-    Ok(approved.is_some())
+}
+
+impl ApproveArgs {
+    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+        let reviewed = Reviewed::find(&mut setup, &self.target).await?;
+        let name = &self.target.name;
+        super::print(&reviewed.as_text())?;
+        if reviewed.is_approved() {
+            reviewed.close().await;
+            if let Reviewed::Plugin(review) = &reviewed {
+                review.try_again(&setup.sandbox(), &setup.config);
+            }
+            return super::print("nothing to approve: it is approved as it is now\n");
+        }
+        if !self.consent.ask(&format!("Approve `{}` as it is now?", visible_line(name, 100)))? {
+            reviewed.close().await;
+            super::print("nothing was approved\n")?;
+            return Ok(End::Failed);
+        }
+        let approved = match &reviewed {
+            Reviewed::Plugin(review) => {
+                review.approve(&self.reason, &setup.sandbox(), &setup.config)?;
+                format!("approved: the plugin `{name}` as it is now, sha256:{}\n", review.digest)
+            }
+            Reviewed::Upstream { upstreams, source, listing, .. } => {
+                let approved = upstreams.approve(source, listing, &self.reason).await;
+                approved.with_context(|| format!("approving `{name}`"))?;
+                format!("approved: {} tools of `{name}`\n", listing.tools.len())
+            }
+        };
+        reviewed.close().await;
+        super::print(&approved)
+    }
+}
+
+impl Reviewed {
+    /// Finds a plugin, or else an upstream server. A server of `wrap` is given by the same arguments as to `wrap`.
+    async fn find(setup: &mut Setup, target: &Target) -> anyhow::Result<Self> {
+        let Target { name, server, variables } = target;
+        if !server.is_empty() {
+            let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
+            if setup.config.upstreams.insert(name.to_owned(), typed).is_some() {
+                bail!("[upstreams.{name}] is in portcullis.toml: leave the server out");
+            }
+            setup.config.check()?;
+        } else {
+            let sandbox = setup.sandbox();
+            if let Some(review) = review(name, &sandbox, &setup.config, &setup.folders).await? {
+                return Ok(Self::Plugin(Box::new(review)));
+            }
+        }
+        let upstreams = setup.upstreams()?;
+        let found = upstreams.all.iter().find(|source| *source.name == **name).cloned();
+        let Some(source) = found else {
+            let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();
+            bail!(
+                "there is neither a plugin in a file nor an upstream `{name}`; upstreams: {}; if `wrap` serves \
+                 it, give the server, too",
+                names.join(", ")
+            );
+        };
+        let listing = source.upstream.listing().await?;
+        let review = upstreams.review(&source, &listing).await?;
+        Ok(Self::Upstream { upstreams, source, listing, review })
+    }
+
+    fn is_approved(&self) -> bool {
+        match self {
+            Self::Plugin(review) => review.is_approved(),
+            Self::Upstream { review, .. } => {
+                review.held.is_empty()
+                    && review.approval.is_some()
+                    && review.differences.as_ref().is_none_or(Vec::is_empty)
+            }
+        }
+    }
+
+    fn differences(&self) -> Option<&[Difference]> {
+        match self {
+            Self::Plugin(review) => review.differences.as_deref(),
+            Self::Upstream { review, .. } => review.differences.as_deref(),
+        }
+    }
+
+    fn approval(&self) -> Option<&Approval> {
+        match self {
+            Self::Plugin(review) => review.approval.as_ref(),
+            Self::Upstream { review, .. } => review.approval.as_ref(),
+        }
+    }
+
+    async fn close(&self) {
+        if let Self::Upstream { upstreams, .. } = self {
+            upstreams.close().await;
+        }
+    }
+
+    fn as_text(&self) -> String {
+        let mut text = match self {
+            Self::Plugin(review) => plugin_text(review),
+            Self::Upstream { source, listing, review, .. } => {
+                let mut text = format!("{}\n", green(&visible_line(&source.name, 100)));
+                text += &held_text(listing, &review.held);
+                text
+            }
+        };
+        if let Some(Approval { time, user, reason, .. }) = self.approval() {
+            let [time, user] = [time, user].map(|text| visible_line(text, 100));
+            text += &format!("  approved {time} by {user}");
+            if !reason.is_empty() {
+                text += &format!(": {:?}", visible_line(reason, 500));
+            }
+            text += "\n";
+        }
+        match self.differences() {
+            Some([]) => text += "  changes  none\n",
+            Some(differences) => text += &differences_text(differences),
+            None if self.is_approved() => {}
+            None => text += &faint("  what was approved before is not known in detail\n"),
+        }
+        if self.differences().is_none()
+            && let Self::Plugin(review) = self
+            && let Ok(inspection) = &review.now
+        {
+            text += &super::inspect::as_text(inspection);
+        }
+        text
+    }
+
+    fn as_json(&self) -> Value {
+        let mut all = match self {
+            Self::Plugin(review) => json!({
+                "name": review.name,
+                "kind": "plugin",
+                "digest": review.digest,
+                "approvedDigest": review.approved,
+                "now": review.now.as_ref().ok().map(super::inspect::as_json),
+                "refusal": review.now.as_ref().err(),
+            }),
+            Self::Upstream { source, review, .. } => {
+                let held = review
+                    .held
+                    .iter()
+                    .map(|held| json!({ "tool": held.tool, "isNew": held.is_new }));
+                json!({
+                    "name": &*source.name, "kind": "upstream", "held": held.collect::<Vec<_>>(),
+                })
+            }
+        };
+        all["isApproved"] = self.is_approved().into();
+        all["approval"] = json!(self.approval());
+        all["differences"] = json!(self.differences());
+        all
+    }
+}
+
+fn plugin_text(review: &Review) -> String {
+    let Review { name, digest, approved, now, .. } = review;
+    let mut text = format!("{}\n", green(&visible_line(name, 100)));
+    match approved {
+        Some(approved) if approved == digest => text += &format!("  digest   sha256:{digest}\n"),
+        Some(approved) => {
+            text += &format!("  digest   {}\n", red(&format!("- sha256:{approved}")));
+            text += &format!("           {}\n", green(&format!("+ sha256:{digest}")));
+        }
+        None => text += &format!("  digest   sha256:{digest}, {}\n", red("not approved")),
+    }
+    if let Err(reason) = now {
+        let reason = visible(reason).replace('\n', "\n           ");
+        text += &format!("  {}  {reason}\n", red("refused"));
+    }
+    text
 }
 
 /// The tools that are held back, with their descriptions.
-fn review(listing: &Listing, held: &[HeldTool]) -> String {
+fn held_text(listing: &Listing, held: &[HeldTool]) -> String {
     let lines = held.iter().map(|HeldTool { tool: name, is_new }| {
         let tool = listing.tool(name);
         let text = tool.and_then(|tool| tool.definition.get("description")?.as_str());
-        let text = portcullis_sanitize::visible_line(text.unwrap_or_default(), 1000);
+        let text = visible_line(text.unwrap_or_default(), 1000);
         let why = if *is_new { "new" } else { "changed" };
-        format!("{} ({why})\n    {}\n", green(name), faint(&text))
+        format!("  tool     {} ({why})\n           {}\n", green(name), faint(&text))
     });
     lines.collect()
+}
+
+/// A text as it is; a list of texts with spaces between them; any other value as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.iter().all(Value::is_string) => {
+            list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// The differences: each place once, with the old values and the new ones.
+fn differences_text(differences: &[Difference]) -> String {
+    let (mut text, mut last) = (String::new(), None);
+    for difference in differences {
+        if last != Some(&difference.at) {
+            let place: Vec<_> =
+                difference.at.iter().map(|field| visible_line(field, 200)).collect();
+            let _ = writeln!(text, "  {}", place.join(" › "));
+        }
+        text += &values_text(difference);
+        last = Some(&difference.at);
+    }
+    text
+}
+
+/// The old value and the new one.
+fn values_text(difference: &Difference) -> String {
+    let Difference { old, new, .. } = difference;
+    let mut text = String::new();
+    let mut show = |sign: &str, value: &Option<Value>, colour: fn(&str) -> String| {
+        let Some(value) = value else { return };
+        let value = match value {
+            Value::Object(fields) => {
+                let field = |(key, value): (&String, &Value)| format!("{key}: {}\n", plain(value));
+                fields.iter().map(field).collect()
+            }
+            value => plain(value),
+        };
+        for line in visible(&value).lines() {
+            let _ = writeln!(text, "    {}", colour(&format!("{sign} {line}")));
+        }
+    };
+    show("-", old, red);
+    show("+", new, green);
+    text
 }

@@ -1,22 +1,28 @@
-//! `portcullis audit`: shows what each source can access and what the audit records of it.
+//! `portcullis audit`: shows what each source can access and what the audit records of it; or, of a component that is
+//! not installed, what it could do.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::End;
+use super::inspect;
 use super::setup::Setup;
 use super::style::{faint, green, red};
+use super::uninstalled::Uninstalled;
 use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_core::catalog::Catalog;
+use portcullis_core::plugins::inspect::cannot;
 use portcullis_core::plugins::{Compared, LoadedPlugin, compare};
-use portcullis_core::sandbox::{ALWAYS, Import};
+use portcullis_core::sandbox::ComponentInfo;
 use portcullis_core::upstreams::Summary;
 
 /// Arguments of `audit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only this plugin
-    plugin: Option<String>,
+    /// Only this plugin or upstream server; or a component that is not installed: a file, the files `*.wasm` of a
+    /// folder, or an address to fetch it from
+    #[arg(value_name = "NAME | FILE | FOLDER | URL")]
+    target: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -24,19 +30,23 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
+        if let Some(target) = self.target.as_deref().and_then(Uninstalled::of) {
+            return target.run(&setup, self.json).await;
+        }
         let (catalog, mut upstreams) = setup.overview().await?;
         let plugins = &catalog.plugins;
         let folder = setup.audit.folder();
         let records = portcullis_audit::usage(folder)
             .with_context(|| format!("reading the audit in {}", folder.display()))?;
-        let is_shown = |name: &str| self.plugin.as_deref().is_none_or(|plugin| plugin == name);
+        let is_shown = |name: &str| self.target.as_deref().is_none_or(|target| target == name);
         let loaded: Vec<_> = plugins.loaded.iter().filter(|l| is_shown(&l.plugin.name)).collect();
         let refused: Vec<_> = plugins.refused.iter().filter(|r| is_shown(&r.name)).collect();
         upstreams.retain(|upstream| is_shown(&upstream.name));
         let found = loaded.len() + refused.len() + upstreams.len();
-        if let Some(plugin) = self.plugin.as_ref().filter(|_| found == 0) {
+        if let Some(plugin) = self.target.as_ref().filter(|_| found == 0) {
             bail!(
-                "there is no plugin or upstream `{plugin}`\n  hint: `portcullis plugin list` lists them"
+                "there is no plugin or upstream `{plugin}`\n  hint: `portcullis plugin list` lists them; a \
+                 file is written with a path, such as ./{plugin}.wasm"
             );
         }
         let warnings = super::safety::warnings(&setup);
@@ -59,6 +69,9 @@ impl Args {
                 "{} refused\n    {reason}\n",
                 red(&portcullis_sanitize::visible(&refused.name))
             ))?;
+            if let Some(info) = &refused.info {
+                super::print(&could_do(info))?;
+            }
         }
         for upstream in upstreams {
             super::print(&upstream_as_text(&upstream, &records, &catalog))?;
@@ -131,10 +144,12 @@ fn remarks<'a>(loaded: &'a LoadedPlugin, catalog: &'a Catalog) -> Vec<&'a str> {
         .collect()
 }
 
-/// The imports that need a grant. All others are available to every plugin.
-fn granted_imports(loaded: &LoadedPlugin) -> Vec<&Import> {
-    let always = |import: &&Import| !ALWAYS.iter().any(|a| import.interface.starts_with(a));
-    loaded.imports.iter().filter(always).collect()
+/// What a refused component could do.
+fn could_do(info: &ComponentInfo) -> String {
+    let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
+    let mut text = inspect::wants_text(wants);
+    text += &inspect::imports_text(&info.imports);
+    text + &inspect::cannot_text(&cannot(&info.imports, &info.features, wants)) + "\n"
 }
 
 fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String {
@@ -160,22 +175,10 @@ fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String 
             Some(_) => {}
         }
     }
-    for want in &loaded.manifest.wants {
-        let reason = portcullis_sanitize::visible_line(&want.reason, 200);
-        if !reason.is_empty() {
-            text += &format!(
-                "  why      {}: {reason}\n",
-                portcullis_sanitize::visible_line(&want.capability, 20)
-            );
-        }
-    }
-    for import in granted_imports(loaded) {
-        text += &format!("  imports  {}\n", import.interface);
-        text += &format!("           {}\n", faint(&import.functions.join(" ")));
-    }
-    if granted_imports(loaded).is_empty() {
-        text += "  imports  nothing that reaches beyond the sandbox\n";
-    }
+    let LoadedPlugin { imports, features, manifest, .. } = loaded;
+    text += &inspect::wants_text(&manifest.wants);
+    text += &inspect::imports_text(imports);
+    text += &inspect::cannot_text(&cannot(imports, features, &manifest.wants));
     let limits = plugin.terms.limits.lines();
     let limits: Vec<_> = limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect();
     text += &format!("  limits   {}\n", faint(&limits.join(", ")));
@@ -209,6 +212,9 @@ fn as_json(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> Value {
     whole["capabilities"] = capabilities.into();
     whole["wants"] = json!(loaded.manifest.wants);
     whole["settings"] = json!(plugin.terms.settings.keys().collect::<Vec<_>>());
+    whole["cannot"] =
+        inspect::cannot_json(&cannot(&loaded.imports, &loaded.features, &loaded.manifest.wants));
+    whole["definitions"] = inspect::definitions(&loaded.tools);
     whole["limits"] = limits.into();
     whole["use"] = used.as_json();
     whole["remarks"] = remarks(loaded, catalog).into();

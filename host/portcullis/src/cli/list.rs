@@ -72,6 +72,10 @@ pub(super) async fn plugins(setup: &Setup, json: bool) -> anyhow::Result<End> {
             red(&portcullis_sanitize::visible(&refused.name)),
             faint("refused")
         );
+        let info = refused.info.as_ref().and_then(|info| info.manifest.as_ref());
+        if let Some(manifest) = info {
+            text += &super::inspect::wants_text(&manifest.wants);
+        }
     }
     for remark in plugins.remarks.iter().map(String::as_str).chain(of_catalog) {
         text += &format!("{}\n", faint(&portcullis_sanitize::visible_line(remark, 400)));
@@ -111,11 +115,15 @@ pub(super) fn summary(loaded: &LoadedPlugin) -> Value {
 
 /// The JSON of a refused plugin.
 pub(super) fn refusal(refused: &Refused) -> Value {
+    let info = refused.info.as_deref();
+    let wants = info.and_then(|info| info.manifest.as_ref()).map(|manifest| &manifest.wants);
     json!({
         "name": refused.name,
         "state": "refused",
         "origin": refused.origin.to_string(),
         "digest": refused.digest,
         "reason": refused.reason,
+        "wants": wants,
+        "imports": info.map(|info| &info.imports),
     })
 }

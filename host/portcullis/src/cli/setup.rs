@@ -40,7 +40,10 @@ impl Setup {
     /// The configuration is invalid, or a root cannot be opened.
     pub fn new(common: &Common) -> anyhow::Result<Self> {
         let folders = Folders::of_user()?;
-        let (config, source) = config::load(common.config.as_deref(), &folders)?;
+        let (mut config, source) = config::load(common.config.as_deref(), &folders)?;
+        if common.locked {
+            config.host.locked = Some(true);
+        }
         let of_user = folders.clone();
         let folders = config.host.over(folders);
         let own = host_files(&of_user, &folders, &config, source.as_deref());
@@ -78,7 +81,8 @@ impl Setup {
     pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
         let Folders { lock, logins, .. } = self.folders.clone();
         let upstreams = self.config.upstreams.iter();
-        Ok(Upstreams::new(upstreams, lock, logins, self.audit.clone())?)
+        let is_locked = self.config.host.locked == Some(true);
+        Ok(Upstreams::new(upstreams, lock, logins, is_locked, self.audit.clone())?)
     }
 
     /// The state of each upstream server. The servers are started for this and closed afterwards.

@@ -35,9 +35,8 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
             Command::Call(args) => args.run(setup).await,
             Command::Tools { json } => super::list::tools(&setup, json).await,
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
-            Command::Plugin(Plugin::Approve { name, server, variables }) => {
-                super::approve::run(setup, &name, &server, &variables).await
-            }
+            Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,
+            Command::Plugin(Plugin::Approve(args)) => args.run(setup).await,
             Command::Upstream(args) => args.run(setup).await,
             Command::Audit(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,

@@ -48,9 +48,12 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     let table = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<toml::Table>().ok());
     let tools = [("a", "1"), ("b", "2")];
     let Ok(approved) = lock.plugin("a") else {
-        let held = lock.unapproved("one", tools.into_iter());
+        let held = lock.unapproved("one", tools.into_iter(), false, |_| ());
         assert_eq!(names(&held), ["a", "b"], "what cannot be read approves nothing");
-        assert!(lock.approve_plugin("a", "3").is_err(), "what cannot be read is not replaced");
+        assert!(
+            lock.approve_plugin("a", "3", "why").is_err(),
+            "what cannot be read is not replaced"
+        );
         assert_eq!(fs::read(path).expect("it is there"), bytes, "the file is what it was");
         return;
     };
@@ -58,7 +61,7 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
     let said = table.get("plugins").and_then(|plugins| plugins.get("a"));
     assert_eq!(approved.as_deref(), said.and_then(toml::Value::as_str));
     let before = lock.plugin("b").expect("it was read just now");
-    lock.approve_plugin("a", "3").expect("it was read just now");
+    lock.approve_plugin("a", "3", "why").expect("it was read just now");
     assert_eq!(lock.plugin("a").expect("it was written"), Some("3".to_owned()));
     assert_eq!(lock.plugin("b").expect("it was written"), before);
     let approved = table.get("upstreams").and_then(|servers| servers.get("one"));
@@ -66,7 +69,7 @@ fn use_lock(path: &std::path::Path, bytes: &[u8]) {
         approved.is_some_and(|set| set.get(tool).and_then(toml::Value::as_str) != Some(digest))
     };
     let expected: Vec<_> = tools.iter().filter(is_held).map(|(name, _)| *name).collect();
-    assert_eq!(names(&lock.unapproved("one", tools.into_iter())), expected);
+    assert_eq!(names(&lock.unapproved("one", tools.into_iter(), false, |_| ())), expected);
 }
 
 fn names(held: &[HeldTool]) -> Vec<&str> {

@@ -1,0 +1,207 @@
+//! Shows what a component could do, before anything is granted or installed.
+//!
+//! The component is compiled and asked for its manifest, as for loading. Every capability is linked and refuses.
+//! Nothing is approved.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use portcullis_confine::Commands;
+
+use super::judge::{judge, tools};
+use super::load::{Candidate, Opened, candidates, ungranted};
+use super::{PluginTool, Refused, hints};
+use crate::bindings::Want;
+use crate::capabilities::{Capability, Grants};
+use crate::config::{Config, Folders};
+use crate::sandbox::{ALWAYS, ComponentInfo, Feature, Import, Origin, Sandbox};
+
+/// What a component could do.
+pub struct Inspection {
+    /// The name: that of its file.
+    pub name: String,
+    /// The file, or the binary.
+    pub origin: Origin,
+    /// The SHA-256 digest of the component.
+    pub digest: String,
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The imports, the exports and the manifest.
+    pub info: ComponentInfo,
+    /// The tools, as clients would see them.
+    pub tools: Vec<PluginTool>,
+    /// Why it cannot be a plugin, whatever is granted. `None`: it can.
+    pub defect: Option<String>,
+    /// Remarks, such as wants that this host does not know.
+    pub remarks: Vec<String>,
+}
+
+/// Something that a component cannot do, whatever is granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cannot {
+    /// The capability.
+    pub capability: Capability,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// Why a component cannot use a capability.
+const NOT_IMPORTED: &str = "it imports no function of it";
+const NOT_WANTED: &str = "its manifest does not want it";
+const NO_MANIFEST: &str = "only a component with a manifest can want it";
+const NO_WRITING: &str = "it imports no function that writes: it can only read";
+
+/// The functions that change files: of `wasi:filesystem/types` (WASI 0.2), and of the contract's own `changes`.
+const WRITING: &[&str] = &[
+    "[method]descriptor.write",
+    "[method]descriptor.write-via-stream",
+    "[method]descriptor.append-via-stream",
+    "[method]descriptor.create-directory-at",
+    "[method]descriptor.unlink-file-at",
+    "[method]descriptor.remove-directory-at",
+    "[method]descriptor.rename-at",
+    "[method]descriptor.link-at",
+    "[method]descriptor.symlink-at",
+    "[method]descriptor.set-size",
+    "[method]descriptor.set-times",
+    "[method]descriptor.set-times-at",
+    "apply",
+];
+
+/// What a component cannot do, by its imports and its wants. A foreign component has no manifest of its own: its
+/// imports alone decide.
+pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<Cannot> {
+    let is_foreign = !features.contains(&Feature::Manifest);
+    let is_wanted =
+        |capability: Capability| wants.iter().any(|want| want.capability == capability.as_str());
+    let why = |capability: Capability| {
+        let mut imports = imports.iter().filter(|import| is_of(import, capability)).peekable();
+        if is_foreign && capability.imports().is_empty() {
+            Some(NO_MANIFEST)
+        } else if !capability.imports().is_empty() && imports.peek().is_none() {
+            Some(NOT_IMPORTED)
+        } else if !is_foreign && !is_wanted(capability) {
+            Some(NOT_WANTED)
+        } else if capability == Capability::Files && !imports.any(writes) {
+            Some(NO_WRITING)
+        } else {
+            None
+        }
+    };
+    let cannot = |capability| why(capability).map(|why| Cannot { capability, why });
+    Capability::ALL.into_iter().filter_map(cannot).collect()
+}
+
+/// Whether an import needs a grant of this capability.
+pub fn is_of(import: &Import, capability: Capability) -> bool {
+    capability.imports().iter().any(|prefix| import.interface.starts_with(prefix))
+}
+
+fn writes(import: &Import) -> bool {
+    import.functions.iter().any(|function| WRITING.contains(&function.as_str()))
+}
+
+/// The imports that need a grant. Every component may use all others.
+pub fn granted_imports(imports: &[Import]) -> impl Iterator<Item = &Import> {
+    imports
+        .iter()
+        .filter(|import| !ALWAYS.iter().any(|always| import.interface.starts_with(always)))
+}
+
+/// Inspects the plugin of this name, as its file is now. `None`: there is no such plugin.
+///
+/// # Errors
+///
+/// Why the component cannot be examined.
+pub async fn inspect(
+    name: &str,
+    sandbox: &Arc<Sandbox>,
+    config: &Config,
+    folders: &Folders,
+) -> Option<Result<Inspection, Refused>> {
+    let candidate =
+        candidates(config, folders, &mut Vec::new()).into_iter().find(|one| one.name == name)?;
+    Some(inspect_candidate(candidate, sandbox, config, folders).await)
+}
+
+/// Inspects the component in a file that is not one of the plugins.
+///
+/// # Errors
+///
+/// Why the component cannot be examined.
+pub async fn inspect_file(
+    path: &Path,
+    sandbox: &Arc<Sandbox>,
+    config: &Config,
+    folders: &Folders,
+) -> Result<Inspection, Refused> {
+    inspect_candidate(Candidate::in_file(path.to_owned()), sandbox, config, folders).await
+}
+
+async fn inspect_candidate(
+    candidate: Candidate,
+    sandbox: &Arc<Sandbox>,
+    config: &Config,
+    folders: &Folders,
+) -> Result<Inspection, Refused> {
+    let opened = tokio::task::spawn_blocking(move || candidate.open())
+        .await
+        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+    let commands = Arc::new(Commands::new([]));
+    let plugin = ungranted(&opened, sandbox, config, folders, &commands);
+    let refused = |reason| opened.candidate.refuse(Some(opened.digest.clone()), reason);
+    let info = plugin.examine().await.map_err(|error| refused(error.to_string()))?;
+    let settings = config
+        .plugins
+        .get(&opened.candidate.name)
+        .map(|own| own.settings.clone())
+        .unwrap_or_default();
+    Ok(judged(opened, info, &settings))
+}
+
+/// Judges a component as if everything were granted that it wants.
+fn judged(opened: Opened, info: ComponentInfo, settings: &BTreeMap<String, String>) -> Inspection {
+    let bytes = opened.size();
+    let Opened { candidate: Candidate { name, origin, .. }, digest, .. } = opened;
+    let is_foreign = !info.features.contains(&Feature::Manifest);
+    let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
+    let (grants, _) = Grants::wanted(wants, settings);
+    let mut inspection = Inspection {
+        name,
+        origin,
+        digest,
+        bytes,
+        info,
+        tools: Vec::new(),
+        defect: None,
+        remarks: Vec::new(),
+    };
+    let Inspection { name, info, .. } = &inspection;
+    let mut manifest = info.manifest.clone();
+    // Some wants depend on settings that the operator has not written yet. What is wanted is not missing here.
+    manifest.iter_mut().flat_map(|all| &mut all.wants).for_each(|want| want.optional = true);
+    let judged = judge(name, is_foreign, &info.imports, manifest, grants, settings);
+    let judged = judged
+        .and_then(|(policy, manifest, remarks)| Ok((policy, tools(manifest.tools)?, remarks)));
+    match judged {
+        Ok((policy, mut tools, mut remarks)) => {
+            hints::correct(name, &mut tools, &policy, &[], &mut remarks);
+            (inspection.tools, inspection.remarks) = (tools, remarks);
+        }
+        Err(defect) => inspection.defect = Some(defect),
+    }
+    inspection
+}
+
+impl Inspection {
+    /// The wants of the manifest.
+    pub fn wants(&self) -> &[Want] {
+        self.info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default()
+    }
+
+    /// What the component cannot do, whatever is granted.
+    pub fn cannot(&self) -> Vec<Cannot> {
+        cannot(&self.info.imports, &self.info.features, self.wants())
+    }
+}

@@ -1,0 +1,129 @@
+//! Components that are not installed: in a file, in a folder, or at an address. For `portcullis audit`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use portcullis_core::plugins::inspect::{Inspection, inspect_file};
+use portcullis_engine::MAX_COMPONENT_BYTES;
+use portcullis_sanitize::{visible, visible_line};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::End;
+use super::inspect::{as_json, as_text};
+use super::setup::{Setup, report_if_slow};
+use super::style::red;
+
+/// How long a component may take to be fetched.
+const FETCH_TIME: Duration = Duration::from_secs(300);
+
+/// Where components that are not installed are.
+pub enum Uninstalled {
+    /// A file, or the files `*.wasm` of a folder.
+    Path(PathBuf),
+    /// An address.
+    Address(Url),
+}
+
+impl Uninstalled {
+    /// The place that a text names. `None`: it is a name of a plugin or server.
+    pub fn of(target: &str) -> Option<Self> {
+        if let Ok(url) = Url::parse(target)
+            && matches!(url.scheme(), "http" | "https")
+        {
+            return Some(Self::Address(url));
+        }
+        let path = Path::new(target);
+        let is_path = path.extension().is_some_and(|extension| extension == "wasm")
+            || target.contains(std::path::is_separator)
+            || matches!(target, "." | "..");
+        is_path.then(|| Self::Path(path.to_owned()))
+    }
+
+    /// Inspects the components, and prints what they could do. Exit code 1: one of them cannot be a plugin.
+    pub async fn run(self, setup: &Setup, is_json: bool) -> anyhow::Result<End> {
+        let downloads = tempfile::tempdir().context("creating a temporary folder")?;
+        let files = match self {
+            Self::Path(path) => components(&path)?,
+            Self::Address(url) => vec![fetch(url, downloads.path()).await?],
+        };
+        let sandbox = setup.sandbox();
+        let (mut all, mut end) = (Vec::new(), End::Done);
+        for file in files {
+            let what = format!("inspecting {} (it is compiled first)", file.display());
+            let inspecting = inspect_file(&file, &sandbox, &setup.config, &setup.folders);
+            let inspected = report_if_slow(&what, inspecting).await;
+            if !matches!(&inspected, Ok(Inspection { defect: None, .. })) {
+                end = End::Failed;
+            }
+            let (text, value) = match &inspected {
+                Ok(inspection) => (as_text(inspection), as_json(inspection)),
+                Err(refused) => {
+                    let name = visible_line(&refused.name, 200);
+                    let reason = visible(&refused.reason).replace('\n', "\n    ");
+                    (
+                        format!("{} refused\n    {reason}\n", red(&name)),
+                        super::list::refusal(refused),
+                    )
+                }
+            };
+            if is_json {
+                all.push(value);
+            } else {
+                super::print(&text)?;
+            }
+        }
+        if is_json {
+            super::print::json(&json!({ "inspected": Value::Array(all) }))?;
+        }
+        Ok(end)
+    }
+}
+
+/// The file, or the files `*.wasm` of the folder.
+#[expect(clippy::disallowed_methods, reason = "the files that the operator named")]
+fn components(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let failed = || format!("reading {}", path.display());
+    let metadata = std::fs::metadata(path).with_context(failed)?;
+    let path = std::path::absolute(path).with_context(failed)?;
+    if !metadata.is_dir() {
+        return Ok(vec![path]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&path).with_context(failed)? {
+        let file = entry.with_context(failed)?.path();
+        if file.extension().is_some_and(|extension| extension == "wasm") {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        bail!("there is no file `*.wasm` in {}", path.display());
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Fetches a component into a folder.
+#[expect(clippy::disallowed_methods, reason = "the folder is a temporary one")]
+async fn fetch(url: Url, folder: &Path) -> anyhow::Result<PathBuf> {
+    let shown = visible_line(url.as_str(), 500);
+    let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
+    let most = usize::try_from(MAX_COMPONENT_BYTES).unwrap_or(usize::MAX);
+    let fetching = portcullis_egress::fetch_file(url, most, FETCH_TIME, agent);
+    let fetched = report_if_slow(&format!("fetching {shown}"), fetching).await;
+    let (from, bytes) = fetched.with_context(|| format!("fetching {shown}"))?;
+    super::log::note(&format!(
+        "fetched {} bytes from {}",
+        bytes.len(),
+        visible_line(from.as_str(), 500)
+    ));
+    // The name is the last part of the address, as far as it fits a plugin.
+    let last = from.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+    let fits = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let stem: String = last.trim_end_matches(".wasm").chars().filter(fits).take(64).collect();
+    let stem = if stem.is_empty() { "component" } else { &stem };
+    let file = folder.join(format!("{stem}.wasm"));
+    std::fs::write(&file, &bytes).with_context(|| format!("writing {}", file.display()))?;
+    Ok(file)
+}
