@@ -195,3 +195,17 @@ fn a_locked_host_approves_nothing_at_first_use() {
     let listed = home.run(&["plugin", "list"]);
     assert!(listed.stdout.contains("has changed since it was approved"), "{listed:?}");
 }
+
+#[test]
+fn the_placeholder_of_a_hint_is_not_a_grant() {
+    let home = Home::with(&["fetcher"], "[host]\nbundled = false\n[plugins.fetcher]\n");
+    let listed = home.run(&["plugin", "list"]).stdout;
+    let lines: Vec<_> = listed.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| *line == "[plugins.fetcher.grants.http]");
+    let at = at.unwrap_or_else(|| panic!("{listed}"));
+    home.configure(&format!("[host]\nbundled = false\n{}\n{}\n", lines[at], lines[at + 1]));
+    let ran = home.run(&["plugin", "list"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("`plugins.fetcher.grants.http`"), "{ran:?}");
+    assert!(ran.stderr.contains("is a placeholder"), "{ran:?}");
+}

@@ -165,6 +165,9 @@ impl Config {
         if let Some(key) = lists::in_place_of_table(&table) {
             return Err(ConfigError::key(key, Fault::ListForTable));
         }
+        if let Some((key, text)) = check::placeholder(&table) {
+            return Err(ConfigError::key(key, Fault::Placeholder(text)));
+        }
         let mut config: Self =
             toml::from_str(text).map_err(|error| explain::types(text, &error))?;
         for command in config.commands()? {

@@ -103,3 +103,29 @@ pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
+
+/// The first placeholder of a hint, such as `<host>`, among the grants: its key and its text.
+pub(super) fn placeholder(table: &toml::Table) -> Option<(String, String)> {
+    let plugins = table.get("plugins")?.as_table()?;
+    plugins.iter().find_map(|(name, plugin)| {
+        let grants = plugin.get("grants")?.as_table()?;
+        grants.iter().find_map(|(capability, grant)| {
+            let found = first_placeholder(grant)?;
+            Some((format!("plugins.{name}.grants.{capability}"), found.to_owned()))
+        })
+    })
+}
+
+fn first_placeholder(value: &toml::Value) -> Option<&str> {
+    match value {
+        toml::Value::String(text) => {
+            (text.starts_with('<') && text.ends_with('>')).then_some(text.as_str())
+        }
+        toml::Value::Array(items) => items.iter().find_map(first_placeholder),
+        toml::Value::Table(table) => table.values().find_map(first_placeholder),
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => None,
+    }
+}

@@ -72,6 +72,9 @@ pub enum Fault {
     /// A list stands where a table belongs.
     #[error("a list stands where a table belongs: name the keys of the values")]
     ListForTable,
+    /// A grant has a placeholder of a hint instead of a value.
+    #[error("`{0}` is a placeholder: write the value that you grant instead")]
+    Placeholder(String),
     /// The key had its meaning in an earlier version.
     #[error("the audit is a folder now; write instead: audit-dir = {folder:?}")]
     AuditFile {
@@ -110,6 +113,7 @@ impl ConfigError {
             | Fault::Value(text)
             | Fault::RelativePath(text)
             | Fault::UndefinedCommand(text)
+            | Fault::Placeholder(text)
             | Fault::AuditFile { folder: text }
             | Fault::Syntax { reason: text, .. }
             | Fault::Type { found: text, .. } => vec![text],

@@ -14,7 +14,7 @@ pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 /// Nothing is linked: the tools that need an action ask for it before they run.
 impl Registered for ActionsGrant {
     const NAME: &'static str = "actions";
-    const SMALLEST: &'static str = "allow = [\"ACTION\"]";
+    const SMALLEST: &'static str = "allow = [\"<action>\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)
