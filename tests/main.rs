@@ -37,6 +37,7 @@ mod shops;
 mod strangers;
 mod support;
 mod terminal;
+mod trail;
 mod transports;
 mod unreal;
 mod upstream_faults;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::read;
 use crate::index::{INDEX, Lock, read as read_index};
-use crate::index_entry::IndexState;
+use crate::index_entry::{Dropped, IndexState};
 use crate::record::Record;
 use crate::segments::read_segments;
 use crate::usage::Usage;
@@ -180,11 +180,20 @@ pub fn read_records(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<(
 ///
 /// Where a file that exists cannot be read.
 pub fn usage(folder: &Path) -> io::Result<Usage> {
+    Ok(usage_and_dropped(folder)?.0)
+}
+
+/// As [`usage`], with the records that were deleted.
+///
+/// # Errors
+///
+/// Where a file that exists cannot be read.
+pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, Dropped)> {
     let held = Snapshot::of(folder)?;
     let state = held.state();
     let mut usage = state.usage.clone();
     visit(&held, folder, &state, &mut |record| usage.add(record))?;
-    Ok(usage)
+    Ok((usage, state.dropped_records))
 }
 
 fn visit(

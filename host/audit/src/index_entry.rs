@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
+use crate::record::Record;
 use crate::usage::Usage;
 
 /// A line of the index.
@@ -46,7 +47,7 @@ pub enum IndexEntry {
         /// The archive, with these segments.
         archive: Archive,
     },
-    /// A file was deleted, because all files together were too large.
+    /// A file was deleted, because all files together were too large or the file was too old.
     Dropped {
         /// The file.
         file: String,
@@ -54,7 +55,43 @@ pub enum IndexEntry {
         segments: u64,
         /// The counts and denials of these segments.
         usage: Usage,
+        /// The records that they held. Absent in folders of earlier versions.
+        #[serde(flatten)]
+        dropped: Dropped,
     },
+}
+
+/// Records that were deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The number of records.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub records: u64,
+    /// The time of the earliest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The time of the latest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Dropped {
+    /// Adds a record.
+    pub(crate) fn add(&mut self, record: &Record) {
+        let time = Some(record.time.clone());
+        self.merge(Self { records: 1, from: time.clone(), until: time });
+    }
+
+    /// Adds other records.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.records = self.records.saturating_add(other.records);
+        self.from = [self.from.take(), other.from].into_iter().flatten().min();
+        self.until = self.until.take().max(other.until);
+    }
 }
 
 impl IndexEntry {
@@ -110,12 +147,19 @@ pub struct IndexState {
     pub archives: BTreeMap<String, Archive>,
     /// The number of segments that were deleted.
     pub dropped: u64,
+    /// The records in them, as far as they were counted.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub dropped_records: Dropped,
     /// The counts and denials of deleted segments.
     pub usage: Usage,
     /// Files that were archived or deleted. A file is still there if a process was killed before it removed the
     /// file.
     #[serde(skip)]
     pub leftover: BTreeSet<String>,
+}
+
+fn is_nothing(dropped: &Dropped) -> bool {
+    *dropped == Dropped::default()
 }
 
 /// The name of the file of a segment.
@@ -145,11 +189,12 @@ impl IndexState {
                 }
                 self.archives.insert(into, archive);
             }
-            IndexEntry::Dropped { file, segments, usage } => {
+            IndexEntry::Dropped { file, segments, usage, dropped } => {
                 self.archives.remove(&file);
                 self.segments.remove(file.trim_end_matches(".jsonl"));
                 self.leftover.insert(file);
                 self.dropped = self.dropped.saturating_add(segments);
+                self.dropped_records.merge(dropped);
                 self.usage.merge(usage);
             }
         }

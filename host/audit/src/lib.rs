@@ -12,11 +12,13 @@ mod chain;
 mod disk;
 mod entry;
 mod folder;
+mod follow;
 mod hash;
 mod index;
 mod index_entry;
 mod limits;
 mod maintenance;
+mod query;
 mod record;
 mod redact;
 mod segments;
@@ -33,17 +35,19 @@ use parking_lot::{Mutex, MutexGuard};
 
 pub use chain::{Flaw, FlawKind, Line, Parsed, parse};
 pub use entry::Entry;
-pub use folder::{read_records, usage};
+pub use folder::{read_records, usage, usage_and_dropped};
+pub use follow::Follower;
 pub use hash::Hash;
-pub use index_entry::{Archive, IndexEntry, IndexState, IndexedSegment, SegmentEnd};
+pub use index_entry::{Archive, Dropped, IndexEntry, IndexState, IndexedSegment, SegmentEnd};
 pub use limits::Limits;
+pub use query::{InvalidTime, Query, Selection, parse_time, select};
 pub use record::{
     Counted, Event, FORMAT, PreviousSegment, Record, SegmentHeader, SegmentSeal, Verdict,
 };
 pub use redact::{is_secret_name, without_secrets};
 pub use trail::{DESCRIBED, OngoingCall, Recorded, Subject, Trail};
 pub use usage::{Denial, PluginUse, Usage};
-pub use verify::{Ending, Fault, Report, SegmentReport, verify};
+pub use verify::{Ending, Fault, Report, SegmentReport, verify, was_last};
 
 use disk::{CreateSegmentFile, create_segment_file};
 use redact::bounded;

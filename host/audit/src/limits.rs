@@ -9,6 +9,8 @@ pub struct Limits {
     pub segment: u64,
     /// Size in bytes of all files together. Beyond it, the oldest files are deleted.
     pub total: u64,
+    /// Age of the last record from which on a file is deleted. `None`: files are deleted for space only.
+    pub age: Option<Duration>,
     /// Segments that have ended and are smaller than this, in bytes, are moved into archives.
     pub small: u64,
     /// The number of such segments from which on they are archived.
@@ -21,11 +23,17 @@ pub struct Limits {
     pub patience: Duration,
 }
 
+impl Limits {
+    /// The default of [`Limits::total`].
+    pub const TOTAL: u64 = 128 * 1024 * 1024;
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             segment: 16 * 1024 * 1024,
-            total: 128 * 1024 * 1024,
+            total: Self::TOTAL,
+            age: None,
             small: 1024 * 1024,
             many: 64,
             index: 512 * 1024,

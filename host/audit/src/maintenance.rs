@@ -11,7 +11,7 @@ use crate::disk::{exists, is_live, owner_only, read, remove};
 use crate::folder::{FolderFile, list};
 use crate::hash::Hash;
 use crate::index::Index;
-use crate::index_entry::{Archive, IndexEntry, SegmentEnd, file_name};
+use crate::index_entry::{Archive, Dropped, IndexEntry, SegmentEnd, file_name};
 use crate::limits::Limits;
 use crate::segments::read_segments;
 use crate::usage::Usage;
@@ -204,7 +204,7 @@ fn archive_small(
     Ok(())
 }
 
-/// Deletes the oldest files while all files together are too large.
+/// Deletes the oldest files while all files together are too large, and those that are too old.
 fn drop_oldest(
     folder: &Path,
     limits: &Limits,
@@ -213,8 +213,8 @@ fn drop_oldest(
 ) -> io::Result<()> {
     let mut total: u64 = listed.iter().map(|file| file.bytes).sum();
     for file in listed {
-        if total <= limits.total {
-            break;
+        if total <= limits.total && !is_expired(&file, limits) {
+            continue;
         }
         let path = folder.join(&file.name);
         let has_ended = file.archive
@@ -222,14 +222,23 @@ fn drop_oldest(
         if !has_ended && (is_fresh(&file, limits) || is_live(&path)) {
             continue;
         }
-        let mut usage = Usage::default();
-        let held = read_segments(&read(&path)?, &mut |_, record| usage.add(record));
+        let (mut usage, mut dropped) = (Usage::default(), Dropped::default());
+        let held = read_segments(&read(&path)?, &mut |_, record| {
+            usage.add(record);
+            dropped.add(record);
+        });
         let segments = held.segments.len() as u64;
-        index.append(IndexEntry::Dropped { file: file.name.clone(), segments, usage })?;
+        index.append(IndexEntry::Dropped { file: file.name.clone(), segments, usage, dropped })?;
         remove(&folder.join(&file.name));
         total = total.saturating_sub(file.bytes);
     }
     Ok(())
+}
+
+/// Whether the last record of the file is too old.
+fn is_expired(file: &FolderFile, limits: &Limits) -> bool {
+    let (Some(most), Some(changed)) = (limits.age, file.changed) else { return false };
+    SystemTime::now().duration_since(changed).is_ok_and(|age| age > most)
 }
 
 /// Whether the file was written so recently that its process may not have locked it yet.

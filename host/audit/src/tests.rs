@@ -7,6 +7,8 @@ use std::time::Duration;
 use super::*;
 use crate::disk::SegmentFile;
 
+mod following;
+mod manipulations;
 mod tampering;
 
 /// Limits that are reached soon, and without waiting.
@@ -14,6 +16,7 @@ fn small() -> Limits {
     Limits {
         segment: 4096,
         total: 64 * 1024,
+        age: None,
         small: 2048,
         many: 4,
         index: 16 * 1024,

@@ -5,11 +5,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::chain::Flaw;
-use crate::disk::is_live;
+use crate::chain::{Flaw, lines};
+use crate::disk::{is_live, read};
 use crate::folder::{FileBytes, FolderFile, Snapshot};
 use crate::hash::Hash;
-use crate::index::{INDEX, read as read_index};
+use crate::index::{INDEX, INDEX_BEFORE, read as read_index};
 use crate::index_entry::{IndexState, file_name};
 use crate::record::PreviousSegment;
 use crate::segments::{ReadSegment, ReadSegments, read_segments};
@@ -23,6 +23,9 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// What is unusual and can be left by processes that were killed.
     pub remarks: Vec<Fault>,
+    /// The digest of the last line of the index. `None`: there is no index. Kept elsewhere, it shows later that the
+    /// folder was not replaced: see [`was_last`].
+    pub index_end: Option<Hash>,
 }
 
 impl Report {
@@ -107,6 +110,26 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
     Ok(check.report)
 }
 
+/// Whether the last line of the index, or of the index before it, once had this digest, in hexadecimal. `false` means
+/// that the folder was replaced, or that the index was rewritten twice since.
+///
+/// # Errors
+///
+/// Where a file that exists cannot be read.
+pub fn was_last(folder: &Path, digest: &str) -> io::Result<bool> {
+    let held = Snapshot::of(folder)?;
+    let before = match read(&folder.join(INDEX_BEFORE)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let has = |bytes: &[u8]| {
+        let mut lines = lines(bytes).0;
+        lines.any(|(_, _, line)| line.is_some_and(|line| line.hash.to_string() == digest))
+    };
+    Ok(held.index.as_deref().is_some_and(has) || has(&before))
+}
+
 #[derive(Default)]
 struct Check {
     report: Report,
@@ -146,7 +169,8 @@ impl Check {
             }
             return IndexState::default();
         };
-        let (state, _, flaws, torn) = read_index(bytes);
+        let (state, chain, flaws, torn) = read_index(bytes);
+        self.report.index_end = Some(chain.last);
         self.flaws(INDEX, &flaws);
         if torn > 0 {
             self.remark(INDEX, format!("its last line is incomplete: {torn} bytes"));

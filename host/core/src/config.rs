@@ -15,8 +15,11 @@ mod schema;
 mod secrets;
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use portcullis_audit::Limits as AuditLimits;
 use portcullis_confine::{Definition, DefinitionError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -79,6 +82,13 @@ pub struct HostConfig {
     pub bundled: Option<bool>,
     /// The folder of the audit: an absolute path. Default: `audit` in the user's state folder.
     pub audit_dir: Option<PathBuf>,
+    /// Size in bytes of the audit. Beyond it, the oldest records are deleted; their counts and denials stay. Records of
+    /// processes that run are not deleted.
+    #[schemars(extend("default" = AuditLimits::TOTAL))]
+    pub audit_bytes: Option<NonZeroU64>,
+    /// Age in days from which on records of the audit are deleted; their counts and denials stay. Default: no
+    /// limit.
+    pub audit_days: Option<NonZeroU32>,
     /// The former name of `audit-dir`, from when the audit was one file. It is refused, with a hint.
     #[schemars(skip)]
     pub audit_file: Option<PathBuf>,
@@ -100,6 +110,20 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
+    /// The limits of the audit.
+    pub fn audit_limits(&self) -> AuditLimits {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        let mut limits = AuditLimits::default();
+        if let Some(bytes) = self.audit_bytes {
+            limits.total = bytes.get();
+            // Segments are deleted whole.
+            limits.segment = limits.segment.min(limits.total / 8);
+            limits.small = limits.small.min(limits.segment / 2);
+        }
+        limits.age = self.audit_days.map(|days| DAY * days.get());
+        limits
+    }
+
     /// The folders of the host: those that the configuration names, and `folders` for the rest.
     pub fn over(&self, mut folders: Folders) -> Folders {
         let Self { audit_dir, cache_dir, store_dir, lock_file, login_dir, .. } = self.clone();

@@ -19,6 +19,7 @@ mod setup;
 mod signals;
 mod start;
 mod style;
+mod trail;
 mod uninstalled;
 mod views;
 mod wrap;
@@ -94,6 +95,8 @@ enum Command {
     Upstream(login::Upstreams),
     /// Show what each plugin can access and what it did
     Audit(audit::Args),
+    /// Show what plugins and servers did, by the records of the audit
+    Trail(trail::Args),
     /// Check the configuration, the plugins and their grants
     Check {
         /// Print JSON
@@ -174,6 +177,7 @@ pub fn main() -> ExitCode {
         | Command::Plugin(_)
         | Command::Upstream(_)
         | Command::Audit(_)
+        | Command::Trail(_)
         | Command::Check { .. }) => start::block_on(&cli.common, command),
     };
     finish(ended)

@@ -45,6 +45,20 @@ fn raw(text: &str) -> anyhow::Result<End> {
     })
 }
 
+/// As [`print()`], for a command that goes on. `false`: the pipe is closed, and nobody reads on.
+///
+/// # Errors
+///
+/// Stdout cannot be written.
+pub fn is_read(text: &str) -> anyhow::Result<bool> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(anyhow::Error::new(error).context("writing to stdout")),
+    }
+}
+
 /// The end of a command that has printed. A closed pipe is not an error: its reader has read enough.
 fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<End> {
     match written() {

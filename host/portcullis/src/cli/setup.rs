@@ -48,7 +48,7 @@ impl Setup {
         let folders = config.host.over(folders);
         let own = host_files(&of_user, &folders, &config, source.as_deref());
         let roots = roots(common, &config, own)?;
-        let audit = Audit::to_folder(folders.audit.clone());
+        let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }

@@ -39,6 +39,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
             Command::Plugin(Plugin::Approve(args)) => args.run(setup).await,
             Command::Upstream(args) => args.run(setup).await,
             Command::Audit(args) => args.run(setup).await,
+            Command::Trail(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,
             Command::Config(_) | Command::Completions { .. } => {
                 unreachable!("`main` runs these commands")
