@@ -31,6 +31,7 @@ mod permits;
 mod plugins;
 mod processes;
 mod protocol;
+mod report;
 mod secrets;
 mod secured;
 mod shops;

@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["sandbox"],
     &["files", "mcp-client"],
     &["file-transaction", "login"],
-    &["cache", "egress", "engine", "http-server", "metrics", "roots", "stdio-transport"],
+    &["cache", "egress", "engine", "http-server", "metrics", "report", "roots", "stdio-transport"],
     &[
         "audit",
         "checked-files",
@@ -87,7 +87,17 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rustls-platform-verifier", &["egress"]),
     (
         "schemars",
-        &["confine", "core", "egress", "engine", "files", "login", "mcp-client", "sandbox"],
+        &[
+            "confine",
+            "core",
+            "egress",
+            "engine",
+            "files",
+            "login",
+            "mcp-client",
+            "report",
+            "sandbox",
+        ],
     ),
     ("seccompiler", &["confine"]),
     ("sha2", &["audit", "checked-files", "http-server", "login", "mcp-client"]),

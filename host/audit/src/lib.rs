@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at the files"))]
 
+mod capability_use;
 mod chain;
 mod disk;
 mod entry;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+pub use capability_use::{CapabilityUse, CapabilityUses, capability_uses};
 pub use chain::{Flaw, FlawKind, Line, Parsed, parse};
 pub use entry::Entry;
 pub use folder::{read_records, usage, usage_and_dropped};

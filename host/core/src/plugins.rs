@@ -166,6 +166,10 @@ pub struct Compared {
     pub wanted: Option<String>,
     /// Whether the grant equals the want, apart from values that only the operator can give.
     pub is_as_wanted: bool,
+    /// What the grant is about, one by one: hosts with methods, commands, directories.
+    pub targets: Vec<String>,
+    /// Whether the grant lets the plugin change something outside the host.
+    pub can_change: bool,
 }
 
 /// Compares the grants and wants of a plugin, in the order of [`Capability::ALL`]. Capabilities that are neither
@@ -183,6 +187,8 @@ pub fn compare(loaded: &LoadedPlugin) -> Vec<Compared> {
             granted: find(&granted, capability),
             wanted: find(&wanted, capability),
             is_as_wanted: grants.is_as_wanted(capability, wants),
+            targets: grants.targets(capability),
+            can_change: grants.can_change(capability),
         })
         .filter(|compared| compared.granted.is_some() || compared.wanted.is_some())
         .collect()

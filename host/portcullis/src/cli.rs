@@ -13,6 +13,8 @@ mod login;
 mod preview;
 mod print;
 mod relative;
+mod report;
+mod report_facts;
 mod safety;
 mod serve;
 mod setup;
@@ -97,6 +99,8 @@ enum Command {
     Audit(audit::Args),
     /// Show what plugins and servers did, by the records of the audit
     Trail(trail::Args),
+    /// Report what plugins and servers can do and did: a page of HTML, JSON or SARIF
+    Report(report::Args),
     /// Check the configuration, the plugins and their grants
     Check {
         /// Print JSON
@@ -178,6 +182,7 @@ pub fn main() -> ExitCode {
         | Command::Upstream(_)
         | Command::Audit(_)
         | Command::Trail(_)
+        | Command::Report(_)
         | Command::Check { .. }) => start::block_on(&cli.common, command),
     };
     finish(ended)

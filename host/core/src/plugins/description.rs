@@ -66,13 +66,8 @@ fn by_name(all: impl Iterator<Item = (String, Value)>) -> Value {
         remove_absent(&mut one);
         let Value::Object(fields) = one else { return (name, one) };
         let described = fields.into_iter().filter(|(key, _)| key != "name").map(|(key, value)| {
-            let value = match value {
-                Value::String(text) if is_json(&key) => {
-                    serde_json::from_str(&text).unwrap_or(Value::String(text))
-                }
-                value => value,
-            };
-            (key.replace('_', " "), value)
+            let parsed = value.as_str().filter(|_| is_json(&key)).map(serde_json::from_str);
+            (key.replace('_', " "), parsed.and_then(Result::ok).unwrap_or(value))
         });
         (name, Value::Object(described.collect()))
     });

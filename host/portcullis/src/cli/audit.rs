@@ -164,7 +164,7 @@ fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String 
     if compared.is_empty() {
         text += "  grants   nothing: it only computes\n";
     }
-    for Compared { capability, granted, wanted, is_as_wanted } in compared {
+    for Compared { capability, granted, wanted, is_as_wanted, .. } in compared {
         let granted = granted.unwrap_or_else(|| red("not granted"));
         text += &format!("  {:<8} {granted}\n", capability.to_string());
         match wanted {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::style::{faint, green, red};
 
 /// What no component can do, whatever is granted.
-const NEVER: &str = "open sockets; read the host's environment variables or arguments; run native code; reach the \
+pub const NEVER: &str = "open sockets; read the host's environment variables or arguments; run native code; reach the \
                      memory or the state of other plugins";
 
 /// An inspection as text.

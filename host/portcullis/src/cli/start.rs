@@ -13,8 +13,8 @@ use super::{Command, Common, End, Plugin};
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
     super::log::begin(common.verbose, common.log_json);
     let setup = Setup::new(common)?;
-    // `check` and `audit` show the warnings in their own output.
-    if !matches!(command, Command::Check { .. } | Command::Audit(_)) {
+    // These commands show the warnings in their own output.
+    if !matches!(command, Command::Check { .. } | Command::Audit(_) | Command::Report(_)) {
         for warning in super::safety::warnings(&setup) {
             tracing::warn!("{warning}");
         }
@@ -40,6 +40,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
             Command::Upstream(args) => args.run(setup).await,
             Command::Audit(args) => args.run(setup).await,
             Command::Trail(args) => args.run(setup).await,
+            Command::Report(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,
             Command::Config(_) | Command::Completions { .. } => {
                 unreachable!("`main` runs these commands")

@@ -46,6 +46,17 @@ trait Registered: Sized + PartialEq + fmt::Display {
         self == want
     }
 
+    /// What the grant is about, one by one: hosts with methods, commands, directories. For display.
+    fn targets(&self) -> Vec<String> {
+        vec![self.to_string()]
+    }
+
+    /// Whether the grant lets a plugin change something outside the host: files, the state of a server, what a command
+    /// or an action changes.
+    fn can_change(&self) -> bool {
+        false
+    }
+
     /// Links the interfaces of [`Self::IMPORTS`].
     ///
     /// # Errors
@@ -104,6 +115,22 @@ macro_rules! register {
             fn get(&self, capability: Capability) -> Option<&dyn fmt::Display> {
                 match capability {
                     $(Capability::$capability => self.$folder.as_ref().map(|grant| grant as _),)*
+                }
+            }
+
+            /// What the grant of a capability is about, one by one. Empty: there is no grant.
+            pub fn targets(&self, capability: Capability) -> Vec<String> {
+                match capability {
+                    $(Capability::$capability =>
+                        self.$folder.as_ref().map(Registered::targets).unwrap_or_default(),)*
+                }
+            }
+
+            /// Whether the grant of a capability lets a plugin change something outside the host.
+            pub fn can_change(&self, capability: Capability) -> bool {
+                match capability {
+                    $(Capability::$capability =>
+                        self.$folder.as_ref().is_some_and(Registered::can_change),)*
                 }
             }
 

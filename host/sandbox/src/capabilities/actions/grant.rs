@@ -18,6 +18,13 @@ pub struct ActionsGrant {
     allow: Named<String>,
 }
 
+impl ActionsGrant {
+    /// The names of the actions.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.allow.iter()
+    }
+}
+
 impl fmt::Display for ActionsGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "take the actions {}", self.allow)

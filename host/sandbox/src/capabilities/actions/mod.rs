@@ -19,4 +19,12 @@ impl Registered for ActionsGrant {
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)
     }
+
+    fn targets(&self) -> Vec<String> {
+        self.names().cloned().collect()
+    }
+
+    fn can_change(&self) -> bool {
+        true
+    }
 }

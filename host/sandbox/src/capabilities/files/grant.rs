@@ -69,20 +69,23 @@ impl FilesGrant {
     }
 }
 
+/// Each part of the grant: the part of the roots, and each directory outside them.
+pub(super) fn targets(grant: &FilesGrant) -> Vec<String> {
+    let of_roots = match grant.scope {
+        Scope::Arguments => format!("{} the paths a call names", grant.access),
+        Scope::Roots => format!("{} all of the session's roots", grant.access),
+    };
+    let outside = |access: &'static str| {
+        move |directory: &PathBuf| format!("{access} {}", directory.display())
+    };
+    let read = grant.directories.iter().map(outside("read"));
+    let write = grant.writable.iter().map(outside("write"));
+    [of_roots].into_iter().chain(read).chain(write).collect()
+}
+
 impl fmt::Display for FilesGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.scope {
-            Scope::Arguments => "the paths a call names",
-            Scope::Roots => "all of the session's roots",
-        };
-        write!(f, "{} {what}", self.access)?;
-        for directory in &self.directories {
-            write!(f, ", read {}", directory.display())?;
-        }
-        for directory in &self.writable {
-            write!(f, ", write {}", directory.display())?;
-        }
-        Ok(())
+        f.write_str(&targets(self).join(", "))
     }
 }
 

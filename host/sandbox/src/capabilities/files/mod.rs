@@ -8,6 +8,7 @@ mod link;
 #[cfg(test)]
 mod tests;
 
+use portcullis_files::Access;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
@@ -23,6 +24,14 @@ impl Registered for FilesGrant {
 
     fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target, access)
+    }
+
+    fn targets(&self) -> Vec<String> {
+        grant::targets(self)
+    }
+
+    fn can_change(&self) -> bool {
+        self.access == Access::Write || !self.writable.is_empty()
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {

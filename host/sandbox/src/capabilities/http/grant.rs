@@ -170,6 +170,20 @@ impl fmt::Display for HttpGrant {
     }
 }
 
+/// Each host with its methods, and each private network.
+pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
+    let rules = grant.rules.iter().flat_map(|rule| {
+        rule.hosts.iter().map(|host| format!("{} {host}", rule.methods.join(",")))
+    });
+    let mut targets: Vec<String> = Vec::new();
+    for target in rules.chain(grant.addresses.iter().map(|net| format!("also at {net}"))) {
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
 /// Methods that change nothing at a server (RFC 9110, section 9.2.1).
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 

@@ -24,6 +24,14 @@ impl Registered for HttpGrant {
         grant::want(wants, target, access)
     }
 
+    fn targets(&self) -> Vec<String> {
+        grant::targets(self)
+    }
+
+    fn can_change(&self) -> bool {
+        self.shares_unsafe_request(self)
+    }
+
     /// Only the operator can grant private networks and headers.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self.has_rules_of(want) && want.has_rules_of(self)

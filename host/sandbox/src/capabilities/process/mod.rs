@@ -23,6 +23,14 @@ impl Registered for ProcessGrant {
         grant::want(wants, target)
     }
 
+    fn targets(&self) -> Vec<String> {
+        self.commands.iter().cloned().collect()
+    }
+
+    fn can_change(&self) -> bool {
+        true
+    }
+
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         link::link(linker)
     }

@@ -1,0 +1,126 @@
+//! What each plugin used of each capability, by the records that are still there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::Path;
+
+use crate::folder::read_records;
+use crate::record::{Counted, Event, Record, Verdict};
+
+/// The number of different subjects of one capability that are kept: the latest.
+const SUBJECTS: usize = 12;
+
+/// The use of one capability by one plugin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapabilityUse {
+    /// Asks that were allowed.
+    pub allowed: u64,
+    /// Asks that were denied.
+    pub denied: u64,
+    /// The time of the last ask.
+    pub last: Option<String>,
+    /// Subjects of allowed asks, the latest first, each once.
+    pub subjects: VecDeque<String>,
+    /// Subjects of denied asks, the latest first, each once.
+    pub denials: VecDeque<String>,
+}
+
+/// The use of all capabilities.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapabilityUses {
+    /// By plugin and capability.
+    pub uses: BTreeMap<(String, String), CapabilityUse>,
+    /// The time of the first record that is still there.
+    pub since: Option<String>,
+}
+
+impl CapabilityUses {
+    /// Adds a record.
+    fn add(&mut self, record: &Record) {
+        self.since = [self.since.take(), Some(record.time.clone())].into_iter().flatten().min();
+        let (capability, verdict, count, subject) = match &record.event {
+            Event::Ask { capability, subject, verdict, .. } => (capability, *verdict, 1, subject),
+            // The ask was counted as allowed.
+            Event::Outcome { capability, subject, verdict: Verdict::Denied, .. } => {
+                (capability, Verdict::Denied, 1, subject)
+            }
+            Event::More { of: Counted::Asks, capability, verdict, count, last, .. } => {
+                (capability, *verdict, *count, last)
+            }
+            Event::Outcome { .. }
+            | Event::More { of: Counted::Outcomes, .. }
+            | Event::Call { .. }
+            | Event::Approval { .. } => return,
+        };
+        let used = self.uses.entry((record.plugin.clone(), capability.clone())).or_default();
+        let (number, subjects) = match verdict {
+            Verdict::Allowed => (&mut used.allowed, &mut used.subjects),
+            Verdict::Denied => (&mut used.denied, &mut used.denials),
+        };
+        *number = number.saturating_add(count);
+        subjects.retain(|known| known != subject);
+        subjects.push_front(subject.clone());
+        subjects.truncate(SUBJECTS);
+        used.last = used.last.take().max(Some(record.time.clone()));
+    }
+}
+
+/// What each plugin used of each capability.
+///
+/// # Errors
+///
+/// Where a file that exists cannot be read.
+pub fn capability_uses(folder: &Path) -> io::Result<CapabilityUses> {
+    let mut all = CapabilityUses::default();
+    read_records(folder, |record| all.add(&record))?;
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(time: u32, event: Event) -> Record {
+        Record {
+            time: time.to_string(),
+            request: String::new(),
+            plugin: "p".into(),
+            digest: String::new(),
+            tool: String::new(),
+            principal: None,
+            event,
+        }
+    }
+
+    fn ask(subject: &str, verdict: Verdict) -> Event {
+        Event::Ask { capability: "http".into(), subject: subject.into(), verdict, outcome: None }
+    }
+
+    #[test]
+    fn asks_are_counted_and_the_latest_subjects_kept() {
+        let mut all = CapabilityUses::default();
+        for n in 10..40 {
+            all.add(&record(n, ask(&format!("GET {}", n % 20), Verdict::Allowed)));
+        }
+        all.add(&record(50, ask("GET secret", Verdict::Denied)));
+        let event = Event::More {
+            of: Counted::Asks,
+            capability: "http".into(),
+            verdict: Verdict::Allowed,
+            outcome: None,
+            count: 1000,
+            total: 1000,
+            covers: 2000,
+            first: "GET first".into(),
+            last: "GET last".into(),
+        };
+        all.add(&record(45, event));
+        let used = &all.uses[&("p".to_owned(), "http".to_owned())];
+        assert_eq!((used.allowed, used.denied), (1030, 1));
+        assert_eq!(used.last.as_deref(), Some("50"));
+        assert_eq!(used.denials, ["GET secret"]);
+        assert_eq!(used.subjects.len(), SUBJECTS);
+        assert_eq!(used.subjects.iter().take(2).collect::<Vec<_>>(), ["GET last", "GET 19"]);
+        assert_eq!(all.since.as_deref(), Some("10"));
+    }
+}

@@ -1,0 +1,251 @@
+//! Gathers the facts of a report: of the plugins, the upstream servers, the configuration and the audit.
+
+use anyhow::Context as _;
+use portcullis_audit::{CapabilityUse, CapabilityUses, PluginUse, Usage, capability_uses, verify};
+use portcullis_core::bindings::Want;
+use portcullis_core::capabilities::Capability;
+use portcullis_core::lock::{self, ApprovalKey, LockFile};
+use portcullis_core::plugins::inspect::{cannot, is_of};
+use portcullis_core::plugins::{LoadedPlugin, PluginTool, Refused, compare};
+use portcullis_core::sandbox::{Feature, Import, Origin};
+use portcullis_core::upstreams::Summary;
+use portcullis_report::{
+    Approval, AuditFacts, Cannot, CapabilityFacts, DeletedFacts, Facts, Hints, ImportFacts,
+    PluginFacts, State, ToolFacts, UpstreamFacts, UseFacts, WantFacts,
+};
+use serde_json::Value;
+
+use super::setup::Setup;
+
+/// The version of the form of the report.
+const FORMAT: u32 = 1;
+
+/// What the audit and the lock file know about sources.
+struct Known {
+    usage: Usage,
+    uses: CapabilityUses,
+    lock: LockFile,
+}
+
+/// All facts.
+pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
+    let (catalog, summaries) = setup.overview().await?;
+    let folder = setup.audit.folder();
+    let failed = || format!("reading the audit in {}", folder.display());
+    let uses = capability_uses(folder).with_context(failed)?;
+    let (usage, dropped) = portcullis_audit::usage_and_dropped(folder).with_context(failed)?;
+    let verified = verify(folder).with_context(failed)?;
+    let known = Known { usage, uses, lock: LockFile::at(setup.folders.lock.clone()) };
+    let loaded = catalog.plugins.loaded.iter().map(|plugin| {
+        let of_catalog =
+            catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
+        let mut facts = known.loaded(plugin);
+        facts.remarks.extend(of_catalog.map(|remark| remark.text.clone()));
+        facts
+    });
+    let refused = catalog.plugins.refused.iter().map(|plugin| known.refused(plugin));
+    let texts = |all: &[portcullis_audit::Fault]| all.iter().map(ToString::to_string).collect();
+    Ok(Facts {
+        format: FORMAT,
+        host: env!("CARGO_PKG_VERSION").to_owned(),
+        time: portcullis_audit::now(),
+        configuration: setup.source.as_ref().map(|file| file.display().to_string()),
+        roots: setup.roots.iter().map(|root| root.path().display().to_string()).collect(),
+        plugins: loaded.chain(refused).collect(),
+        upstreams: summaries.iter().map(|summary| known.upstream(summary)).collect(),
+        audit: AuditFacts {
+            folder: folder.display().to_string(),
+            since: known.uses.since.clone(),
+            segments: verified.segments.len() as u64,
+            lines: verified.segments.iter().map(|segment| segment.lines).sum(),
+            digest: verified.index_end.map(|digest| digest.to_string()),
+            // A folder that does not exist yet has no index.
+            faults: if verified.segments.is_empty() { Vec::new() } else { texts(&verified.faults) },
+            remarks: texts(&verified.remarks),
+            deleted: DeletedFacts {
+                records: dropped.records,
+                from: dropped.from,
+                until: dropped.until,
+            },
+        },
+        warnings: super::safety::warnings(setup),
+    })
+}
+
+impl Known {
+    fn loaded(&self, loaded: &LoadedPlugin) -> PluginFacts {
+        let LoadedPlugin { plugin, imports, manifest, features, .. } = loaded;
+        let compared = compare(loaded);
+        let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
+            let found = compared.iter().find(|one| one.capability == capability);
+            let mut facts = self.capability(&plugin.name, capability, imports, &manifest.wants);
+            if let Some(found) = found {
+                facts.granted.clone_from(&found.granted);
+                facts.targets.clone_from(&found.targets);
+                facts.can_change = found.can_change;
+            }
+            is_about_something(&facts).then_some(facts)
+        });
+        let limits = plugin.terms.limits.lines();
+        PluginFacts {
+            name: plugin.name.to_string(),
+            version: manifest.version.clone(),
+            origin: plugin.origin.to_string(),
+            digest: Some(plugin.digest.to_string()),
+            state: State::Loaded,
+            refusal: None,
+            is_foreign: !features.contains(&Feature::Manifest),
+            approval: self.approval(ApprovalKey::Plugin(&plugin.name)),
+            capabilities: capabilities.collect(),
+            cannot: cannot_facts(imports, features, &manifest.wants),
+            tools: loaded.tools.iter().map(tool).collect(),
+            settings: plugin.terms.settings.keys().cloned().collect(),
+            limits: limits.iter().map(|(name, value, ..)| format!("{name} {value}")).collect(),
+            used: self.used(&plugin.name),
+            remarks: loaded.remarks.clone(),
+        }
+    }
+
+    fn refused(&self, refused: &Refused) -> PluginFacts {
+        let Refused { name, origin, digest, reason, info } = refused;
+        let manifest = info.as_ref().and_then(|info| info.manifest.as_ref());
+        let wants = manifest.map(|manifest| &*manifest.wants).unwrap_or_default();
+        let imports = info.as_ref().map(|info| &*info.imports).unwrap_or_default();
+        let features = info.as_ref().map(|info| &*info.features).unwrap_or_default();
+        let capabilities = Capability::ALL
+            .into_iter()
+            .map(|capability| self.capability(name, capability, imports, wants))
+            .filter(is_about_something);
+        PluginFacts {
+            name: name.clone(),
+            version: manifest.map_or_else(String::new, |manifest| manifest.version.clone()),
+            origin: origin.to_string(),
+            digest: digest.clone(),
+            state: State::Refused,
+            refusal: Some(reason.clone()),
+            is_foreign: info.is_some() && !features.contains(&Feature::Manifest),
+            approval: match origin {
+                Origin::Bundled => None,
+                Origin::File(_) => self.approval(ApprovalKey::Plugin(name)),
+            },
+            capabilities: capabilities.collect(),
+            cannot: match info {
+                Some(_) => cannot_facts(imports, features, wants),
+                None => Vec::new(),
+            },
+            used: self.used(name),
+            ..PluginFacts::default()
+        }
+    }
+
+    fn upstream(&self, summary: &Summary) -> UpstreamFacts {
+        UpstreamFacts {
+            name: summary.name.clone(),
+            reach: summary.reach.clone(),
+            state: summary.state.to_owned(),
+            tools: summary.tools.clone(),
+            held: summary.held.clone(),
+            approval: self.approval(ApprovalKey::Upstream(&summary.name)),
+            used: self.used(&summary.name),
+        }
+    }
+
+    /// What is imported, wanted and used of a capability. The grant is not known here.
+    fn capability(
+        &self,
+        plugin: &str,
+        capability: Capability,
+        imports: &[Import],
+        wants: &[Want],
+    ) -> CapabilityFacts {
+        let name = capability.as_str();
+        let imports = imports.iter().filter(|import| is_of(import, capability)).map(|import| {
+            let (interface, functions) = (import.interface.clone(), import.functions.clone());
+            ImportFacts { interface, functions }
+        });
+        let wants = wants.iter().filter(|want| want.capability == name).map(|want| WantFacts {
+            target: format!("{} {}", want.target, want.access).trim_end().to_owned(),
+            reason: want.reason.clone(),
+            optional: want.optional,
+        });
+        let used = self.uses.uses.get(&(plugin.to_owned(), name.to_owned()));
+        CapabilityFacts {
+            name: name.to_owned(),
+            imports: imports.collect(),
+            wants: wants.collect(),
+            used: used.map(of_capability).unwrap_or_default(),
+            ..CapabilityFacts::default()
+        }
+    }
+
+    /// The approval of a source. One that cannot be read is reported when the plugins are loaded.
+    fn approval(&self, of: ApprovalKey<'_>) -> Option<Approval> {
+        let lock::Approval { digest, time, user, reason } = self.lock.approval(of).ok()??;
+        Some(Approval { digest, time, user, reason })
+    }
+
+    fn used(&self, name: &str) -> UseFacts {
+        let Some(PluginUse { calls, allowed, denied, last, denials }) = self.usage.0.get(name)
+        else {
+            return UseFacts::default();
+        };
+        let mut denials: Vec<_> = denials.iter().collect();
+        denials.sort_by(|a, b| b.last.cmp(&a.last));
+        let denial = |one: &&portcullis_audit::Denial| {
+            let times =
+                if one.times > 1 { format!(" ({} times)", one.times) } else { String::new() };
+            format!("{} {}{times}", one.capability, one.subject)
+        };
+        UseFacts {
+            calls: *calls,
+            allowed: *allowed,
+            denied: *denied,
+            last: last.clone(),
+            subjects: Vec::new(),
+            denials: denials.iter().map(denial).collect(),
+        }
+    }
+}
+
+fn is_about_something(facts: &CapabilityFacts) -> bool {
+    let is_used = facts.used.allowed + facts.used.denied > 0;
+    !facts.imports.is_empty() || !facts.wants.is_empty() || facts.granted.is_some() || is_used
+}
+
+fn of_capability(used: &CapabilityUse) -> UseFacts {
+    let CapabilityUse { allowed, denied, last, subjects, denials } = used;
+    UseFacts {
+        calls: 0,
+        allowed: *allowed,
+        denied: *denied,
+        last: last.clone(),
+        subjects: subjects.iter().cloned().collect(),
+        denials: denials.iter().cloned().collect(),
+    }
+}
+
+fn cannot_facts(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<Cannot> {
+    let mut all: Vec<_> = cannot(imports, features, wants)
+        .iter()
+        .map(|one| Cannot { what: format!("use `{}`", one.capability), why: one.why.to_owned() })
+        .collect();
+    all.push(Cannot { what: super::inspect::NEVER.to_owned(), why: "no component can".to_owned() });
+    all
+}
+
+fn tool(tool: &PluginTool) -> ToolFacts {
+    let one = &tool.definition;
+    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    ToolFacts {
+        name: one.name.clone(),
+        description: one.description.clone().unwrap_or_default(),
+        hints: Hints {
+            read_only: one.hints.read_only,
+            destructive: one.hints.destructive,
+            idempotent: one.hints.idempotent,
+            open_world: one.hints.open_world,
+        },
+        input_schema: schema(&one.input_schema),
+        output_schema: one.output_schema.as_deref().map(schema),
+    }
+}

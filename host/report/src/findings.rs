@@ -1,0 +1,402 @@
+//! What a reviewer should look at: rules over the facts, each with the edit that mends what it finds. There is no score:
+//! a combination of capabilities is judged by what it makes possible.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::facts::{CapabilityFacts, Facts, PluginFacts, State};
+
+/// How grave a finding is. The words are those of SARIF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Something is broken or was tampered with.
+    Error,
+    /// Something can do harm.
+    Warning,
+    /// Something to know.
+    Note,
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// The id of its rule.
+    pub rule: String,
+    /// How grave it is.
+    pub level: Level,
+    /// The plugin or upstream server; empty for the audit and the host.
+    pub source: String,
+    /// What was found.
+    pub message: String,
+    /// The command or edit that mends it. Empty: somebody has to decide.
+    pub mend: String,
+}
+
+/// A rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Its id, for `--fail-on` and SARIF.
+    pub id: &'static str,
+    /// How grave its findings are.
+    pub level: Level,
+    /// What it finds.
+    pub about: &'static str,
+    find: fn(&Facts, &mut Found<'_>),
+}
+
+/// Collects the findings of one rule.
+struct Found<'a> {
+    rule: &'a Rule,
+    all: &'a mut Vec<Finding>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, source: &str, message: String, mend: String) {
+        let Rule { id, level, .. } = *self.rule;
+        let (rule, source) = (id.to_owned(), source.to_owned());
+        self.all.push(Finding { rule, level, source, message, mend });
+    }
+}
+
+/// All rules, the gravest first.
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "audit-faults",
+        level: Level::Error,
+        about: "The audit shows signs of tampering.",
+        find: audit_faults,
+    },
+    Rule {
+        id: "changed",
+        level: Level::Error,
+        about: "A component, or a tool of an upstream server, is not the approved one.",
+        find: changed,
+    },
+    Rule { id: "refused", level: Level::Error, about: "A plugin is refused.", find: refused },
+    Rule {
+        id: "write+network",
+        level: Level::Warning,
+        about: "A plugin can write files and reach hosts: what it fetches can be written to your files.",
+        find: write_and_network,
+    },
+    Rule {
+        id: "read+network",
+        level: Level::Warning,
+        about: "A plugin can read files and reach hosts: it can send your files there.",
+        find: read_and_network,
+    },
+    Rule {
+        id: "process",
+        level: Level::Warning,
+        about: "A plugin can run commands of this machine.",
+        find: process,
+    },
+    Rule {
+        id: "unconfined",
+        level: Level::Warning,
+        about: "An upstream server runs outside the sandbox: nothing confines it.",
+        find: unconfined,
+    },
+    Rule {
+        id: "everything",
+        level: Level::Warning,
+        about: "A root is the whole machine.",
+        find: everything,
+    },
+    Rule {
+        id: "denied",
+        level: Level::Warning,
+        about: "A plugin asked for something that it was not allowed.",
+        find: denied,
+    },
+    Rule {
+        id: "unused-grant",
+        level: Level::Warning,
+        about: "A grant was never used, as far as the audit goes back.",
+        find: unused_grant,
+    },
+    Rule {
+        id: "unwanted-grant",
+        level: Level::Warning,
+        about: "A grant has no effect: the plugin does not want the capability.",
+        find: unwanted_grant,
+    },
+    Rule {
+        id: "host-files",
+        level: Level::Warning,
+        about: "Other users of the machine can read or change a file that decides what plugins may do.",
+        find: host_files,
+    },
+    Rule {
+        id: "contradiction",
+        level: Level::Note,
+        about: "A plugin says one thing and can do another.",
+        find: contradiction,
+    },
+    Rule {
+        id: "no-reason",
+        level: Level::Note,
+        about: "A plugin wants a capability and gives no reason.",
+        find: no_reason,
+    },
+    Rule {
+        id: "first-use",
+        level: Level::Note,
+        about: "Nobody reviewed a plugin or the tools of a server: they were approved at their first use.",
+        find: first_use,
+    },
+];
+
+/// A name that is not the id of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no rule {name:?}; the rules are: {}", ids())]
+pub struct UnknownRule {
+    /// The name.
+    pub name: String,
+}
+
+fn ids() -> String {
+    RULES.iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ")
+}
+
+/// The findings about some facts, the gravest first.
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for rule in RULES {
+        (rule.find)(facts, &mut Found { rule, all: &mut all });
+    }
+    all.sort_by_key(|finding| finding.level);
+    all
+}
+
+/// The findings of some rules, by a list of their ids with commas in between.
+///
+/// # Errors
+///
+/// [`UnknownRule`].
+pub fn selected<'a>(findings: &'a [Finding], rules: &str) -> Result<Vec<&'a Finding>, UnknownRule> {
+    let names: Vec<_> = rules.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let is_unknown = |name: &&&str| !RULES.iter().any(|rule| rule.id == **name);
+    if let Some(name) = names.iter().find(is_unknown) {
+        return Err(UnknownRule { name: (*name).to_owned() });
+    }
+    let is_selected = |finding: &&Finding| names.contains(&finding.rule.as_str());
+    Ok(findings.iter().filter(is_selected).collect())
+}
+
+/// The plugins that run, with the grants that have an effect.
+fn running(facts: &Facts) -> impl Iterator<Item = &PluginFacts> {
+    facts.plugins.iter().filter(|plugin| plugin.state == State::Loaded)
+}
+
+fn effective<'a>(plugin: &'a PluginFacts, name: &str) -> Option<&'a CapabilityFacts> {
+    let mut all = plugin.capabilities.iter();
+    all.find(|one| one.name == name && one.granted.is_some() && plugin.can_use(one))
+}
+
+impl PluginFacts {
+    /// Whether a grant has an effect: the plugin wants the capability. A foreign component has no wants, and its
+    /// imports say the same.
+    fn can_use(&self, capability: &CapabilityFacts) -> bool {
+        !capability.wants.is_empty() || self.is_foreign && !capability.imports.is_empty()
+    }
+}
+
+fn audit_faults(facts: &Facts, found: &mut Found<'_>) {
+    for fault in &facts.audit.faults {
+        found.add("", fault.clone(), "portcullis trail verify".into());
+    }
+}
+
+fn changed(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in &facts.plugins {
+        let differs = |approval: &&crate::Approval| {
+            plugin.digest.as_ref().is_some_and(|digest| *digest != approval.digest)
+        };
+        if plugin.approval.as_ref().filter(differs).is_some() {
+            let name = &plugin.name;
+            let message = format!("the file of `{name}` has changed since it was approved");
+            found.add(name, message, format!("portcullis plugin diff {name}"));
+        }
+    }
+    for upstream in facts.upstreams.iter().filter(|upstream| !upstream.held.is_empty()) {
+        let name = &upstream.name;
+        let held = upstream.held.join(", ");
+        let message =
+            format!("tools of `{name}` are new or have changed since they were approved: {held}");
+        found.add(name, message, format!("portcullis plugin diff {name}"));
+    }
+}
+
+fn refused(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in facts.plugins.iter().filter(|plugin| plugin.state == State::Refused) {
+        let reason = plugin.refusal.as_deref().unwrap_or("for an unknown reason");
+        let message = format!("`{}` is refused: {reason}", plugin.name);
+        found.add(&plugin.name, message, String::new());
+    }
+}
+
+fn write_and_network(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in running(facts) {
+        let files = effective(plugin, "files").filter(|files| files.can_change);
+        if let (Some(files), Some(http)) = (files, effective(plugin, "http")) {
+            let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
+            let message = format!(
+                "`{}` can write files ({files}) and reach {hosts}: what comes from there can be written to \
+                 your files",
+                plugin.name
+            );
+            found.add(&plugin.name, message, revoke(plugin, "http"));
+        }
+    }
+}
+
+fn read_and_network(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in running(facts) {
+        if let (Some(files), Some(http)) = (effective(plugin, "files"), effective(plugin, "http")) {
+            let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
+            let message = format!(
+                "`{}` can read files ({files}) and reach {hosts}: it can send your files there",
+                plugin.name
+            );
+            found.add(&plugin.name, message, revoke(plugin, "http"));
+        }
+    }
+}
+
+fn process(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in running(facts) {
+        if let Some(process) = effective(plugin, "process") {
+            let commands = process.targets.join(", ");
+            let message = format!(
+                "`{}` can run {commands}: each command can do what its own confinement allows",
+                plugin.name
+            );
+            found.add(&plugin.name, message, revoke(plugin, "process"));
+        }
+    }
+}
+
+fn unconfined(facts: &Facts, found: &mut Found<'_>) {
+    for upstream in &facts.upstreams {
+        let message = format!(
+            "`{}` is {}: it can do all that its process or machine can do",
+            upstream.name, upstream.reach
+        );
+        let mend = format!("remove [upstreams.{}] from portcullis.toml", upstream.name);
+        found.add(&upstream.name, message, mend);
+    }
+}
+
+fn everything(facts: &Facts, found: &mut Found<'_>) {
+    for root in facts.roots.iter().filter(|root| *root == "/" || root.ends_with(":\\")) {
+        let message = format!("the root {root} is the whole machine");
+        found.add("", message, "name a folder in `roots` or `--root` instead".into());
+    }
+}
+
+fn denied(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in facts.plugins.iter().filter(|plugin| plugin.used.denied > 0) {
+        let times = plugin.used.denied;
+        let latest = plugin.used.denials.first().map_or("", String::as_str);
+        let message =
+            format!("`{}` was denied an ask ({times} in all); the latest: {latest}", plugin.name);
+        let mend = format!("portcullis trail --denied --plugin {}", plugin.name);
+        found.add(&plugin.name, message, mend);
+    }
+}
+
+fn unused_grant(facts: &Facts, found: &mut Found<'_>) {
+    let Some(since) = &facts.audit.since else { return };
+    // A plugin that was never called had no occasion.
+    for plugin in running(facts).filter(|plugin| plugin.used.calls > 0) {
+        let unused = plugin.capabilities.iter().filter(|one| {
+            one.granted.is_some() && plugin.can_use(one) && one.used.allowed + one.used.denied == 0
+        });
+        for capability in unused.filter(|one| IS_RECORDED.contains(&one.name.as_str())) {
+            let message = format!(
+                "`{}` has not used its grant of `{}`, as far as the audit goes back ({since}; calls: {})",
+                plugin.name, capability.name, plugin.used.calls
+            );
+            found.add(&plugin.name, message, revoke(plugin, &capability.name));
+        }
+    }
+}
+
+/// The capabilities whose every use is an ask in the audit. The cache and the store are used without one.
+const IS_RECORDED: [&str; 5] = ["files", "http", "process", "client", "actions"];
+
+fn unwanted_grant(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in running(facts) {
+        let unwanted =
+            plugin.capabilities.iter().filter(|one| one.granted.is_some() && !plugin.can_use(one));
+        for capability in unwanted {
+            let message = format!(
+                "`{}` is granted `{}`, which it does not want: the grant has no effect",
+                plugin.name, capability.name
+            );
+            found.add(&plugin.name, message, revoke(plugin, &capability.name));
+        }
+    }
+}
+
+fn host_files(facts: &Facts, found: &mut Found<'_>) {
+    for warning in &facts.warnings {
+        found.add("", warning.clone(), String::new());
+    }
+}
+
+fn contradiction(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in &facts.plugins {
+        for remark in &plugin.remarks {
+            found.add(&plugin.name, remark.clone(), String::new());
+        }
+        let unwanted = plugin
+            .capabilities
+            .iter()
+            .filter(|one| !plugin.is_foreign && !one.imports.is_empty() && one.wants.is_empty());
+        for capability in unwanted {
+            let message = format!(
+                "`{}` imports functions of `{}` and its manifest does not want it: they refuse",
+                plugin.name, capability.name
+            );
+            found.add(&plugin.name, message, String::new());
+        }
+    }
+}
+
+fn no_reason(facts: &Facts, found: &mut Found<'_>) {
+    for plugin in &facts.plugins {
+        for capability in &plugin.capabilities {
+            for want in capability.wants.iter().filter(|want| want.reason.trim().is_empty()) {
+                let target = &want.target;
+                let message = format!(
+                    "`{}` wants `{}` ({target}) without a reason",
+                    plugin.name, capability.name
+                );
+                found.add(&plugin.name, message, String::new());
+            }
+        }
+    }
+}
+
+fn first_use(facts: &Facts, found: &mut Found<'_>) {
+    let plugins = facts.plugins.iter().map(|one| (&one.name, &one.approval));
+    let upstreams = facts.upstreams.iter().map(|one| (&one.name, &one.approval));
+    for (name, approval) in plugins.chain(upstreams) {
+        if let Some(approval) = approval.as_ref().filter(|one| one.reason == "first use") {
+            let message = format!(
+                "`{name}` was approved at its first use ({}), without a review",
+                approval.time
+            );
+            found.add(name, message, format!("portcullis audit {name}"));
+        }
+    }
+}
+
+/// The command that takes a capability from a plugin.
+fn revoke(plugin: &PluginFacts, capability: &str) -> String {
+    format!("portcullis plugin revoke {} {capability}", plugin.name)
+}

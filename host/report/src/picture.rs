@@ -1,0 +1,116 @@
+//! A picture of what plugins can reach: plugins, their capabilities and the targets of these, as SVG. All facts in it
+//! are also in the tables of the page.
+
+use std::fmt::Write as _;
+
+use crate::escape::escaped;
+use crate::facts::{Facts, State};
+
+/// Height of a line of the picture, in pixels.
+const LINE: usize = 26;
+
+/// The left edges of the three columns, and the width of the picture.
+const COLUMNS: [usize; 3] = [8, 220, 450];
+const WIDTH: usize = 1000;
+
+/// The number of targets of one capability that are drawn. The table has all.
+const MAX_TARGETS: usize = 6;
+
+/// The number of characters of a text that are drawn.
+const MAX_TEXT: usize = 64;
+
+/// A plugin or server, with its capabilities and their targets.
+struct Branch<'a> {
+    name: &'a str,
+    /// Capability, whether it can change something, and targets.
+    leaves: Vec<(&'a str, bool, Vec<String>)>,
+}
+
+/// The picture. `None`: nothing reaches beyond the sandbox.
+pub fn picture(facts: &Facts) -> Option<String> {
+    let branches: Vec<_> =
+        branches(facts).into_iter().filter(|one| !one.leaves.is_empty()).collect();
+    if branches.is_empty() {
+        return None;
+    }
+    let (mut body, mut top) = (String::new(), LINE / 2);
+    for branch in &branches {
+        top = draw(branch, top, &mut body) + LINE / 2;
+    }
+    let names: Vec<_> = branches.iter().map(|branch| branch.name).collect();
+    let about = format!("Plugins and servers that reach beyond the sandbox: {}.", names.join(", "));
+    Some(format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Picture\"><svg role=\"img\" aria-labelledby=\"picture-title picture-about\" viewBox=\"0 0 {WIDTH} {top}\" \
+         width=\"{WIDTH}\" height=\"{top}\"><title id=\"picture-title\">What can reach what</title>\
+         <desc id=\"picture-about\">{} The tables below say the same.</desc>{body}</svg></div>",
+        escaped(&about)
+    ))
+}
+
+fn branches(facts: &Facts) -> Vec<Branch<'_>> {
+    let plugins =
+        facts.plugins.iter().filter(|plugin| plugin.state == State::Loaded).map(|plugin| {
+            let granted = plugin.capabilities.iter().filter(|one| one.granted.is_some());
+            let leaves = granted.map(|one| {
+                let mut targets = one.targets.clone();
+                if targets.len() > MAX_TARGETS {
+                    let more = targets.len() - (MAX_TARGETS - 1);
+                    targets.truncate(MAX_TARGETS - 1);
+                    targets.push(format!("and {more} more"));
+                }
+                (one.name.as_str(), one.can_change, targets)
+            });
+            Branch { name: &plugin.name, leaves: leaves.collect() }
+        });
+    let upstreams = facts.upstreams.iter().map(|upstream| Branch {
+        name: &upstream.name,
+        leaves: vec![("unconfined", true, vec![upstream.reach.clone()])],
+    });
+    plugins.chain(upstreams).collect()
+}
+
+/// Draws a branch at a height. The result is the height below it.
+fn draw(branch: &Branch<'_>, top: usize, body: &mut String) -> usize {
+    let mut next = top;
+    text(body, COLUMNS[0], top, branch.name, "name");
+    for (capability, can_change, targets) in &branch.leaves {
+        edge(body, COLUMNS[1] - 50, top, COLUMNS[1] - 8, next);
+        let label = if *can_change {
+            format!("{capability}, can change")
+        } else {
+            (*capability).to_owned()
+        };
+        text(body, COLUMNS[1], next, &label, if *can_change { "change" } else { "keep" });
+        let first = next;
+        for target in targets {
+            edge(body, COLUMNS[2] - 40, first, COLUMNS[2] - 8, next);
+            text(body, COLUMNS[2], next, target, "target");
+            next += LINE;
+        }
+        if targets.is_empty() {
+            next += LINE;
+        }
+    }
+    next.max(top + LINE)
+}
+
+fn text(body: &mut String, left: usize, top: usize, text: &str, class: &str) {
+    let cut = match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    let baseline = top + 17;
+    // Writing to a string does not fail.
+    let _ = write!(
+        body,
+        "<text x=\"{left}\" y=\"{baseline}\" class=\"{class}\"><title>{}</title>{}</text>",
+        escaped(text),
+        escaped(&cut)
+    );
+}
+
+fn edge(body: &mut String, from: usize, top: usize, to: usize, bottom: usize) {
+    let (top, bottom, middle) = (top + 12, bottom + 12, usize::midpoint(from, to));
+    let _ =
+        write!(body, "<path d=\"M{from} {top} C{middle} {top} {middle} {bottom} {to} {bottom}\"/>");
+}

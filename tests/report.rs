@@ -1,0 +1,72 @@
+//! `portcullis report` says of plugins and servers what they can do and did, as a page, as JSON and as SARIF.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::home::Home;
+
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.echo.grants.files]\n\
+                      access = \"read\"\n[plugins.snoop]\n[plugins.snoop.grants.files]\naccess = \"read\"\n\
+                      [plugins.fetcher]\n";
+
+#[test]
+fn a_report_has_what_plugins_can_do_and_did() {
+    let home = Home::with(&["echo", "snoop", "fetcher"], CONFIG);
+    let root = home.files().to_str().expect("a path is UTF-8").to_owned();
+    let outside = json!({"file": "/etc/passwd", "others": [], "way": "read"}).to_string();
+    home.run(&["--root", &root, "call", "look_at_file", &outside]);
+    home.run(&["--root", &root, "call", "echo", r#"{"text":"hello"}"#]);
+
+    let ran = home.run(&["--root", &root, "report", "--format", "json"]);
+    let all: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    let plugin = |name: &str| {
+        let plugins = all["plugins"].as_array().expect("a list");
+        plugins.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}: {all}"))
+    };
+    let snoop = plugin("snoop");
+    assert_eq!(snoop["state"], "loaded");
+    assert_eq!(snoop["approval"]["reason"], "first use");
+    let files = &snoop["capabilities"][0];
+    assert_eq!(files["name"], "files");
+    assert!(files["imports"].to_string().contains("open-at"), "{files}");
+    assert_eq!(files["wants"][0]["reason"], "to read the paths its tools are called with");
+    assert_eq!(files["targets"], json!(["read the paths a call names"]));
+    assert_eq!(files["used"]["denials"], json!(["read /etc/passwd"]));
+    assert_eq!(plugin("fetcher")["state"], "refused");
+    assert!(plugin("echo")["cannot"].to_string().contains("use `http`"), "{all}");
+    let findings = all["findings"].as_array().expect("a list");
+    let has = |rule: &str, source: &str| {
+        findings.iter().any(|one| one["rule"] == rule && one["source"] == source)
+    };
+    assert!(has("refused", "fetcher") && has("denied", "snoop"), "{findings:#?}");
+    assert!(has("unwanted-grant", "echo") && has("first-use", "echo"), "{findings:#?}");
+    assert_eq!(all["audit"]["faults"], json!([]));
+
+    let page = home.file("report.html");
+    let ran = home.run(&["report", "--out", &page]);
+    assert!(ran.stdout.contains("errors, "), "{ran:?}");
+    let page = fs::read_to_string(page).expect("it was written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("read /etc/passwd"), "{page}");
+    let sarif = home.file("report.sarif");
+    home.run(&["report", "--out", &sarif]);
+    let sarif = fs::read_to_string(sarif).expect("it was written");
+    let sarif: Value = serde_json::from_str(&sarif).expect("it is JSON");
+    assert_eq!(sarif["version"], "2.1.0");
+    let text = home.run(&["report"]).stdout;
+    assert!(text.contains("portcullis trail --denied --plugin snoop"), "{text}");
+}
+
+#[test]
+fn a_report_fails_on_the_rules_that_are_named() {
+    let home = Home::with(&["echo"], CONFIG);
+    let fails = |rules: &str| home.run(&["report", "--fail-on", rules]);
+    assert_eq!(fails("changed,audit-faults").code, Some(0));
+    let failed = fails("changed,unwanted-grant");
+    assert!(failed.code == Some(1) && failed.stderr.contains("unwanted-grant: "), "{failed:?}");
+    let wrong = fails("no-such-rule");
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("write+network"), "{wrong:?}");
+    // A report that cannot be written leaves nothing.
+    let nowhere = home.run(&["report", "--out", "/no/such/folder/report.html"]);
+    assert!(nowhere.code == Some(2) && nowhere.stderr.contains("/no/such/folder"), "{nowhere:?}");
+}
