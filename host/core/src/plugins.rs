@@ -3,6 +3,7 @@
 mod hints;
 mod judge;
 mod load;
+mod unused;
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,7 @@ use crate::sandbox::{Feature, Import, Origin, Plugin, Sandbox};
 use crate::schema::{Schema, SchemaError};
 
 pub use load::{ApprovalError, Loader, approve, folders_of};
+pub use unused::{Unused, UnusedGrant, Uses, unused_grants};
 
 mod bundled {
     use portcullis_engine::code::Aligned;
