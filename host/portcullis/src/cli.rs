@@ -5,6 +5,7 @@ mod audit;
 mod call;
 mod check;
 mod config;
+mod grant;
 mod list;
 mod log;
 mod login;
@@ -123,6 +124,10 @@ enum Plugin {
         #[arg(long = "env", value_name = "NAME", requires = "server")]
         variables: Vec<String>,
     },
+    /// Grant a plugin exactly what is named: shows the change of portcullis.toml and asks
+    Grant(grant::Grant),
+    /// Revoke grants of a plugin: shows the change of portcullis.toml and asks
+    Revoke(grant::Revoke),
 }
 
 /// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and

@@ -67,7 +67,9 @@ pub enum EditError {
         missing: Vec<String>,
     },
     /// The edit would change something else: a fault of this program.
-    #[error("the edit would change more than asked, which is a fault of portcullis; nothing is changed")]
+    #[error(
+        "the edit would change more than asked, which is a fault of portcullis; nothing is changed"
+    )]
     Other,
     /// A value is to be revoked that is not granted.
     #[error(
@@ -188,7 +190,8 @@ pub fn revoke(
             match one {
                 ShortForm::Setting(key, value) => {
                     let there = target.settings.get(key);
-                    if there.is_none_or(|there| value.as_ref().is_some_and(|value| value != there)) {
+                    if there.is_none_or(|there| value.as_ref().is_some_and(|value| value != there))
+                    {
                         let (plugin, key) = (plugin.to_owned(), key.clone());
                         return Err(EditError::NoSetting { plugin, key });
                     }
@@ -228,7 +231,12 @@ pub fn revoke(
 
 fn not_granted(plugin: &str, capability: Capability, value: &str, before: &Values) -> EditError {
     let granted = before.get(&capability).into_iter().flatten().cloned().collect();
-    EditError::NotGranted { plugin: plugin.to_owned(), capability, value: value.to_owned(), granted }
+    EditError::NotGranted {
+        plugin: plugin.to_owned(),
+        capability,
+        value: value.to_owned(),
+        granted,
+    }
 }
 
 /// What the plugin wants, with its settings in the places of `$NAME`.
@@ -288,7 +296,8 @@ fn edit(
     }
     let no_table = || EditError::NoTable { plugin: plugin.to_owned() };
     let mut document: DocumentMut = text.parse().map_err(|_| EditError::Other)?;
-    let has_defaults = defaults()?.plugins.contains_key(plugin) && config.host.bundled != Some(false);
+    let has_defaults =
+        defaults()?.plugins.contains_key(plugin) && config.host.bundled != Some(false);
     if has_defaults && !document::has(&document, &["plugins", plugin]) {
         edit.from_defaults = true;
         let defaults = expand(DEFAULT).map_err(|_| EditError::Other)?;

@@ -86,7 +86,8 @@ impl Uses {
     }
 
     fn finish(&mut self, all: &Usage, plugin: &str) {
-        let of = |usage: &Usage| usage.0.get(plugin).map_or((0, 0), |one| (one.allowed, one.denied));
+        let of =
+            |usage: &Usage| usage.0.get(plugin).map_or((0, 0), |one| (one.allowed, one.denied));
         let ((seen_allowed, seen_denied), (allowed, denied)) = (of(&self.seen), of(all));
         self.is_complete = seen_allowed >= allowed && seen_denied >= denied;
     }
@@ -130,8 +131,7 @@ pub fn unused_grants(
         // A value that another one needs is used with it.
         let is_unused = |value: &String| judged.iter().any(|one| one.value == *value);
         let is_needed = |value: &String| {
-            let needs =
-                |other: &&String| capability.short_forms().implied(other).contains(value);
+            let needs = |other: &&String| capability.short_forms().implied(other).contains(value);
             values.iter().filter(needs).any(|other| !is_unused(other))
         };
         unused.extend(judged.iter().filter(|one| !is_needed(&one.value)).cloned());

@@ -1,7 +1,8 @@
 //! Output on stdout: the host's own text, untrusted text, and data.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
+use anyhow::Context as _;
 use serde_json::Value;
 
 use super::End;
@@ -43,6 +44,17 @@ fn raw(text: &str) -> anyhow::Result<End> {
         out.write_all(text.as_bytes())?;
         out.flush()
     })
+}
+
+/// Asks at the terminal whether to do something. `None`: stdin or stdout is no terminal, and nothing is asked.
+pub fn agree(question: &str) -> anyhow::Result<Option<bool>> {
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        return Ok(None);
+    }
+    print(question)?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer).context("reading the answer")?;
+    Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
 }
 
 /// The end of a command that has printed. A closed pipe is not an error: its reader has read enough.

@@ -38,6 +38,12 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
             Command::Plugin(Plugin::Approve { name, server, variables }) => {
                 super::approve::run(setup, &name, &server, &variables).await
             }
+            Command::Plugin(Plugin::Grant(args)) => {
+                super::grant::grant(setup, common.config.as_deref(), args).await
+            }
+            Command::Plugin(Plugin::Revoke(args)) => {
+                super::grant::revoke(setup, common.config.as_deref(), args).await
+            }
             Command::Upstream(args) => args.run(setup).await,
             Command::Audit(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,

@@ -142,13 +142,15 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
         keep_comments(document, position, &prefix);
     }
     for length in (1..path.len()).rev() {
-        let (Some(last), above) = (path.get(length - 1), path.get(..length - 1).unwrap_or_default())
+        let (Some(last), above) =
+            (path.get(length - 1), path.get(..length - 1).unwrap_or_default())
         else {
             return;
         };
         let above = above.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
         let Some(Item::Table(parent)) = above else { return };
-        let is_nothing = |table: &Table| table.is_empty() && (table.is_implicit() || table.is_dotted());
+        let is_nothing =
+            |table: &Table| table.is_empty() && (table.is_implicit() || table.is_dotted());
         if parent.get(last).and_then(Item::as_table).is_some_and(is_nothing) {
             parent.remove(last);
         }
@@ -190,9 +192,10 @@ fn smallest(table: &Table, after: isize) -> Option<isize> {
     };
     let of_items = table.iter().filter_map(|(_, item)| match item {
         Item::Table(table) => own(table).into_iter().chain(smallest(table, after)).min(),
-        Item::ArrayOfTables(all) => {
-            all.iter().filter_map(|one| own(one).into_iter().chain(smallest(one, after)).min()).min()
-        }
+        Item::ArrayOfTables(all) => all
+            .iter()
+            .filter_map(|one| own(one).into_iter().chain(smallest(one, after)).min())
+            .min(),
         Item::Value(_) | Item::None => None,
     });
     of_items.min()
@@ -358,7 +361,8 @@ fn remove_value(array: &mut Array, at: usize) {
     let suffix = removed.decor().suffix().map(text).unwrap_or_default();
     let of_previous = before.split_once('\n').map(|(line, _)| line);
     // From the end of the line of the removed value.
-    let after_line = |text: &str| text.find('\n').map(|at| text.get(at..).unwrap_or_default().to_owned());
+    let after_line =
+        |text: &str| text.find('\n').map(|at| text.get(at..).unwrap_or_default().to_owned());
     if let Some(next) = array.get_mut(at) {
         let own = next.decor().prefix().map(text).unwrap_or_default();
         let prefix = match (of_previous, after_line(&own)) {

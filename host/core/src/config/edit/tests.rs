@@ -2,7 +2,10 @@
 
 use super::*;
 
-fn forms(texts: &[&str], parse: fn(&str) -> Result<ShortForm, impl std::fmt::Debug>) -> Vec<ShortForm> {
+fn forms(
+    texts: &[&str],
+    parse: fn(&str) -> Result<ShortForm, impl std::fmt::Debug>,
+) -> Vec<ShortForm> {
     texts.iter().map(|text| parse(text).unwrap()).collect()
 }
 
@@ -205,7 +208,11 @@ fn a_bundled_plugin_starts_from_its_defaults_and_does_not_get_them_back() {
             let text = format!("[plugins.{name}.grants.store]\nbytes = 7\n");
             let edit = revoke(&text, name, &[ShortForm::Whole(Capability::Store)], None).unwrap();
             let after = Config::parse(&edit.after).unwrap();
-            assert_eq!(after.plugins[name].grants, Grants::default(), "{name} {capability} {values:?}");
+            assert_eq!(
+                after.plugins[name].grants,
+                Grants::default(),
+                "{name} {capability} {values:?}"
+            );
         }
     }
 }
