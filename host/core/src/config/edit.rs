@@ -73,7 +73,8 @@ pub enum EditError {
     Other,
     /// A value is to be revoked that is not granted.
     #[error(
-        "`{plugin}` is not granted `{capability}={value}`{}",
+        "`{plugin}` is not granted `{}`{}",
+        short(*.capability, .value),
         list(" (it is granted: ", .granted)
     )]
     NotGranted {
@@ -81,7 +82,7 @@ pub enum EditError {
         plugin: String,
         /// The capability.
         capability: Capability,
-        /// The value.
+        /// The value. Empty: the whole capability.
         value: String,
         /// The values that are granted.
         granted: Vec<String>,
@@ -108,6 +109,10 @@ pub enum EditError {
         /// The capability.
         capability: Capability,
     },
+}
+
+fn short(capability: Capability, value: &str) -> String {
+    if value.is_empty() { capability.to_string() } else { format!("{capability}={value}") }
 }
 
 fn list(before: &str, values: &[String]) -> String {

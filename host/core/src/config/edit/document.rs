@@ -120,7 +120,7 @@ fn table_at<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut 
         }
         Item::Value(Value::InlineTable(table)) => {
             if !table.contains_key(key) {
-                table.insert(key, Value::InlineTable(InlineTable::new()));
+                table.insert(*key, Value::InlineTable(InlineTable::new()));
             }
             TableLike::get_mut(table, key)
         }
@@ -137,6 +137,8 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
     let removed = parent.remove(last);
     if let Some(Item::Table(table)) = removed
         && let Some(position) = table.position()
+        && !table.is_dotted()
+        && !table.is_implicit()
     {
         let prefix = table.decor().prefix().map(text).unwrap_or_default();
         keep_comments(document, position, &prefix);
@@ -159,7 +161,7 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
 
 /// Moves the comments before a removed table that are not directly above its header to what follows the table.
 fn keep_comments(document: &mut DocumentMut, position: isize, prefix: &str) {
-    let is_first = !document.as_table().get_values().iter().any(|_| true)
+    let is_first = document.as_table().get_values().is_empty()
         && smallest(document.as_table(), isize::MIN).is_none_or(|first| first > position);
     let kept = match prefix.rfind("\n\n") {
         Some(at) => prefix.get(..=at).unwrap_or_default(),

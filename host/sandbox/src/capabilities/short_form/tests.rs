@@ -1,5 +1,10 @@
 //! Tests of the short forms of all capabilities: from a short form to a grant and back.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use serde_json::json;
+
 use super::*;
 
 /// The values of a short form in a grant of its capability, and the grant's table.
@@ -233,5 +238,34 @@ fn subjects_of_records_use_the_values_that_they_need() {
     ] {
         let is_use = capability.short_forms().may_be_used_by(value, subject);
         assert_eq!(is_use, expected, "{capability}: {value}: {subject}");
+    }
+}
+
+const HOSTS: [&str; 3] = ["a.example", "b.example", "http://c.example:8080"];
+const METHODS: [&str; 3] = ["GET", "POST", "PUT"];
+
+proptest! {
+    /// `granted` and `revoked` compare all pairs of a host and a method with those that are meant.
+    #[test]
+    fn requests_change_by_the_pairs_that_are_named_and_no_others(
+        rules in vec((subsequence(HOSTS.to_vec(), 1..=3), subsequence(METHODS.to_vec(), 1..=3)), 1..4),
+        has_first: bool,
+        asked in vec((select(&METHODS[..]), select(&HOSTS[..])), 1..4),
+    ) {
+        let mut rules: Vec<_> = rules
+            .iter()
+            .map(|(hosts, methods)| json!({ "hosts": hosts, "methods": methods }))
+            .collect();
+        let mut table = Table::new();
+        if has_first && let Value::Object(first) = rules.remove(0) {
+            table = first;
+        }
+        if !rules.is_empty() {
+            table.insert("rules".into(), rules.into());
+        }
+        let asked: Vec<_> = asked.iter().map(|(method, host)| format!("{method}@{host}")).collect();
+        let text = format!("http={}", asked.join(","));
+        granted(&table, &text);
+        revoked(&table, &text);
     }
 }
