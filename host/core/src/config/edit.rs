@@ -152,7 +152,9 @@ pub fn grant(
         for one in asked {
             let wanted = match one {
                 ShortForm::Wanted(_) => wanted(plugin, wants, &target.settings)?,
-                _ => Grants::default(),
+                ShortForm::Whole(_) | ShortForm::Values(..) | ShortForm::Setting(..) => {
+                    Grants::default()
+                }
             };
             match one {
                 ShortForm::Setting(..) | ShortForm::Whole(_) => {}
@@ -396,10 +398,7 @@ fn keys_at(text: &str, path: &[&str]) -> Option<Keys> {
             None => return Some(Keys::new()),
         }
     }
-    match table {
-        serde_json::Value::Object(keys) => Some(keys),
-        _ => None,
-    }
+    table.as_object().cloned()
 }
 
 /// Checks that the edited text is a configuration that differs from the one before by what was asked for, and by

@@ -19,7 +19,7 @@ use super::style::{faint, green, red};
 
 /// Arguments of `plugin grant`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = short_forms())]
 pub struct Grant {
     /// The plugin's name
     name: String,
@@ -59,16 +59,20 @@ struct How {
     dry_run: bool,
 }
 
-const EXAMPLES: &str = "\
-Values:
-  http=api.example               GET from this host by https
-  http=GET+POST@api.example:8443 these methods at this host and port
-  files=read                     read the paths that a call names; also write, read:roots, read:/DIRECTORY
-  process=git                    run the command [commands.git]
-  store=1MiB, cache=disk:4MiB    keep at most so many bytes
-  client=sampling, actions=NAME, catalog=tools
-  settings.KEY=VALUE             a value that the plugin can read
-  CAPABILITY=wanted              what the plugin wants of this capability";
+/// The short forms of all capabilities, for the help.
+fn short_forms() -> String {
+    let mut text = String::from("Values, with commas between several of one capability:");
+    for capability in Capability::ALL {
+        for (form, meaning) in capability.short_forms().forms {
+            let form = format!("{capability}={form}");
+            text += &format!("\n  {form:<28} {meaning}");
+        }
+    }
+    let (wanted, setting) = ("CAPABILITY=wanted", "settings.KEY=VALUE");
+    text += &format!("\n  {wanted:<28} what the plugin wants of this capability");
+    text += &format!("\n  {setting:<28} a value that the plugin can read");
+    text
+}
 
 /// What the manifest of a plugin wants.
 struct Wants<'a> {

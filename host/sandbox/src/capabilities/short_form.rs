@@ -174,7 +174,7 @@ impl ShortForm {
                 None => Err(InvalidShortForm::NoValue { capability }),
             },
             Self::Setting(_, None) => Err(InvalidShortForm::Setting { text: text.to_owned() }),
-            other => Ok(other),
+            other @ (Self::Wanted(_) | Self::Values(..) | Self::Setting(_, Some(_))) => Ok(other),
         }
     }
 

@@ -101,6 +101,10 @@ impl ShortForms for ClientGrant {
     }
 
     fn remove(table: &mut Table, values: &[String]) {
+        // Otherwise a later grant of consent would bring back what was agreed beforehand.
+        if values.iter().any(|value| *value == Feature::Consent.to_string()) {
+            table.remove("agreed");
+        }
         short_form::remove_texts(table, "features", values);
     }
 

@@ -167,6 +167,12 @@ fn headers_for_a_host_go_with_its_last_method() {
 }
 
 #[test]
+fn what_was_agreed_beforehand_goes_with_consent() {
+    let before = table("features = ['roots', 'consent']\nagreed.kind = ['*']");
+    assert_eq!(revoked(&before, "client=consent"), table("features = ['roots']"));
+}
+
+#[test]
 fn a_value_goes_with_what_it_needs() {
     let all = table("access = 'write'\nscope = 'roots'\ndirectories = ['/a']\nwritable = ['/b']");
     assert_eq!(revoked(&all, "files=read"), Table::new());
