@@ -6,7 +6,7 @@
 
 mod seal;
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -330,7 +330,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_as(path, bytes, None)
 }
 
-fn replace_as(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+fn replace_as(
+    path: &Path,
+    bytes: &[u8],
+    permissions: Option<std::fs::Permissions>,
+) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
@@ -360,7 +364,7 @@ pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn replace_with_permissions(
     path: &Path,
     bytes: &[u8],
-    permissions: Permissions,
+    permissions: std::fs::Permissions,
 ) -> io::Result<()> {
     replace_as(path, bytes, Some(permissions))?;
     keep_entry(path)
