@@ -22,6 +22,7 @@ mod families;
 mod generation;
 mod generation_faults;
 mod generation_traces;
+mod grants;
 mod http_server;
 mod isolation;
 mod offers;

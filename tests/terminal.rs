@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 
@@ -128,4 +128,29 @@ fn names_errors_and_the_log_do_nothing_to_a_terminal() {
     }
     let written = on_terminal(&home, &["plugin", "list"]);
     assert!(written.contains("\\u{1b}[8mhidden\\u{202e}"), "{written:?}");
+}
+
+#[test]
+fn a_terminal_is_asked_before_a_grant_is_written() {
+    let home = Home::with(&["echo"], CONFIG);
+    for (answer, code, is_written) in [("\n", 1, false), ("n\n", 1, false), ("y\n", 0, true)] {
+        let (mut main, side) = terminal();
+        let mut command = home.command(&["plugin", "grant", "echo", "store=5"]);
+        let side_of_stdin = side.try_clone().expect("a file");
+        command.stdin(side_of_stdin).stderr(side).stdout(Stdio::null());
+        let mut child = command.spawn().expect("the binary runs");
+        drop(command);
+        main.write_all(answer.as_bytes()).expect("a new terminal");
+        let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+        // The end of a terminal is an error.
+        while let Ok(read @ 1..) = main.read(&mut piece) {
+            all.extend_from_slice(&piece[..read]);
+        }
+        let ended = child.wait().expect("it was started");
+        let written = String::from_utf8(all).expect("it writes text");
+        assert!(written.contains("Write this? [y/N]"), "{written:?}");
+        assert_eq!(ended.code(), Some(code), "{answer:?}: {written:?}");
+        let text = fs::read_to_string(home.config()).expect("it was written");
+        assert_eq!(text.contains("bytes = 5"), is_written, "{answer:?}: {text}");
+    }
 }

@@ -327,9 +327,20 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
 ///
 /// Where it cannot be written; what was there is then still there, and nothing beside it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_as(path, bytes, None)
+}
+
+fn replace_as(
+    path: &Path,
+    bytes: &[u8],
+    permissions: Option<std::fs::Permissions>,
+) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
+    }
     file.as_file().sync_data()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -342,6 +353,25 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// same, for as long as the power stays.
 pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)?;
+    keep_entry(path)
+}
+
+/// As [`replace_durably`], and the file has these permissions from the beginning.
+///
+/// # Errors
+///
+/// As [`replace_durably`].
+pub fn replace_with_permissions(
+    path: &Path,
+    bytes: &[u8],
+    permissions: std::fs::Permissions,
+) -> io::Result<()> {
+    replace_as(path, bytes, Some(permissions))?;
+    keep_entry(path)
+}
+
+/// Writes the folder of a new file to the disk.
+fn keep_entry(path: &Path) -> io::Result<()> {
     // Where folders cannot be opened, the system has its own ways.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {

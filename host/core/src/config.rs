@@ -4,6 +4,7 @@
 
 mod check;
 mod defaults;
+pub mod edit;
 mod error;
 mod explain;
 mod file;

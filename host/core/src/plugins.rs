@@ -6,6 +6,7 @@ mod hints;
 pub mod inspect;
 mod judge;
 mod load;
+mod unused;
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +20,7 @@ use crate::schema::{Schema, SchemaError};
 
 pub use approve::{ApprovalError, Review, review};
 pub use load::{Loader, folders_of};
+pub use unused::{Unused, UnusedGrant, Uses, unused_grants};
 
 mod bundled {
     use portcullis_engine::code::Aligned;

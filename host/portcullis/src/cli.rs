@@ -6,6 +6,7 @@ mod call;
 mod check;
 mod config;
 mod confirm;
+mod grant;
 mod inspect;
 mod list;
 mod log;
@@ -129,6 +130,10 @@ enum Plugin {
     Diff(approve::DiffArgs),
     /// Approve a plugin's component, or the tools of another MCP server, as they are now
     Approve(approve::ApproveArgs),
+    /// Grant a plugin exactly what is named: shows the change of portcullis.toml and asks
+    Grant(grant::Grant),
+    /// Revoke grants of a plugin: shows the change of portcullis.toml and asks
+    Revoke(grant::Revoke),
 }
 
 /// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and

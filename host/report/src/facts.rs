@@ -106,6 +106,10 @@ pub struct CapabilityFacts {
     pub targets: Vec<String>,
     /// Whether the grant lets the plugin change something: files, the state of a server, anything a command does.
     pub can_change: bool,
+    /// Values of the grant that were never used, as far as the audit goes back. Empty also where that is not known.
+    pub unused: Vec<String>,
+    /// Values of the grant that the plugin does not want: they have no effect.
+    pub unwanted: Vec<String>,
     /// The use that the audit records.
     pub used: UseFacts,
 }

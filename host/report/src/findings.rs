@@ -309,35 +309,44 @@ fn denied(facts: &Facts, found: &mut Found<'_>) {
 }
 
 fn unused_grant(facts: &Facts, found: &mut Found<'_>) {
-    let Some(since) = &facts.audit.since else { return };
-    // A plugin that was never called had no occasion.
-    for plugin in running(facts).filter(|plugin| plugin.used.calls > 0) {
-        let unused = plugin.capabilities.iter().filter(|one| {
-            one.granted.is_some() && plugin.can_use(one) && one.used.allowed + one.used.denied == 0
-        });
-        for capability in unused.filter(|one| IS_RECORDED.contains(&one.name.as_str())) {
-            let message = format!(
-                "`{}` has not used its grant of `{}`, as far as the audit goes back ({since}; calls: {})",
-                plugin.name, capability.name, plugin.used.calls
-            );
-            found.add(&plugin.name, message, revoke(plugin, &capability.name));
-        }
-    }
+    let since = facts.audit.since.as_deref().unwrap_or_default();
+    each_grant(facts, found, |plugin, capability| {
+        (!capability.unused.is_empty()).then(|| {
+            format!(
+                "`{}` has never used {} of its grant of `{}`, as far as the audit goes back ({since}; calls: {})",
+                plugin.name,
+                capability.unused.join(", "),
+                capability.name,
+                plugin.used.calls
+            )
+        })
+    });
 }
 
-/// The capabilities whose every use is an ask in the audit. The cache and the store are used without one.
-const IS_RECORDED: [&str; 5] = ["files", "http", "process", "client", "actions"];
-
 fn unwanted_grant(facts: &Facts, found: &mut Found<'_>) {
+    each_grant(facts, found, |plugin, capability| {
+        (!capability.unwanted.is_empty()).then(|| {
+            format!(
+                "`{}` does not want {} of its grant of `{}`: that part has no effect",
+                plugin.name,
+                capability.unwanted.join(", "),
+                capability.name
+            )
+        })
+    });
+}
+
+/// Adds a finding about each grant that `say` says something of.
+fn each_grant(
+    facts: &Facts,
+    found: &mut Found<'_>,
+    say: impl Fn(&PluginFacts, &CapabilityFacts) -> Option<String>,
+) {
     for plugin in running(facts) {
-        let unwanted =
-            plugin.capabilities.iter().filter(|one| one.granted.is_some() && !plugin.can_use(one));
-        for capability in unwanted {
-            let message = format!(
-                "`{}` is granted `{}`, which it does not want: the grant has no effect",
-                plugin.name, capability.name
-            );
-            found.add(&plugin.name, message, revoke(plugin, &capability.name));
+        let messages = plugin.capabilities.iter().filter_map(|one| say(plugin, one));
+        for message in messages {
+            let mend = format!("portcullis plugin revoke {} --unused", plugin.name);
+            found.add(&plugin.name, message, mend);
         }
     }
 }

@@ -242,7 +242,13 @@ fn capabilities(all: &[CapabilityFacts]) -> String {
                     [only] if only == granted => String::new(),
                     targets => list(targets, ""),
                 };
-                format!("{}{targets}{change}", escaped(granted))
+                let part = |title: &str, values: &[String]| match values {
+                    [] => String::new(),
+                    values => format!("<p>{title}:</p>{}", list(values, "")),
+                };
+                let unused = part("Never used", &one.unused);
+                let unwanted = part("Not wanted, so without effect", &one.unwanted);
+                format!("{}{targets}{change}{unused}{unwanted}", escaped(granted))
             }
         };
         let nothing = |html: String| {

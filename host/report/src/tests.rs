@@ -71,6 +71,8 @@ fn hostile_plugin() -> PluginFacts {
         granted: Some(text("grant")),
         targets: (0..9).map(|n| text(&format!("host {n}"))).collect(),
         can_change: true,
+        unused: vec![text("unused value")],
+        unwanted: vec![text("unwanted value")],
         used: used("http"),
     };
     let tool = ToolFacts {
@@ -227,7 +229,7 @@ fn the_combination_of_files_and_hosts_is_found() {
     // Only grants with an effect count.
     let unwanted = CapabilityFacts { wants: Vec::new(), ..hosts() };
     let harmless = facts(plugin(vec![capability("files", &["read all roots"]), unwanted.clone()]));
-    assert_eq!(rules(&harmless), ["unwanted-grant"]);
+    assert_eq!(rules(&harmless), [""; 0]);
     assert_eq!(rules(&facts(plugin(vec![hosts()]))), [""; 0]);
     // A foreign component wants what it imports.
     let imports = vec![ImportFacts { interface: "wasi:http".into(), functions: Vec::new() }];
@@ -240,18 +242,18 @@ fn the_combination_of_files_and_hosts_is_found() {
 }
 
 #[test]
-fn grants_that_are_not_used_are_found() {
-    let unused =
-        || CapabilityFacts { used: UseFacts::default(), ..capability("http", &["GET a.example"]) };
-    assert_eq!(rules(&facts(plugin(vec![unused()]))), ["unused-grant"]);
-    // The plugin had no occasion, or nothing is known.
-    let uncalled = PluginFacts { used: UseFacts::default(), ..plugin(vec![unused()]) };
-    assert_eq!(rules(&facts(uncalled)), [""; 0]);
-    let unknown = Facts { audit: AuditFacts::default(), ..facts(plugin(vec![unused()])) };
-    assert_eq!(rules(&unknown), [""; 0]);
-    // The use of a cache is not recorded.
-    let cache = CapabilityFacts { used: UseFacts::default(), ..capability("cache", &["1 MB"]) };
-    assert_eq!(rules(&facts(plugin(vec![cache]))), [""; 0]);
+fn values_of_grants_that_nothing_uses_are_found() {
+    let unused = CapabilityFacts {
+        unused: vec!["GET@a.example".into()],
+        ..capability("http", &["GET a.example", "GET b.example"])
+    };
+    let found = findings(&facts(plugin(vec![unused])));
+    assert_eq!(found[0].rule, "unused-grant");
+    assert!(found[0].message.contains("GET@a.example"), "{found:?}");
+    assert_eq!(found[0].mend, "portcullis plugin revoke weather --unused");
+    let unwanted =
+        CapabilityFacts { unwanted: vec!["POST@a.example".into()], ..capability("http", &["x"]) };
+    assert_eq!(rules(&facts(plugin(vec![unwanted]))), ["unwanted-grant"]);
 }
 
 #[test]

@@ -81,7 +81,8 @@ fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> b
                  can allow it, and only its author can mend it"
             ),
             Missing::Grant(capability) => format!(
-                "it needs the capability `{capability}`; to grant it, add to portcullis.toml:\n{}",
+                "it needs the capability `{capability}`; to grant what it wants, run `portcullis plugin grant {name} \
+                 {capability}=wanted`, or add to portcullis.toml:\n{}",
                 capability.remedy(name)
             ),
             Missing::Unknown(interface) => {

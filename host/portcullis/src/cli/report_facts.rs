@@ -1,12 +1,17 @@
 //! Gathers the facts of a report: of the plugins, the upstream servers, the configuration and the audit.
 
+use std::path::PathBuf;
+
 use anyhow::Context as _;
 use portcullis_audit::{CapabilityUse, CapabilityUses, PluginUse, Usage, capability_uses, verify};
 use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::Capability;
+use portcullis_core::gate::Policy;
 use portcullis_core::lock::{self, ApprovalKey, LockFile};
 use portcullis_core::plugins::inspect::{cannot, is_of};
-use portcullis_core::plugins::{LoadedPlugin, PluginTool, Refused, compare};
+use portcullis_core::plugins::{
+    LoadedPlugin, PluginTool, Refused, Unused, Uses, compare, unused_grants,
+};
 use portcullis_core::sandbox::{Feature, Import, Origin};
 use portcullis_core::upstreams::Summary;
 use portcullis_report::{
@@ -25,6 +30,7 @@ struct Known {
     usage: Usage,
     uses: CapabilityUses,
     lock: LockFile,
+    folder: PathBuf,
 }
 
 /// All facts.
@@ -35,7 +41,8 @@ pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
     let uses = capability_uses(folder).with_context(failed)?;
     let (usage, dropped) = portcullis_audit::usage_and_dropped(folder).with_context(failed)?;
     let verified = verify(folder).with_context(failed)?;
-    let known = Known { usage, uses, lock: LockFile::at(setup.folders.lock.clone()) };
+    let lock = LockFile::at(setup.folders.lock.clone());
+    let known = Known { usage, uses, lock, folder: folder.to_owned() };
     let loaded = catalog.plugins.loaded.iter().map(|plugin| {
         let of_catalog =
             catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
@@ -76,6 +83,10 @@ impl Known {
     fn loaded(&self, loaded: &LoadedPlugin) -> PluginFacts {
         let LoadedPlugin { plugin, imports, manifest, features, .. } = loaded;
         let compared = compare(loaded);
+        let Policy { grants, wants, .. } = &*plugin.terms.policy;
+        // What cannot be read is reported with the audit.
+        let uses = Uses::read(&self.folder, &plugin.name, grants).unwrap_or_default();
+        let unused = unused_grants(&plugin.name, grants, Some(wants), &uses);
         let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
             let found = compared.iter().find(|one| one.capability == capability);
             let mut facts = self.capability(&plugin.name, capability, imports, &manifest.wants);
@@ -83,6 +94,12 @@ impl Known {
                 facts.granted.clone_from(&found.granted);
                 facts.targets.clone_from(&found.targets);
                 facts.can_change = found.can_change;
+            }
+            for one in unused.iter().filter(|one| one.capability == capability) {
+                match one.reason {
+                    Unused::Unwanted => facts.unwanted.push(one.value.clone()),
+                    Unused::NeverUsed { .. } => facts.unused.push(one.value.clone()),
+                }
             }
             is_about_something(&facts).then_some(facts)
         });

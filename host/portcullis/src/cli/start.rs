@@ -37,6 +37,12 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
             Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,
             Command::Plugin(Plugin::Approve(args)) => args.run(setup).await,
+            Command::Plugin(Plugin::Grant(args)) => {
+                super::grant::grant(setup, common.config.as_deref(), args).await
+            }
+            Command::Plugin(Plugin::Revoke(args)) => {
+                super::grant::revoke(setup, common.config.as_deref(), args).await
+            }
             Command::Upstream(args) => args.run(setup).await,
             Command::Audit(args) => args.run(setup).await,
             Command::Trail(args) => args.run(setup).await,

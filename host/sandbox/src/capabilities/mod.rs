@@ -8,6 +8,7 @@ pub mod files;
 pub mod http;
 pub mod process;
 pub mod settings;
+mod short_form;
 pub mod store;
 
 #[cfg(test)]
@@ -22,9 +23,12 @@ use wasmtime::component::Linker;
 
 use crate::bindings::Want;
 use crate::sandbox::State;
+use short_form::ShortForms;
+
+pub use short_form::{Form, FormsOf, InvalidShortForm, InvalidValue, ShortForm, Table};
 
 /// The registration of a capability, implemented by the type of its grant.
-trait Registered: Sized + PartialEq + fmt::Display {
+trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// The capability's name in `portcullis.toml` and in the audit.
     const NAME: &'static str;
 
@@ -94,6 +98,11 @@ macro_rules! register {
                 match self { $(Self::$capability => $folder::$grant::SMALLEST,)* }
             }
 
+            /// The short forms of its grants.
+            pub fn short_forms(self) -> FormsOf {
+                match self { $(Self::$capability => FormsOf::of::<$folder::$grant>(),)* }
+            }
+
             /// Links the interfaces.
             ///
             /// # Errors
@@ -131,6 +140,23 @@ macro_rules! register {
                 match capability {
                     $(Capability::$capability =>
                         self.$folder.as_ref().is_some_and(Registered::can_change),)*
+                }
+            }
+
+            fn values_of(&self, capability: Capability) -> Vec<String> {
+                match capability {
+                    $(Capability::$capability =>
+                        self.$folder.as_ref().map(ShortForms::values).unwrap_or_default(),)*
+                }
+            }
+
+            /// Whether these wants leave any use of a value of a grant.
+            pub fn want_value(&self, capability: Capability, value: &str) -> bool {
+                match capability {
+                    $(Capability::$capability => self
+                        .$folder
+                        .as_ref()
+                        .is_some_and(|wants| ShortForms::is_wanted(value, wants)),)*
                 }
             }
 

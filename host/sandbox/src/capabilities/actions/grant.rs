@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
@@ -28,6 +29,38 @@ impl ActionsGrant {
 impl fmt::Display for ActionsGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "take the actions {}", self.allow)
+    }
+}
+
+impl ShortForms for ActionsGrant {
+    const FORMS: &'static [Form] = &[("edit,save", "take the actions of these names")];
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        short_form::separated(text)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.allow.iter().cloned().collect()
+    }
+
+    fn words(value: &str) -> String {
+        format!("take the action {value}")
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        short_form::add_texts(table, "allow", values);
+    }
+
+    fn remove(table: &mut Table, values: &[String]) {
+        short_form::remove_texts(table, "allow", values);
+    }
+
+    fn may_be_used_by(value: &str, subject: &str) -> bool {
+        // As `subject` writes it.
+        let value = portcullis_sanitize::line(value, 80);
+        subject
+            .strip_prefix("take the action ")
+            .is_none_or(|rest| rest.strip_prefix(&value).is_some_and(|rest| rest.starts_with(':')))
     }
 }
 

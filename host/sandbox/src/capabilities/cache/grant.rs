@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
@@ -26,6 +27,52 @@ impl fmt::Display for CacheGrant {
         write!(f, "cache up to {} bytes {place}", self.bytes)
     }
 }
+
+impl ShortForms for CacheGrant {
+    const FORMS: &'static [Form] = &[
+        ("1MiB", "keep at most so many bytes in memory; `cache` alone is 1 MB"),
+        ("disk:1MiB", "keep at most so many bytes, also on disk"),
+    ];
+    const BARE: Option<&'static str> = Some("1000000");
+    const HAS_ONE_VALUE: bool = true;
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        Ok(vec![match text.strip_prefix(ON_DISK) {
+            Some(bytes) => format!("{ON_DISK}{}", short_form::bytes(bytes)?),
+            None => short_form::bytes(text)?,
+        }])
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![format!("{}{}", if self.disk { ON_DISK } else { "" }, self.bytes)]
+    }
+
+    fn words(value: &str) -> String {
+        match value.strip_prefix(ON_DISK) {
+            Some(bytes) => format!("cache up to {bytes} bytes on disk"),
+            None => format!("cache up to {value} bytes in memory"),
+        }
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        for value in values {
+            if let Some(bytes) = value.strip_prefix(ON_DISK) {
+                table.insert("disk".into(), true.into());
+                short_form::set_bytes(table, bytes);
+            } else {
+                table.remove("disk");
+                short_form::set_bytes(table, value);
+            }
+        }
+    }
+
+    fn remove(table: &mut Table, _: &[String]) {
+        table.clear();
+    }
+}
+
+/// What the value of a cache on disk begins with.
+const ON_DISK: &str = "disk:";
 
 /// Adds a want of the manifest to the plugin's wants.
 pub(super) fn want(wants: &mut Option<CacheGrant>, target: &str) -> Result<(), InvalidWant> {

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
@@ -45,6 +46,37 @@ impl CatalogGrant {
 impl fmt::Display for CatalogGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "see of all plugins: {}", self.read)
+    }
+}
+
+impl ShortForms for CatalogGrant {
+    const FORMS: &'static [Form] =
+        &[("tools,results", "see the tools of all plugins, and their last answers")];
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        short_form::separated_of(text, &["tools", "results"])
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.read.iter().map(Part::to_string).collect()
+    }
+
+    fn words(value: &str) -> String {
+        format!("see the {value} of all plugins")
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        short_form::add_texts(table, "read", values);
+    }
+
+    fn remove(table: &mut Table, values: &[String]) {
+        short_form::remove_texts(table, "read", values);
+    }
+
+    fn may_be_used_by(value: &str, subject: &str) -> bool {
+        let asks = [Part::Tools, Part::Results].map(CatalogAsk);
+        let known = asks.iter().find(|ask| ask.subject() == subject);
+        known.is_none_or(|ask| ask.0.to_string() == value)
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::bindings::types;
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
@@ -74,6 +75,43 @@ impl fmt::Display for ClientGrant {
             write!(f, "; agreed beforehand: {kind} {}", patterns.join(", "))?;
         }
         Ok(())
+    }
+}
+
+impl ShortForms for ClientGrant {
+    const FORMS: &'static [Form] = &[(
+        "sampling,roots",
+        "ask the client for these of elicitation, sampling, roots and consent",
+    )];
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        short_form::separated_of(text, &["elicitation", "sampling", "roots", "consent"])
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.features.iter().map(Feature::to_string).collect()
+    }
+
+    fn words(value: &str) -> String {
+        format!("ask the client for {value}")
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        short_form::add_texts(table, "features", values);
+    }
+
+    fn remove(table: &mut Table, values: &[String]) {
+        // Otherwise a later grant of consent would bring back what was agreed beforehand.
+        if values.iter().any(|value| *value == Feature::Consent.to_string()) {
+            table.remove("agreed");
+        }
+        short_form::remove_texts(table, "features", values);
+    }
+
+    fn may_be_used_by(value: &str, subject: &str) -> bool {
+        subject.strip_prefix("ask the client for ").is_none_or(|rest| {
+            rest.strip_prefix(value).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod changes;
 pub mod effect;
 mod grant;
 mod link;
+mod short_form;
 #[cfg(test)]
 mod tests;
 

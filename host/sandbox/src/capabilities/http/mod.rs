@@ -3,6 +3,7 @@
 pub mod effect;
 mod grant;
 mod link;
+mod short_form;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@ use portcullis_files::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
 
@@ -21,6 +22,37 @@ pub struct ProcessGrant {
 impl fmt::Display for ProcessGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "run {} in the directories a call names", self.commands)
+    }
+}
+
+impl ShortForms for ProcessGrant {
+    const FORMS: &'static [Form] =
+        &[("git,npm", "run these commands, each defined as [commands.NAME]")];
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        short_form::separated(text)
+    }
+
+    fn values(&self) -> Vec<String> {
+        self.commands.iter().cloned().collect()
+    }
+
+    fn words(value: &str) -> String {
+        format!("run the command {value}")
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        short_form::add_texts(table, "commands", values);
+    }
+
+    fn remove(table: &mut Table, values: &[String]) {
+        short_form::remove_texts(table, "commands", values);
+    }
+
+    fn may_be_used_by(value: &str, subject: &str) -> bool {
+        subject.strip_prefix("run ").is_none_or(|rest| {
+            rest.strip_prefix(value).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
     }
 }
 

@@ -8,6 +8,12 @@ use crate::sandbox::State;
 /// The name in the wants of a manifest.
 pub(super) const NAME: &str = "settings";
 
+/// What a setting begins with on the command line.
+pub(super) const PREFIX: &str = "settings.";
+
+/// The form of a setting on the command line.
+pub(super) const FORM: &str = "settings.KEY=VALUE";
+
 impl settings::Host for State {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {
         Ok(self.settings.get(&key).cloned())

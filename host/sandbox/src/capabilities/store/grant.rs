@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
@@ -20,6 +21,32 @@ pub struct StoreGrant {
 impl fmt::Display for StoreGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "keep up to {} bytes", self.bytes)
+    }
+}
+
+impl ShortForms for StoreGrant {
+    const FORMS: &'static [Form] = &[("1MiB", "keep at most so many bytes; `store` alone is 1 MB")];
+    const BARE: Option<&'static str> = Some("1000000");
+    const HAS_ONE_VALUE: bool = true;
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        Ok(vec![short_form::bytes(text)?])
+    }
+
+    fn values(&self) -> Vec<String> {
+        vec![self.bytes.to_string()]
+    }
+
+    fn words(value: &str) -> String {
+        format!("keep up to {value} bytes between calls")
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        values.iter().for_each(|bytes| short_form::set_bytes(table, bytes));
+    }
+
+    fn remove(table: &mut Table, _: &[String]) {
+        table.clear();
     }
 }
 

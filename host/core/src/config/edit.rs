@@ -1,0 +1,461 @@
+//! Edits grants and settings in the text of `portcullis.toml`: exactly what is asked for, with comments kept.
+
+mod document;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml_edit::DocumentMut;
+
+use super::{Config, ConfigError, DEFAULT, expand};
+use crate::bindings::Want;
+use crate::capabilities::{Capability, Grants, ShortForm};
+use document::Keys;
+
+pub use write::{WriteError, write};
+
+/// An edit of the configuration's text. Nothing is written yet.
+#[derive(Debug)]
+pub struct Edit {
+    /// The text before.
+    pub before: String,
+    /// The text after.
+    pub after: String,
+    /// Whether the plugin is bundled and was not named before: its defaults are written out, as they no longer count.
+    pub from_defaults: bool,
+    /// The values that are added to grants.
+    pub added: Vec<(Capability, String)>,
+    /// The values that are removed from grants.
+    pub removed: Vec<(Capability, String)>,
+    /// The settings that are set, or removed.
+    pub settings: Vec<(String, Option<String>)>,
+}
+
+impl Edit {
+    /// Whether the edit changes nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.before == self.after
+    }
+}
+
+/// Why a configuration cannot be edited as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The configuration is invalid before the edit.
+    #[error("the configuration is invalid already: mend it first")]
+    Before(#[source] ConfigError),
+    /// The configuration would be invalid after the edit.
+    #[error("the configuration would be invalid, and is left as it is")]
+    After(#[source] Box<ConfigError>),
+    /// A part of the path to the plugin's grants is not a table.
+    #[error("`plugins.{plugin}.grants` cannot be edited: write it as tables")]
+    NoTable {
+        /// The plugin.
+        plugin: String,
+    },
+    /// The grant cannot be written so that it has exactly the values asked for.
+    #[error(
+        "`{capability}` cannot be granted exactly so in portcullis.toml{}{}; nothing is changed",
+        list(" (it would also allow: ", .extra), list(" (it would not allow: ", .missing)
+    )]
+    Inexact {
+        /// The capability.
+        capability: Capability,
+        /// Values that nobody asked for.
+        extra: Vec<String>,
+        /// Values that are missing.
+        missing: Vec<String>,
+    },
+    /// The edit would change something else: a fault of this program.
+    #[error(
+        "the edit would change more than asked, which is a fault of portcullis; nothing is changed"
+    )]
+    Other,
+    /// A value is to be revoked that is not granted.
+    #[error(
+        "`{plugin}` is not granted `{}`{}",
+        short(*.capability, .value),
+        list(" (it is granted: ", .granted)
+    )]
+    NotGranted {
+        /// The plugin.
+        plugin: String,
+        /// The capability.
+        capability: Capability,
+        /// The value. Empty: the whole capability.
+        value: String,
+        /// The values that are granted.
+        granted: Vec<String>,
+    },
+    /// A setting is to be removed that is not there, or has another value.
+    #[error("`{plugin}` has no setting `{key}` of this value")]
+    NoSetting {
+        /// The plugin.
+        plugin: String,
+        /// The key.
+        key: String,
+    },
+    /// The plugin's wants are unknown.
+    #[error("what `{plugin}` wants is not known: name the values")]
+    UnknownWants {
+        /// The plugin.
+        plugin: String,
+    },
+    /// The plugin does not want the capability.
+    #[error("`{plugin}` does not want `{capability}`")]
+    Unwanted {
+        /// The plugin.
+        plugin: String,
+        /// The capability.
+        capability: Capability,
+    },
+}
+
+fn short(capability: Capability, value: &str) -> String {
+    if value.is_empty() { capability.to_string() } else { format!("{capability}={value}") }
+}
+
+fn list(before: &str, values: &[String]) -> String {
+    if values.is_empty() {
+        return String::new();
+    }
+    format!("{before}{})", values.join(", "))
+}
+
+/// The values of all grants of one plugin.
+type Values = BTreeMap<Capability, BTreeSet<String>>;
+
+/// The plugin's grants and settings that an edit aims at.
+struct Target {
+    values: Values,
+    settings: BTreeMap<String, String>,
+}
+
+/// Grants to a plugin what is asked for, beside what it is granted already. `wants` are those of its manifest.
+///
+/// # Errors
+///
+/// [`EditError`].
+pub fn grant(
+    text: &str,
+    plugin: &str,
+    asked: &[ShortForm],
+    wants: Option<&[Want]>,
+) -> Result<Edit, EditError> {
+    edit(text, plugin, |target| {
+        // What a plugin wants may depend on its settings.
+        for one in asked {
+            if let ShortForm::Setting(key, Some(value)) = one {
+                target.settings.insert(key.clone(), value.clone());
+            }
+        }
+        for one in asked {
+            let wanted = match one {
+                ShortForm::Wanted(_) => wanted(plugin, wants, &target.settings)?,
+                ShortForm::Whole(_) | ShortForm::Values(..) | ShortForm::Setting(..) => {
+                    Grants::default()
+                }
+            };
+            match one {
+                ShortForm::Setting(..) | ShortForm::Whole(_) => {}
+                ShortForm::Values(capability, values) => target.grant(*capability, values),
+                ShortForm::Wanted(None) => {
+                    for capability in Capability::ALL {
+                        let values: Vec<_> = wanted.values(capability).into_iter().collect();
+                        target.grant(capability, &values);
+                    }
+                }
+                ShortForm::Wanted(Some(capability)) => {
+                    let values: Vec<_> = wanted.values(*capability).into_iter().collect();
+                    if values.is_empty() {
+                        let (plugin, capability) = (plugin.to_owned(), *capability);
+                        return Err(EditError::Unwanted { plugin, capability });
+                    }
+                    target.grant(*capability, &values);
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Revokes from a plugin what is asked for, and leaves it everything else. `wants` are those of its manifest.
+///
+/// # Errors
+///
+/// [`EditError`].
+pub fn revoke(
+    text: &str,
+    plugin: &str,
+    asked: &[ShortForm],
+    wants: Option<&[Want]>,
+) -> Result<Edit, EditError> {
+    edit(text, plugin, |target| {
+        // Each value must be granted before, whatever else is revoked with it.
+        let before = target.values.clone();
+        for one in asked {
+            match one {
+                ShortForm::Setting(key, value) => {
+                    let there = target.settings.get(key);
+                    if there.is_none_or(|there| value.as_ref().is_some_and(|value| value != there))
+                    {
+                        let (plugin, key) = (plugin.to_owned(), key.clone());
+                        return Err(EditError::NoSetting { plugin, key });
+                    }
+                    target.settings.remove(key);
+                }
+                ShortForm::Whole(capability) => {
+                    let values: Vec<_> = before.get(capability).into_iter().flatten().collect();
+                    if values.is_empty() {
+                        return Err(not_granted(plugin, *capability, "", &before));
+                    }
+                    target.values.remove(capability);
+                }
+                ShortForm::Values(capability, values) => {
+                    let granted = before.get(capability);
+                    let unknown = values
+                        .iter()
+                        .find(|value| !granted.is_some_and(|granted| granted.contains(*value)));
+                    if let Some(unknown) = unknown {
+                        return Err(not_granted(plugin, *capability, unknown, &before));
+                    }
+                    target.revoke(*capability, values);
+                }
+                ShortForm::Wanted(of) => {
+                    let wanted = wanted(plugin, wants, &target.settings)?;
+                    for capability in Capability::ALL {
+                        if of.is_none_or(|of| of == capability) {
+                            let values: Vec<_> = wanted.values(capability).into_iter().collect();
+                            target.revoke(capability, &values);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn not_granted(plugin: &str, capability: Capability, value: &str, before: &Values) -> EditError {
+    let granted = before.get(&capability).into_iter().flatten().cloned().collect();
+    EditError::NotGranted {
+        plugin: plugin.to_owned(),
+        capability,
+        value: value.to_owned(),
+        granted,
+    }
+}
+
+/// What the plugin wants, with its settings in the places of `$NAME`.
+fn wanted(
+    plugin: &str,
+    wants: Option<&[Want]>,
+    settings: &BTreeMap<String, String>,
+) -> Result<Grants, EditError> {
+    let wants = wants.ok_or_else(|| EditError::UnknownWants { plugin: plugin.to_owned() })?;
+    Ok(Grants::wanted(wants, settings).0)
+}
+
+impl Target {
+    fn grant(&mut self, capability: Capability, values: &[String]) {
+        if !values.is_empty() {
+            let before = self.values.entry(capability).or_default();
+            *before = capability.short_forms().granted(before, values);
+        }
+    }
+
+    fn revoke(&mut self, capability: Capability, values: &[String]) {
+        if let Some(before) = self.values.get_mut(&capability) {
+            *before = capability.short_forms().revoked(before, values);
+        }
+    }
+}
+
+fn values_of(config: &Config, plugin: &str) -> Values {
+    let Some(plugin) = config.plugins.get(plugin) else { return Values::new() };
+    let values = Capability::ALL.map(|one| (one, plugin.grants.values(one)));
+    values.into_iter().filter(|(_, values)| !values.is_empty()).collect()
+}
+
+fn edit(
+    text: &str,
+    plugin: &str,
+    aim: impl FnOnce(&mut Target) -> Result<(), EditError>,
+) -> Result<Edit, EditError> {
+    let config = Config::parse(text).map_err(EditError::Before)?;
+    let before = values_of(&config, plugin);
+    let settings = config.plugins.get(plugin).map(|plugin| plugin.settings.clone());
+    let settings = settings.unwrap_or_default();
+    let mut target = Target { values: before.clone(), settings: settings.clone() };
+    aim(&mut target)?;
+    target.values.retain(|_, values| !values.is_empty());
+    let (added, removed) = (lacking(&target.values, &before), lacking(&before, &target.values));
+    let mut edit = Edit {
+        before: text.to_owned(),
+        after: text.to_owned(),
+        from_defaults: false,
+        added,
+        removed,
+        settings: changed(&settings, &target.settings),
+    };
+    if edit.added.is_empty() && edit.removed.is_empty() && edit.settings.is_empty() {
+        return Ok(edit);
+    }
+    let no_table = || EditError::NoTable { plugin: plugin.to_owned() };
+    let mut document: DocumentMut = text.parse().map_err(|_| EditError::Other)?;
+    let has_defaults =
+        defaults()?.plugins.contains_key(plugin) && config.host.bundled != Some(false);
+    if has_defaults && !document::has(&document, &["plugins", plugin]) {
+        edit.from_defaults = true;
+        let defaults = expand(DEFAULT).map_err(|_| EditError::Other)?;
+        let defaults = defaults.parse().map_err(|_| EditError::Other)?;
+        document::copy(&mut document, &["plugins", plugin], &defaults).ok_or_else(no_table)?;
+    }
+    let base = document.to_string();
+    apply(&mut document, &base, plugin, &before, &target, has_defaults).ok_or_else(no_table)?;
+    edit.after = document.to_string();
+    verify(&base, &edit.after, plugin, &before, &target)?;
+    Ok(edit)
+}
+
+/// The default configuration of the bundled plugins.
+fn defaults() -> Result<Config, EditError> {
+    let text = expand(DEFAULT).map_err(|_| EditError::Other)?;
+    toml::from_str(&text).map_err(|_| EditError::Other)
+}
+
+/// The values of `these` that `others` do not have.
+fn lacking(these: &Values, others: &Values) -> Vec<(Capability, String)> {
+    let has = |capability: &Capability, value: &String| {
+        others.get(capability).is_some_and(|values| values.contains(value))
+    };
+    let all = these.iter().flat_map(|(one, values)| values.iter().map(move |value| (one, value)));
+    let lacking = all.filter(|(capability, value)| !has(capability, value));
+    lacking.map(|(capability, value)| (*capability, value.clone())).collect()
+}
+
+fn changed(
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
+) -> Vec<(String, Option<String>)> {
+    let set = after.iter().filter(|(key, value)| before.get(*key) != Some(value));
+    let set = set.map(|(key, value)| (key.clone(), Some(value.clone())));
+    let removed = before.keys().filter(|key| !after.contains_key(*key));
+    set.chain(removed.map(|key| (key.clone(), None))).collect()
+}
+
+/// Changes the document. `None`: a part of the path is not a table.
+fn apply(
+    document: &mut DocumentMut,
+    base: &str,
+    plugin: &str,
+    before: &Values,
+    target: &Target,
+    has_defaults: bool,
+) -> Option<()> {
+    let none = BTreeSet::new();
+    let mut is_removed = false;
+    for capability in Capability::ALL {
+        let old = before.get(&capability).unwrap_or(&none);
+        let new = target.values.get(&capability).unwrap_or(&none);
+        if old == new {
+            continue;
+        }
+        let path = ["plugins", plugin, "grants", capability.as_str()];
+        if new.is_empty() {
+            document::remove(document, &path);
+            is_removed = true;
+            continue;
+        }
+        let keys = keys_at(base, &path)?;
+        let mut changed = keys.clone();
+        capability.short_forms().change(&mut changed, old, new);
+        document::change(document, &path, &keys, &changed)?;
+    }
+    let path = ["plugins", plugin, "settings"];
+    let keys = keys_at(base, &path)?;
+    let settings = target.settings.iter().map(|(key, value)| (key.clone(), value.clone().into()));
+    let settings: Keys = settings.collect();
+    if settings.is_empty() && !keys.is_empty() {
+        document::remove(document, &path);
+        is_removed = true;
+    } else if settings != keys {
+        document::change(document, &path, &keys, &settings)?;
+    }
+    // Without its section, a bundled plugin would have its defaults again.
+    if is_removed && has_defaults {
+        document::keep_header(document, &["plugins", plugin])?;
+    }
+    Some(())
+}
+
+/// The keys of the table at a path. Empty: there is none. `None`: it is not a table.
+fn keys_at(text: &str, path: &[&str]) -> Option<Keys> {
+    let mut table = serde_json::to_value(toml::from_str::<toml::Table>(text).ok()?).ok()?;
+    for key in path {
+        match table.as_object_mut()?.remove(*key) {
+            Some(inner) => table = inner,
+            None => return Some(Keys::new()),
+        }
+    }
+    table.as_object().cloned()
+}
+
+/// Checks that the edited text is a configuration that differs from the one before by what was asked for, and by
+/// nothing else.
+fn verify(
+    base: &str,
+    after: &str,
+    plugin: &str,
+    before: &Values,
+    target: &Target,
+) -> Result<(), EditError> {
+    let config = Config::parse(after).map_err(|error| EditError::After(Box::new(error)))?;
+    let now = values_of(&config, plugin);
+    for capability in Capability::ALL {
+        let of = |values: &Values| values.get(&capability).cloned().unwrap_or_default();
+        let (now, aim) = (of(&now), of(&target.values));
+        if now != aim {
+            let missing = |these: &BTreeSet<String>, others: &BTreeSet<String>| {
+                these.difference(others).cloned().collect()
+            };
+            return Err(EditError::Inexact {
+                capability,
+                extra: missing(&now, &aim),
+                missing: missing(&aim, &now),
+            });
+        }
+    }
+    if config.plugins.get(plugin).is_some_and(|plugin| plugin.settings != target.settings) {
+        return Err(EditError::Other);
+    }
+    let rest = |text: &str| -> Option<serde_json::Value> {
+        let mut rest: toml::Table = toml::from_str(text).ok()?;
+        for capability in Capability::ALL {
+            if before.get(&capability) != target.values.get(&capability) {
+                take(&mut rest, &["plugins", plugin, "grants", capability.as_str()]);
+            }
+        }
+        take(&mut rest, &["plugins", plugin, "settings"]);
+        serde_json::to_value(rest).ok()
+    };
+    match (rest(base), rest(after)) {
+        (Some(base), Some(after)) if base == after => Ok(()),
+        _ => Err(EditError::Other),
+    }
+}
+
+/// Removes a table, and the tables above it that are then empty.
+fn take(table: &mut toml::Table, path: &[&str]) {
+    let Some((key, rest)) = path.split_first() else { return };
+    if let (false, Some(toml::Value::Table(inner))) = (rest.is_empty(), table.get_mut(*key)) {
+        take(inner, rest);
+        if !inner.is_empty() {
+            return;
+        }
+    }
+    table.remove(*key);
+}
+
+#[cfg(test)]
+mod tests;

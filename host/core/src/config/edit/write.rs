@@ -1,0 +1,113 @@
+//! Writes an edited configuration in the place of the file that was read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use portcullis_checked_files::{create_private_folder, replace_durably, replace_with_permissions};
+
+/// Why a configuration file was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file is not the one that was read.
+    #[error("{} changed while it was edited: nothing is written; run the command again", .0.display())]
+    Changed(PathBuf),
+    /// The file cannot be written.
+    #[error("{} cannot be written", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+/// Writes a configuration file whole, or not at all; it stays through a power failure. The file keeps its permissions,
+/// and a symbolic link stays one. `before` is the text that was read, `None` if there was no file.
+///
+/// # Errors
+///
+/// [`WriteError`]. The file is then as it was.
+pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<(), WriteError> {
+    let failed = |cause| WriteError::Io { path: path.to_owned(), cause };
+    let is_written = match before {
+        Some(before) => overwrite(path, before, after).map_err(failed)?,
+        None => create(path, after).map_err(failed)?,
+    };
+    if is_written { Ok(()) } else { Err(WriteError::Changed(path.to_owned())) }
+}
+
+/// Returns whether the file was still the one before.
+#[expect(clippy::disallowed_methods, reason = "this function writes the configuration")]
+fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<bool> {
+    let path = std::fs::canonicalize(path)?;
+    let mut file = File::open(&path)?;
+    // Another process that edits waits here, and finds another text afterwards.
+    file.lock()?;
+    let mut now = Vec::new();
+    file.read_to_end(&mut now)?;
+    if now != before.as_bytes() || std::fs::read(&path)? != now {
+        return Ok(false);
+    }
+    replace_with_permissions(&path, after.as_bytes(), file.metadata()?.permissions())?;
+    Ok(true)
+}
+
+/// Returns whether there was still no file.
+fn create(path: &Path, after: &str) -> io::Result<bool> {
+    // A symbolic link that leads nowhere is somebody's as well.
+    if path.is_symlink() || path.exists() {
+        return Ok(false);
+    }
+    if let Some(folder) = path.parent() {
+        create_private_folder(folder)?;
+    }
+    replace_durably(path, after.as_bytes())?;
+    Ok(true)
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::disallowed_methods, reason = "tests look at the files")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_permissions_and_a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("real.toml"), folder.path().join("link.toml"));
+        fs::write(&file, "before").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real.toml", &link).unwrap();
+        write(&link, Some("before"), "after").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "after");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.toml");
+        fs::write(&file, "of somebody else").unwrap();
+        for before in [Some("before"), None] {
+            let error = write(&file, before, "after").unwrap_err();
+            assert!(matches!(error, WriteError::Changed(_)), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "of somebody else");
+        symlink("nowhere", folder.path().join("dangling.toml")).unwrap();
+        write(&folder.path().join("dangling.toml"), None, "after").unwrap_err();
+    }
+
+    #[test]
+    fn a_missing_file_is_made_with_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("portcullis").join("portcullis.toml");
+        write(&file, None, "after").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "after");
+    }
+}

@@ -1,0 +1,336 @@
+//! `portcullis plugin grant` and `portcullis plugin revoke`: edit the grants in `portcullis.toml`, show the difference,
+//! and ask before they write it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use similar::TextDiff;
+
+use portcullis_core::bindings::Want;
+use portcullis_core::capabilities::{Capability, Grants, ShortForm};
+use portcullis_core::config::edit::{self, Edit};
+use portcullis_core::config::{self, ConfigFile};
+use portcullis_core::plugins::{Plugins, Unused, UnusedGrant, Uses, unused_grants};
+use portcullis_core::sandbox::Feature;
+
+use super::End;
+use super::confirm::Consent;
+use super::inspect::wants_text;
+use super::setup::Setup;
+use super::style::{faint, green, red};
+
+/// Arguments of `plugin grant`.
+#[derive(clap::Args)]
+#[command(after_help = short_forms())]
+pub struct Grant {
+    /// The plugin's name
+    name: String,
+    /// What to grant: a capability with a value; `wanted` for everything that the plugin wants
+    #[arg(required = true, value_name = "CAPABILITY=VALUE")]
+    grants: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Arguments of `plugin revoke`.
+#[derive(clap::Args)]
+pub struct Revoke {
+    /// The plugin's name
+    name: String,
+    /// What to revoke: a capability, or a capability with a value
+    #[arg(required_unless_present_any = ["all", "unused"], value_name = "CAPABILITY[=VALUE]")]
+    grants: Vec<String>,
+    /// Revoke every grant
+    #[arg(long, conflicts_with_all = ["grants", "unused"])]
+    all: bool,
+    /// Revoke the grants that the plugin does not want, and those that the audit never saw used
+    #[arg(long, conflicts_with = "grants")]
+    unused: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Whether an edit is written.
+#[derive(clap::Args)]
+struct How {
+    #[command(flatten)]
+    consent: Consent,
+    /// Show the difference and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+/// The short forms of all capabilities, for the help.
+fn short_forms() -> String {
+    let mut text = String::from("Values, with commas between several of one capability:");
+    for capability in Capability::ALL {
+        for (form, meaning) in capability.short_forms().forms {
+            let form = format!("{capability}={form}");
+            text += &format!("\n  {form:<28} {meaning}");
+        }
+    }
+    let (wanted, setting) = ("CAPABILITY=wanted", "settings.KEY=VALUE");
+    text += &format!("\n  {wanted:<28} what the plugin wants of this capability");
+    text += &format!("\n  {setting:<28} a value that the plugin can read");
+    text
+}
+
+/// What the manifest of a plugin wants.
+struct Wants<'a> {
+    all: &'a [Want],
+    /// A component for other hosts has no manifest: its grants alone count.
+    is_foreign: bool,
+}
+
+/// The wants of a plugin. `None`: they are not known, as the component cannot be examined.
+fn wants_of<'a>(plugins: &'a Plugins, name: &str) -> Option<Wants<'a>> {
+    if let Some(loaded) = plugins.loaded.iter().find(|loaded| *loaded.plugin.name == *name) {
+        let is_foreign = loaded.plugin.terms.policy.is_foreign;
+        return Some(Wants { all: &loaded.manifest.wants, is_foreign });
+    }
+    let info = plugins.refused.iter().find(|refused| refused.name == name)?.info.as_ref()?;
+    let is_foreign = !info.features.contains(&Feature::Manifest);
+    Some(Wants { all: &info.manifest.as_ref()?.wants, is_foreign })
+}
+
+impl Wants<'_> {
+    /// The wants as grants, with the plugin's settings. `None`: any grant has an effect.
+    fn as_grants(&self, text: &str, plugin: &str) -> anyhow::Result<Option<Grants>> {
+        if self.is_foreign {
+            return Ok(None);
+        }
+        let config = config::Config::parse(text)?;
+        let settings = config.plugins.get(plugin).map(|plugin| plugin.settings.clone());
+        Ok(Some(Grants::wanted(self.all, &settings.unwrap_or_default()).0))
+    }
+}
+
+/// One plugin and the file that its grants are edited in.
+struct Editing<'a> {
+    name: &'a str,
+    file: ConfigFile,
+    wants: Option<Wants<'a>>,
+}
+
+impl<'a> Editing<'a> {
+    fn new(
+        setup: &Setup,
+        plugins: &'a Plugins,
+        name: &'a str,
+        config: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let is_there = setup.config.plugins.contains_key(name)
+            || plugins.loaded.iter().any(|loaded| *loaded.plugin.name == *name)
+            || plugins.refused.iter().any(|refused| refused.name == name);
+        if !is_there {
+            bail!(
+                "there is no plugin `{name}`\n  hint: `portcullis plugin list` lists them; a plugin is a file \
+                 NAME.wasm in the plugin folder"
+            );
+        }
+        let file = ConfigFile::read(config, &setup.folders)?;
+        Ok(Self { name, file, wants: wants_of(plugins, name) })
+    }
+
+    fn text(&self) -> &str {
+        self.file.text.as_deref().unwrap_or_default()
+    }
+
+    fn wants(&self) -> Option<&'a [Want]> {
+        self.wants.as_ref().map(|wants| wants.all)
+    }
+}
+
+/// Runs `plugin grant`.
+///
+/// # Errors
+///
+/// Why nothing is written.
+pub(super) async fn grant(setup: Setup, config: Option<&Path>, args: Grant) -> anyhow::Result<End> {
+    let asked = args.grants.iter().map(|text| ShortForm::to_grant(text));
+    let asked: Vec<_> = asked.collect::<Result<_, _>>()?;
+    let plugins = setup.plugins().await;
+    let editing = Editing::new(&setup, &plugins, &args.name, config)?;
+    let edit = edit::grant(editing.text(), &args.name, &asked, editing.wants())
+        .with_context(|| format!("granting to `{}`", args.name))?;
+    if edit.is_nothing() {
+        return super::print(&format!("`{}` has this already: nothing to write\n", args.name));
+    }
+    show(&editing, &edit)?;
+    super::print(&effects(&editing, &edit)?)?;
+    finish(&editing, &edit, &args.how)
+}
+
+/// Runs `plugin revoke`.
+///
+/// # Errors
+///
+/// Why nothing is written.
+pub(super) async fn revoke(
+    setup: Setup,
+    config: Option<&Path>,
+    args: Revoke,
+) -> anyhow::Result<End> {
+    let asked = args.grants.iter().map(|text| ShortForm::to_revoke(text));
+    let mut asked: Vec<_> = asked.collect::<Result<_, _>>()?;
+    let plugins = setup.plugins().await;
+    let editing = Editing::new(&setup, &plugins, &args.name, config)?;
+    let grants = setup.config.plugins.get(&args.name).map(|plugin| plugin.grants.clone());
+    let grants = grants.unwrap_or_default();
+    if args.all {
+        let granted = Capability::ALL.into_iter().filter(|one| grants.has(*one));
+        asked.extend(granted.map(ShortForm::Whole));
+    }
+    if args.unused {
+        let found = unused(&setup, &editing, &grants)?;
+        super::print(&named(&found))?;
+        let values = found.into_iter().map(|one| (one.capability, one.value));
+        asked.extend(values.map(|(one, value)| ShortForm::Values(one, vec![value])));
+    }
+    let edit = edit::revoke(editing.text(), &args.name, &asked, editing.wants())
+        .with_context(|| format!("revoking from `{}`", args.name))?;
+    if edit.is_nothing() {
+        return super::print(&format!("nothing to revoke from `{}`\n", args.name));
+    }
+    show(&editing, &edit)?;
+    super::print(&effects(&editing, &edit)?)?;
+    finish(&editing, &edit, &args.how)
+}
+
+/// The unused values of a plugin's grants. Says so where the records do not tell.
+fn unused(
+    setup: &Setup,
+    editing: &Editing<'_>,
+    grants: &Grants,
+) -> anyhow::Result<Vec<UnusedGrant>> {
+    let folder = setup.audit.folder();
+    let uses = Uses::read(folder, editing.name, grants)
+        .with_context(|| format!("reading the audit in {}", folder.display()))?;
+    let name = editing.name;
+    if uses.calls(name) == 0 {
+        super::print(&format!(
+            "`{name}` has no call in the audit: what it would use is not known\n"
+        ))?;
+    } else if !uses.is_complete() {
+        super::print(&format!(
+            "records of `{name}` were dropped: what it used before is not known\n"
+        ))?;
+    }
+    let wants = match &editing.wants {
+        Some(wants) => wants.as_grants(editing.text(), name)?,
+        None => None,
+    };
+    Ok(unused_grants(name, grants, wants.as_ref(), &uses))
+}
+
+/// The unused values with the reasons, a line for each.
+fn named(unused: &[UnusedGrant]) -> String {
+    let lines = unused.iter().map(|UnusedGrant { capability, value, reason }| {
+        let reason = match reason {
+            Unused::Unwanted => "the plugin does not want it".to_owned(),
+            Unused::NeverUsed { since, calls } => {
+                format!("never used since {since}, in {calls} calls")
+            }
+        };
+        let value = portcullis_sanitize::visible_line(value, 300);
+        let reason = portcullis_sanitize::visible_line(&reason, 300);
+        format!("{} {}\n", red(&format!("{capability}={value}")), faint(&reason))
+    });
+    lines.collect()
+}
+
+/// Prints the difference that the edit makes to the file, without secrets.
+fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
+    let path = editing.file.path.display().to_string();
+    let (before, after) = (config::shown(&edit.before)?, config::shown(&edit.after)?);
+    let difference = TextDiff::from_lines(&before, &after);
+    let old = if editing.file.text.is_some() { path.as_str() } else { "/dev/null" };
+    let text = difference.unified_diff().context_radius(3).header(old, &path).to_string();
+    let lines = text.lines().map(|line| {
+        let seen = portcullis_sanitize::visible_line(line, 1000);
+        match line.bytes().next() {
+            Some(b'+') => green(&seen),
+            Some(b'-') => red(&seen),
+            Some(b'@') => faint(&seen),
+            _ => seen,
+        }
+    });
+    let lines: Vec<_> = lines.collect();
+    super::print(&format!("{}\n\n", lines.join("\n")))?;
+    Ok(())
+}
+
+/// What the edit means, in words, and warnings about what has no effect.
+fn effects(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<String> {
+    let name = portcullis_sanitize::visible_line(editing.name, 100);
+    let mut text = String::new();
+    if edit.from_defaults {
+        text += &format!(
+            "`{name}` comes with Portcullis. Its section replaces its defaults, so they are written out.\n"
+        );
+    }
+    let lines = |values: &[(Capability, String)]| -> String {
+        let words = values.iter().map(|(capability, value)| {
+            let words = capability.short_forms().words(value);
+            format!(
+                "  {:<8} {}\n",
+                capability.as_str(),
+                portcullis_sanitize::visible_line(&words, 500)
+            )
+        });
+        words.collect()
+    };
+    if !edit.added.is_empty() {
+        text += &format!("Then `{name}` may, and could not before:\n{}", lines(&edit.added));
+    }
+    if !edit.removed.is_empty() {
+        text += &format!("Then `{name}` may no longer:\n{}", lines(&edit.removed));
+    }
+    for (key, value) in &edit.settings {
+        let key = portcullis_sanitize::visible_line(key, 100);
+        // A value may be a secret that does not belong there; the difference shows it where it is none.
+        let what = if value.is_some() { "reads a new value of" } else { "no longer reads" };
+        text += &format!("Then `{name}` {what} the setting {key}.\n");
+    }
+    let Some(wants) = &editing.wants else {
+        if !edit.added.is_empty() {
+            text += "What the plugin wants is not known, as it cannot be examined: a grant that it does not want \
+                     has no effect.\n";
+        }
+        return Ok(text);
+    };
+    let Some(wanted) = wants.as_grants(&edit.after, editing.name)? else { return Ok(text) };
+    let no_effect = edit.added.iter().filter(|(one, value)| !wanted.want_value(*one, value));
+    let mut capabilities = BTreeSet::new();
+    for (capability, value) in no_effect {
+        let value = portcullis_sanitize::visible_line(value, 300);
+        text += &format!(
+            "{} `{name}` does not want {capability}={value}: this grant has no effect\n",
+            red("warning")
+        );
+        capabilities.insert(*capability);
+    }
+    if !capabilities.is_empty() {
+        text += &wants_text(wants.all);
+    }
+    Ok(text)
+}
+
+/// Writes the edit, if the operator agrees.
+fn finish(editing: &Editing<'_>, edit: &Edit, how: &How) -> anyhow::Result<End> {
+    if how.dry_run {
+        return super::print("nothing is written: --dry-run\n");
+    }
+    if !how.consent.ask("Write this?")? {
+        super::print("nothing is written\n")?;
+        return Ok(End::Failed);
+    }
+    edit::write(&editing.file.path, editing.file.text.as_deref(), &edit.after)?;
+    let path = editing.file.path.display().to_string();
+    super::print(&format!(
+        "written: {}\n{}\n",
+        portcullis_sanitize::visible_line(&path, 1000),
+        faint("a server that runs already has to be started again")
+    ))
+}

@@ -1,0 +1,278 @@
+//! Short forms of grants of requests, such as `http=api.example` and `http=GET+POST@api.example`.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use portcullis_egress::Origin;
+use serde_json::{Value, json};
+
+use super::grant::HttpGrant;
+use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
+
+/// What the value of a network begins with. An origin has no `/` behind its host.
+const NETWORK: &str = "net:";
+
+/// The method of a host without one, as in `portcullis.toml`.
+const DEFAULT_METHOD: &str = "GET";
+
+impl ShortForms for HttpGrant {
+    const FORMS: &'static [Form] = &[
+        ("api.example", "GET from this host by https"),
+        ("api.example:8443,http://other.example", "GET from these hosts"),
+        ("GET+POST@api.example", "these methods at this host"),
+        ("net:10.0.0.0/8", "granted hosts may have addresses of this network, which is not public"),
+    ];
+
+    fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
+        let mut values = Vec::new();
+        for part in short_form::separated(text)? {
+            if let Some(network) = part.strip_prefix(NETWORK).filter(|rest| rest.contains('/')) {
+                let network: IpNet = network
+                    .parse()
+                    .map_err(|cause| InvalidValue::Network { text: network.to_owned(), cause })?;
+                values.push(format!("{NETWORK}{network}"));
+                continue;
+            }
+            let (methods, host) = part.rsplit_once('@').unwrap_or((DEFAULT_METHOD, &part));
+            let origin = Origin::try_from(host.to_owned())?;
+            for method in methods.split('+') {
+                if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                    return Err(InvalidValue::Method(method.to_owned()));
+                }
+                values.push(format!("{method}@{origin}"));
+            }
+        }
+        Ok(values)
+    }
+
+    fn values(&self) -> Vec<String> {
+        let mut values = Vec::new();
+        for rule in &self.rules {
+            for origin in &rule.hosts {
+                values.extend(rule.methods.iter().map(|method| format!("{method}@{origin}")));
+            }
+        }
+        values.extend(self.addresses.iter().map(|network| format!("{NETWORK}{network}")));
+        values
+    }
+
+    fn words(value: &str) -> String {
+        match (value.split_once('@'), value.strip_prefix(NETWORK)) {
+            (Some((method, host)), _) => format!("send {method} requests to {host}"),
+            (None, Some(network)) => {
+                format!("reach granted hosts that have addresses in {network}")
+            }
+            (None, None) => value.to_owned(),
+        }
+    }
+
+    fn add(table: &mut Table, values: &[String]) {
+        let (networks, pairs) = split(values);
+        for (origin, methods) in by_host(&pairs) {
+            let mut rules = rules(table);
+            add_methods(&mut rules, &origin, methods);
+            set_rules(table, rules);
+        }
+        short_form::add_texts(table, "addresses", &networks);
+    }
+
+    fn remove(table: &mut Table, values: &[String]) {
+        let (networks, pairs) = split(values);
+        let mut rules = rules(table);
+        for (origin, methods) in by_host(&pairs) {
+            remove_methods(&mut rules, &origin, &methods);
+        }
+        let has = |text: &String| {
+            let origin = text.parse::<Origin>();
+            rules.iter().any(|rule| rule.hosts.iter().any(|host| host.parse() == origin))
+        };
+        if let Some(headers) = table.get_mut("headers").and_then(Value::as_object_mut) {
+            headers.retain(|origin, _| has(origin));
+        }
+        if table.get("headers").and_then(Value::as_object).is_some_and(Table::is_empty) {
+            table.remove("headers");
+        }
+        set_rules(table, rules);
+        let networks: Vec<Option<IpNet>> = networks.iter().map(|one| one.parse().ok()).collect();
+        let mut all = short_form::texts(table, "addresses");
+        all.retain(|one| !networks.contains(&one.parse().ok()));
+        short_form::set_texts(table, "addresses", all);
+    }
+
+    fn may_be_used_by(value: &str, subject: &str) -> bool {
+        if let Some(rest) = subject.strip_prefix("connect to ") {
+            let address = rest.rsplit_once(" at ").and_then(|(_, text)| text.parse().ok());
+            let network = value.strip_prefix(NETWORK).and_then(|text| text.parse().ok());
+            return match (address, network) {
+                (Some(address), Some::<IpNet>(network)) => {
+                    network.contains(&IpAddr::to_canonical(&address))
+                }
+                // Each connection has a request, which says more.
+                (_, None) => false,
+                (None, Some(_)) => true,
+            };
+        }
+        if value.starts_with(NETWORK) && value.contains('/') {
+            return false;
+        }
+        let (Some((method, url)), Some((of, host))) =
+            (subject.split_once(' '), value.split_once('@'))
+        else {
+            return true;
+        };
+        match (url.parse::<Origin>(), host.parse::<Origin>()) {
+            (Ok(asked), Ok(granted)) => method == of && asked == granted,
+            _ => true,
+        }
+    }
+
+    fn is_wanted(value: &str, wants: &Self) -> bool {
+        // Only the operator knows which networks there are.
+        let is_network = value.starts_with(NETWORK) && value.contains('/');
+        is_network || wants.values().iter().any(|wanted| wanted == value)
+    }
+}
+
+/// The networks, and the pairs of a method and a host.
+fn split(values: &[String]) -> (Vec<String>, Vec<(String, String)>) {
+    let (mut networks, mut pairs) = (Vec::new(), Vec::new());
+    for value in values {
+        match (value.strip_prefix(NETWORK), value.split_once('@')) {
+            (Some(network), None) => networks.push(network.to_owned()),
+            (_, Some((method, origin))) => pairs.push((method.to_owned(), origin.to_owned())),
+            (None, None) => {}
+        }
+    }
+    (networks, pairs)
+}
+
+/// The methods of each host, in the order of the hosts.
+fn by_host(pairs: &[(String, String)]) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for (method, origin) in pairs {
+        match all.iter_mut().find(|(known, _)| known == origin) {
+            Some((_, methods)) => methods.push(method.clone()),
+            None => all.push((origin.clone(), vec![method.clone()])),
+        }
+    }
+    all
+}
+
+/// A rule as it is written.
+#[derive(Clone)]
+struct Rule {
+    hosts: Vec<String>,
+    /// Empty: the rule names no methods, and has the default.
+    methods: Vec<String>,
+    /// Whether `hosts` and `methods` are keys of the grant itself.
+    is_first: bool,
+}
+
+impl Rule {
+    fn methods(&self) -> Vec<String> {
+        match self.methods.as_slice() {
+            [] => vec![DEFAULT_METHOD.to_owned()],
+            methods => methods.to_vec(),
+        }
+    }
+
+    fn has_host(&self, origin: &str) -> bool {
+        self.hosts.iter().any(|host| is_same(host, origin))
+    }
+
+    fn is_of(&self, origin: &str) -> bool {
+        self.hosts.iter().all(|host| is_same(host, origin))
+    }
+}
+
+/// Whether two texts name one origin.
+fn is_same(one: &str, other: &str) -> bool {
+    one.parse::<Origin>().is_ok_and(|one| other.parse() == Ok(one))
+}
+
+fn rules(table: &Table) -> Vec<Rule> {
+    let read = |table: &Table, is_first| Rule {
+        hosts: short_form::texts(table, "hosts"),
+        methods: short_form::texts(table, "methods"),
+        is_first,
+    };
+    let first = table.contains_key("hosts").then(|| read(table, true));
+    let others = table.get("rules").and_then(Value::as_array).into_iter().flatten();
+    first
+        .into_iter()
+        .chain(others.filter_map(Value::as_object).map(|table| read(table, false)))
+        .collect()
+}
+
+fn set_rules(table: &mut Table, rules: Vec<Rule>) {
+    table.remove("hosts");
+    table.remove("methods");
+    let mut others = Vec::new();
+    for rule in rules {
+        let mut written = Table::new();
+        short_form::set_texts(&mut written, "hosts", rule.hosts);
+        short_form::set_texts(&mut written, "methods", rule.methods);
+        if rule.is_first {
+            table.extend(written);
+        } else {
+            others.push(json!(written));
+        }
+    }
+    if others.is_empty() {
+        table.remove("rules");
+    } else {
+        table.insert("rules".into(), others.into());
+    }
+}
+
+/// Grants methods at one host, and nothing at any other.
+fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
+    // The rule of the host alone takes more methods. Where it names none, it stays as it is written.
+    let own = rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.is_of(origin));
+    if let Some(own) = own {
+        own.methods.append(&mut methods);
+        return;
+    }
+    methods.sort_unstable();
+    let same = rules.iter_mut().find(|rule| {
+        let mut there = rule.methods();
+        there.sort_unstable();
+        there == methods
+    });
+    match same {
+        Some(same) => same.hosts.push(origin.to_owned()),
+        None => {
+            rules.push(Rule { hosts: vec![origin.to_owned()], methods, is_first: rules.is_empty() })
+        }
+    }
+}
+
+/// Removes methods of one host. Other hosts keep theirs.
+fn remove_methods(rules: &mut Vec<Rule>, origin: &str, methods: &[String]) {
+    let mut kept: Vec<Vec<String>> = Vec::new();
+    for rule in &mut *rules {
+        let before = rule.methods();
+        if !rule.has_host(origin) || !before.iter().any(|method| methods.contains(method)) {
+            continue;
+        }
+        let rest: Vec<_> = before.into_iter().filter(|one| !methods.contains(one)).collect();
+        if rule.is_of(origin) && !rest.is_empty() {
+            rule.methods = rest;
+            continue;
+        }
+        rule.hosts.retain(|host| !is_same(host, origin));
+        if !rest.is_empty() {
+            kept.push(rest);
+        }
+    }
+    rules.retain(|rule| !rule.hosts.is_empty());
+    for mut rest in kept {
+        let has = |method: &String| {
+            rules.iter().any(|rule| rule.has_host(origin) && rule.methods().contains(method))
+        };
+        rest.retain(|method| !has(method));
+        if !rest.is_empty() {
+            add_methods(rules, origin, rest);
+        }
+    }
+}
