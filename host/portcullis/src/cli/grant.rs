@@ -248,7 +248,7 @@ fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
             Some(b'+') => green(&seen),
             Some(b'-') => red(&seen),
             Some(b'@') => faint(&seen),
-            _ => seen,
+            _ => seen.into_owned(),
         }
     });
     let lines: Vec<_> = lines.collect();
