@@ -230,7 +230,7 @@ fn named(unused: &[UnusedGrant]) -> String {
         let reason = match reason {
             Unused::Unwanted => "the plugin does not want it".to_owned(),
             Unused::NeverUsed { since, calls } => {
-                format!("never used since {since}, in {calls} calls")
+                format!("never used since {since} (calls: {calls})")
             }
         };
         let value = portcullis_sanitize::visible_line(value, 300);
@@ -248,12 +248,13 @@ fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
     let old = if editing.file.text.is_some() { path.as_str() } else { "/dev/null" };
     let text = difference.unified_diff().context_radius(3).header(old, &path).to_string();
     let lines = text.lines().map(|line| {
-        let seen = portcullis_sanitize::visible_line(line, 1000);
+        // Spaces are part of the difference.
+        let seen = portcullis_sanitize::visible(line);
         match line.bytes().next() {
             Some(b'+') => green(&seen),
             Some(b'-') => red(&seen),
             Some(b'@') => faint(&seen),
-            _ => seen,
+            _ => seen.into_owned(),
         }
     });
     let lines: Vec<_> = lines.collect();

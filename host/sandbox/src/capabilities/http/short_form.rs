@@ -18,7 +18,7 @@ const DEFAULT_METHOD: &str = "GET";
 impl ShortForms for HttpGrant {
     const FORMS: &'static [Form] = &[
         ("api.example", "GET from this host by https"),
-        ("api.example:8443,http://other.example", "GET from these hosts"),
+        ("http://api.example:8080", "GET from this host and port by http"),
         ("GET+POST@api.example", "these methods at this host"),
         ("net:10.0.0.0/8", "granted hosts may have addresses of this network, which is not public"),
     ];
