@@ -35,6 +35,7 @@ mod secured;
 mod shops;
 mod strangers;
 mod support;
+mod telemetry;
 mod terminal;
 mod transports;
 mod unreal;

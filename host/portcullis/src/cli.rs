@@ -17,6 +17,7 @@ mod setup;
 mod signals;
 mod start;
 mod style;
+mod telemetry;
 mod views;
 mod wrap;
 
