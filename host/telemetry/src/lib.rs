@@ -105,7 +105,7 @@ impl Telemetry {
     {
         let mut layers: Vec<BoxedLayer<S>> = Vec::new();
         if let Some(provider) = &self.traces {
-            let layer = tracing_opentelemetry::layer()
+            let layer = tracing_opentelemetry::layer::<S>()
                 .with_tracer(provider.tracer("portcullis"))
                 // The conventions for MCP have no place for these.
                 .with_location(false)
@@ -117,7 +117,8 @@ impl Telemetry {
             layers.push(WithRemoteParent(layer).with_filter(of_call).boxed());
         }
         if let Some(provider) = &self.logs {
-            let of_call = filter_fn(|about| about.is_event() && about.target() == TARGET);
+            // The spans, too: the core makes the event of a call only if the call has a span.
+            let of_call = filter_fn(|about| about.target() == TARGET);
             let layer = OpenTelemetryTracingBridge::new(provider);
             layers.push(layer.with_filter(of_call).boxed());
         }
@@ -141,5 +142,6 @@ fn resource() -> Resource {
     let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let described = Resource::builder().with_attribute(version);
-    if is_named { described } else { described.with_service_name("portcullis") }.build()
+    let described = if is_named { described } else { described.with_service_name("portcullis") };
+    described.build()
 }

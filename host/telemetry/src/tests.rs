@@ -95,7 +95,7 @@ fn record(telemetry: &Telemetry) {
             drop(other.entered());
             span.record("error.type", "denied");
             span.record("otel.status_code", "ERROR");
-            tracing::info!(target: TARGET, portcullis.request.id = "r-1", "call ended");
+            tracing::event!(target: TARGET, tracing::Level::INFO, portcullis.request.id = "r-1", "call ended");
         });
     });
 }
@@ -143,19 +143,34 @@ fn a_call_arrives_as_a_span_and_a_log_record_and_nothing_else_does() {
 #[test]
 fn the_headers_of_the_configuration_are_sent() {
     let (endpoint, arrived) = collector(200, Duration::ZERO);
-    let folder = std::env::temp_dir().join(format!("telemetry-{}", std::process::id()));
-    std::fs::write(&folder, "Bearer for-the-collector\n").unwrap();
-    let headers = BTreeMap::from([("authorization".to_owned(), Secret::File(folder.clone()))]);
+    let file = std::env::temp_dir().join(format!("telemetry-{}", std::process::id()));
+    std::fs::write(&file, "Bearer for-the-collector\n").unwrap();
+    let headers = BTreeMap::from([("authorization".to_owned(), Secret::File(file.clone()))]);
     let settings = Settings::configured(&endpoint, headers, true, false).unwrap();
     let telemetry = Telemetry::start(&settings).unwrap();
     record(&telemetry);
     telemetry.end();
-    std::fs::remove_file(folder).unwrap();
+    std::fs::remove_file(file).unwrap();
     let requests: Vec<_> = arrived.try_iter().collect();
     assert!(!requests.is_empty() && requests.iter().all(|one| one.path == "/v1/traces"));
     let sent = |one: &Arrived| one.head.contains("authorization: Bearer for-the-collector");
     assert!(requests.iter().all(sent));
     assert!(!format!("{settings:?}").contains("for-the-collector"));
+}
+
+#[test]
+fn logs_are_sent_without_traces() {
+    let (endpoint, arrived) = collector(200, Duration::ZERO);
+    let settings = Settings::configured(&endpoint, BTreeMap::new(), false, true).unwrap();
+    let telemetry = Telemetry::start(&settings).unwrap();
+    let subscriber = tracing_subscriber::registry().with(telemetry.layers());
+    tracing::subscriber::with_default(subscriber, || {
+        assert!(tracing::span_enabled!(target: TARGET, tracing::Level::TRACE));
+    });
+    record(&telemetry);
+    telemetry.end();
+    let paths: Vec<_> = arrived.try_iter().map(|one| one.path).collect();
+    assert_eq!(paths, ["/v1/logs"]);
 }
 
 #[test]
@@ -181,7 +196,7 @@ fn a_collector_that_is_down_slow_or_broken_delays_no_call_and_the_end_by_two_sec
 
 #[test]
 fn the_environment_names_the_collector_as_the_specification_says() {
-    let of = |pairs: &'static [(&str, &str)]| {
+    let of = |pairs: &'static [(&'static str, &'static str)]| {
         Settings::of_environment(move |name| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })

@@ -25,7 +25,7 @@ pub struct Origin {
 
 /// Whether calls have spans. If not, nothing needs to be known about their origin.
 pub fn is_traced() -> bool {
-    tracing::enabled!(target: TARGET, Level::TRACE)
+    tracing::span_enabled!(target: TARGET, Level::TRACE)
 }
 
 /// The MCP method of the work, its operation for the name of the span, and its target if that is a name.
@@ -77,7 +77,6 @@ impl Traced {
         let protocol = Some(call.context.protocol.as_str()).filter(|version| !version.is_empty());
         let span = tracing::trace_span!(
             target: TARGET,
-            parent: None,
             "call",
             otel.name = name,
             otel.kind = if method.is_some() { "server" } else { "internal" },
@@ -128,8 +127,9 @@ impl Traced {
         }
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.span.in_scope(|| {
-            tracing::info!(
+            tracing::event!(
                 target: TARGET,
+                Level::INFO,
                 portcullis.request.id = request,
                 portcullis.source.name = source,
                 portcullis.call = name,
