@@ -29,8 +29,9 @@ pub fn is_traced() -> bool {
 }
 
 /// The MCP method of the work, its operation for the name of the span, and its target if that is a name.
-fn operation_of(work: &Work) -> (Option<&'static str>, &'static str, Option<&str>) {
-    let method = |method, name| (Some(method), method, name);
+fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Option<&'w str>) {
+    let method =
+        |method, name: Option<&'w String>| (Some(method), method, name.map(String::as_str));
     match work {
         Work::Tool(ToolCall { name, .. }) => method("tools/call", Some(name)),
         Work::Prompt { name, .. } => method("prompts/get", Some(name)),
