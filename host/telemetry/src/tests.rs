@@ -102,10 +102,8 @@ fn record(telemetry: &Telemetry) {
 
 fn text<'a>(attributes: &'a [KeyValue], key: &str) -> Option<&'a str> {
     let found = attributes.iter().find(|one| one.key == key)?;
-    match found.value.as_ref()?.value.as_ref()? {
-        Value::StringValue(text) => Some(text),
-        _ => None,
-    }
+    let Value::StringValue(text) = found.value.as_ref()?.value.as_ref()? else { return None };
+    Some(text)
 }
 
 #[test]
