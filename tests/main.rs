@@ -38,6 +38,7 @@ mod secured;
 mod shops;
 mod strangers;
 mod support;
+mod telemetry;
 mod terminal;
 mod trail;
 mod transports;

@@ -152,8 +152,11 @@ fn archive_small(
     if small.len() < limits.many {
         return Ok(());
     }
-    let fits = |archive: &Archive| archive.bytes < limits.segment;
-    let present = index.state.archives.iter().next_back().filter(|(_, archive)| fits(archive));
+    let fits = |name: &str, archive: &Archive| {
+        archive.bytes < limits.segment && !spans_too_long(name, limits)
+    };
+    let last = index.state.archives.iter().next_back();
+    let present = last.filter(|(name, archive)| fits(name, archive));
     let (into, mut archive) = match present {
         Some((name, archive)) => (name.clone(), archive.clone()),
         None => (format!("archive-{}.jsonl", small[0].stem), Archive::default()),
@@ -235,6 +238,23 @@ fn drop_oldest(
     Ok(())
 }
 
+/// Whether an archive began so long ago that nothing is added to it. Files are deleted whole, by the age of their last
+/// record: an archive that grew for ever would never be deleted.
+fn spans_too_long(name: &str, limits: &Limits) -> bool {
+    let (Some(most), Some(began)) = (limits.age, began(name)) else { return false };
+    SystemTime::now().duration_since(began).is_ok_and(|age| age > most / 8)
+}
+
+/// When the first segment of an archive began, by the archive's name: `archive-20261122T080000.120Z-….jsonl`.
+fn began(name: &str) -> Option<SystemTime> {
+    let stamp = name.strip_prefix("archive-")?.split('-').next()?;
+    let part = |from: usize, to: usize| stamp.get(from..to);
+    let rest = stamp.get(13..)?;
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let (hour, minute) = (part(9, 11)?, part(11, 13)?);
+    humantime::parse_rfc3339(&format!("{year}-{month}-{day}T{hour}:{minute}:{rest}")).ok()
+}
+
 /// Whether the last record of the file is too old.
 fn is_expired(file: &FolderFile, limits: &Limits) -> bool {
     let (Some(most), Some(changed)) = (limits.age, file.changed) else { return false };
@@ -245,4 +265,21 @@ fn is_expired(file: &FolderFile, limits: &Limits) -> bool {
 fn is_fresh(file: &FolderFile, limits: &Limits) -> bool {
     let age = |changed| SystemTime::now().duration_since(changed).unwrap_or_default();
     file.changed.is_some_and(|changed| age(changed) < limits.settle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_an_archive_is_in_its_name() {
+        let time = began("archive-20261122T080001.120Z-4711-0.jsonl").unwrap();
+        assert_eq!(humantime::format_rfc3339_millis(time).to_string(), "2026-11-22T08:00:01.120Z");
+        for name in ["archive-.jsonl", "archive-2026.jsonl", "20261122T080001.120Z-4711-0.jsonl"] {
+            assert_eq!(began(name), None, "{name}");
+        }
+        let old = Limits { age: Some(Duration::from_secs(8 * 60)), ..Limits::default() };
+        assert!(spans_too_long("archive-20201122T080001.120Z-1-0.jsonl", &old));
+        assert!(!spans_too_long("archive-20201122T080001.120Z-1-0.jsonl", &Limits::default()));
+    }
 }

@@ -304,6 +304,15 @@ fn the_index_is_begun_anew_and_says_the_same() {
     assert_eq!(before, Some(old.lines.last().unwrap().hash));
     assert_whole(folder.path());
     assert_eq!(usage(folder.path()).unwrap().0["snoop"].calls, 40);
+    // Nobody changes the index before unnoticed.
+    let path = folder.path().join("index-before.jsonl");
+    let before = fs::read(&path).unwrap();
+    let lines: Vec<_> = before.split_inclusive(|byte| *byte == b'\n').collect();
+    for changed in [lines[1..].concat(), lines[..lines.len() - 1].concat(), b"{}\n".to_vec()] {
+        fs::write(&path, changed).unwrap();
+        let faults = verify(folder.path()).unwrap().faults;
+        assert!(faults.iter().any(|fault| fault.file == "index-before.jsonl"), "{faults:?}");
+    }
 }
 
 #[test]

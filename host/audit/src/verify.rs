@@ -7,10 +7,11 @@ use std::path::Path;
 
 use crate::chain::{Flaw, lines};
 use crate::disk::{is_live, read};
+use crate::entry::Entry;
 use crate::folder::{FileBytes, FolderFile, Snapshot};
 use crate::hash::Hash;
 use crate::index::{INDEX, INDEX_BEFORE, read as read_index};
-use crate::index_entry::{IndexState, file_name};
+use crate::index_entry::{IndexEntry, IndexState, file_name};
 use crate::record::PreviousSegment;
 use crate::segments::{ReadSegment, ReadSegments, read_segments};
 
@@ -88,7 +89,7 @@ impl fmt::Display for Fault {
 pub fn verify(folder: &Path) -> io::Result<Report> {
     let held = Snapshot::of(folder)?;
     let mut check = Check::default();
-    let state = check.index(folder, &held);
+    let state = check.index(folder, &held)?;
     for file in &held.listed {
         let Some(bytes) = held.bytes(folder, file, &state)? else { continue };
         if file.archive {
@@ -158,7 +159,7 @@ impl Check {
         }
     }
 
-    fn index(&mut self, folder: &Path, held: &Snapshot) -> IndexState {
+    fn index(&mut self, folder: &Path, held: &Snapshot) -> io::Result<IndexState> {
         let Some(bytes) = &held.index else {
             // The first process may be about to write it.
             let live = |file: &FolderFile| !file.archive && is_live(&folder.join(&file.name));
@@ -167,15 +168,41 @@ impl Check {
             } else {
                 self.fault(INDEX, None, "it is missing, so that removed segments cannot be found");
             }
-            return IndexState::default();
+            return Ok(IndexState::default());
         };
         let (state, chain, flaws, torn) = read_index(bytes);
         self.report.index_end = Some(chain.last);
         self.flaws(INDEX, &flaws);
+        self.index_before(folder, bytes)?;
         if torn > 0 {
             self.remark(INDEX, format!("its last line is incomplete: {torn} bytes"));
         }
-        state
+        Ok(state)
+    }
+
+    /// Compares the index before the last rewrite with what the index states about it.
+    fn index_before(&mut self, folder: &Path, index: &[u8]) -> io::Result<()> {
+        let first = lines(index).0.next().and_then(|(_, _, line)| line);
+        let Some(Entry::Index(entry)) = first.map(|line| line.entry) else { return Ok(()) };
+        let IndexEntry::IndexOpened { before: Some(stated), .. } = *entry else { return Ok(()) };
+        let bytes = match read(&folder.join(INDEX_BEFORE)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.remark(INDEX_BEFORE, "it is missing");
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        // A process was killed while it rewrote the index.
+        if index.starts_with(&bytes) {
+            return Ok(());
+        }
+        let (_, chain, flaws, _) = read_index(&bytes);
+        self.flaws(INDEX_BEFORE, &flaws);
+        if chain.last != stated {
+            self.fault(INDEX_BEFORE, None, "it does not end as the index states");
+        }
+        Ok(())
     }
 
     /// Checks that an archive and a segment's own file have in common.

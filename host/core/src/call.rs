@@ -6,6 +6,7 @@ pub mod client;
 mod designate;
 mod output;
 mod plugin;
+mod traced;
 pub mod upstream;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use portcullis_audit::{Trail, Verdict};
 use portcullis_mcp_client::Object;
 use portcullis_roots::Roots;
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use crate::bindings::types::Error as ProtocolError;
 use crate::capabilities::Capability;
@@ -28,11 +30,14 @@ use crate::source::Source;
 use client::Client;
 
 pub use plugin::record_withheld_call;
+pub use traced::{Origin, is_traced};
 
 /// One call of a source: the work, the client and the directories.
 pub struct Call<'a> {
     /// The correlation id that the host made: see [`request_id`].
     pub request: String,
+    /// The client's request and span, which telemetry names. Empty unless [`is_traced`].
+    pub origin: Origin,
     /// The tool, prompt, resource, completion or job.
     pub work: Work,
     /// The directories that the call may access.
@@ -332,6 +337,14 @@ impl From<Denied> for CallFailure {
 ///
 /// [`CallFailure`]. Each call is recorded in the audit, however it ends.
 pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, CallFailure> {
+    let traced = traced::Traced::begin(source, &call);
+    let served = recorded(source, call).instrument(traced.span()).await;
+    traced.end(&served);
+    served
+}
+
+/// Serves one call, and records it in the audit.
+async fn recorded(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, CallFailure> {
     let principal = call.context.principal.clone();
     let trail = trail_of(source, &call.work, call.request.clone(), principal);
     let (input, size) = input_of(&call.work);

@@ -14,6 +14,7 @@ mod http;
 mod lists;
 mod schema;
 mod secrets;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -35,6 +36,7 @@ pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
 pub use schema::{expected, schema};
 pub use secrets::shown;
+pub use telemetry::TelemetryConfig;
 
 /// The default configuration, before [`expand`]. It grants the bundled plugins what they want.
 pub use crate::families::DEFAULTS as DEFAULT;
@@ -108,6 +110,8 @@ pub struct HostConfig {
     pub locked: Option<bool>,
     /// The folder of logins at other servers: an absolute path. Default: `logins` in the user's data folder.
     pub login_dir: Option<PathBuf>,
+    /// A collector of OpenTelemetry that gets a span and a log record of each call. Default: none.
+    pub telemetry: Option<TelemetryConfig>,
 }
 
 impl HostConfig {
@@ -327,6 +331,8 @@ mod tests {
                 "[plugins.a.grants.http]\nrules = [[[\"h\"]]]",
                 "`plugins.a.grants.http.rules`: a list",
             ),
+            ("[host.telemetry]", "endpoint"),
+            ("[host.telemetry]\nendpoint = \"http://h\"\ntrace = true", "traces"),
             ("[http.oauth]\nresource = \"https://h/mcp\"", "issuers"),
             ("[http.oauth]\nresource = \"\"\nissuers = [{ isuer = \"\" }]", "isuer"),
             (

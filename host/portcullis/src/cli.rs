@@ -22,6 +22,7 @@ mod setup;
 mod signals;
 mod start;
 mod style;
+mod telemetry;
 mod trail;
 mod uninstalled;
 mod views;

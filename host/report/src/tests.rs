@@ -191,12 +191,13 @@ fn nothing_on_the_page_can_run_or_load_or_deceive() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test updates the published schema on demand")]
 fn the_json_fits_its_published_schema() {
     let schema = schema();
     let published = include_str!("../../../docs/reference/report.schema.json");
     if std::env::var_os("UPDATE").is_some() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/report.schema.json");
-        write(file, &format!("{schema:#}\n"));
+        std::fs::write(file, format!("{schema:#}\n")).unwrap();
     } else {
         let published: Value = serde_json::from_str(published).unwrap();
         assert_eq!(published, schema, "run the tests of this crate with UPDATE=1");
@@ -208,11 +209,6 @@ fn the_json_fits_its_published_schema() {
         assert!(errors.is_empty(), "{errors:#?}");
     }
     assert!(!validator.is_valid(&json!({ "findings": [] })));
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test updates the published schema")]
-fn write(file: &str, text: &str) {
-    std::fs::write(file, text).unwrap();
 }
 
 #[test]

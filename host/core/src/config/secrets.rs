@@ -48,7 +48,8 @@ impl Value {
             ["plugins", _, "settings", ..] | ["commands", _, "args" | "env" | "more-args", ..] => {
                 true
             }
-            ["plugins", _, "grants", "http", "headers", ..] => true,
+            ["plugins", _, "grants", "http", "headers", ..]
+            | ["host", "telemetry", "endpoint" | "headers", ..] => true,
             _ => has_word(&path),
         };
         // A user and a password can be part of an address.
@@ -60,8 +61,11 @@ impl Value {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let is_one = match path.as_slice() {
             ["upstreams", _, "headers" | "env", ..] => true,
-            ["plugins", _, "grants", "http", "headers", ..] => true,
-            ["upstreams", _, "url"] => self.text.contains(['@', '?']),
+            ["plugins", _, "grants", "http", "headers", ..]
+            | ["host", "telemetry", "headers", ..] => true,
+            ["upstreams", _, "url"] | ["host", "telemetry", "endpoint"] => {
+                self.text.contains(['@', '?'])
+            }
             ["upstreams", _, "args", ..] | ["commands", _, "args", ..] => {
                 self.text.contains('=') && has_word(&[&self.text])
             }
@@ -199,6 +203,9 @@ mod tests {
         "[upstreams.a]\nurl = \"https://h\"\n[upstreams.a.oauth]\nclient-secret = \"s3cr3t\"",
         "[upstreams.a]\nurl = \"https://h\"\noauth = { client-key = \"s3\\\"cr3t\" }",
         "[commands.a]\nprogram = \"a\"\nargs = \"--key=s3cr3t\"",
+        "[host.telemetry]\nendpoint = \"http://h\"\nheaders.x = \"Bearer s3cr3t\"",
+        "[host.telemetry]\nendpoint = \"http://h\"\nheaders = \"Bearer s3cr3t\"",
+        "[host.telemetry]\nendpoint = [\"http://me:s3cr3t@h\"]",
         "[http]\ntoken = \"s3cr3t\"",
         "[http]\ntoken-file = [\"s3cr3t\"]",
         "[http.oauth]\nclient-secret = \"s3cr3t\"",

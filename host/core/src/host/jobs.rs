@@ -51,6 +51,7 @@ async fn run_one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit)
     host.attach_shared_state(&mut context, loaded, &roots);
     let call = Call {
         request,
+        origin: call::Origin::default(),
         work: Work::Job(job),
         roots,
         context,

@@ -91,6 +91,7 @@ impl Host {
         self.attach_shared_state(&mut context, loaded, &roots);
         let call = Call {
             request: call::request_id(),
+            origin: call::Origin::default(),
             work: Work::Views,
             roots,
             context,

@@ -2,6 +2,7 @@
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
+use portcullis_core::call::{Origin, is_traced};
 use portcullis_http_server::Principal;
 use rmcp::RoleServer;
 use rmcp::model::{ClientCapabilities, LoggingLevel, ProgressToken};
@@ -27,6 +28,8 @@ pub struct Caller {
     pub meta: Option<String>,
     /// The token for progress notifications, if the client wants them.
     pub progress: Option<ProgressToken>,
+    /// The request's id and the client's span, if calls have spans.
+    pub origin: Origin,
     /// The minimum level of log records that this request asks for, from 2026-07-28 on.
     pub log_level: Option<LoggingLevel>,
 }
@@ -54,6 +57,7 @@ impl Caller {
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
             log_level: cx.meta.log_level(),
+            origin: if is_traced() { origin_of(cx) } else { Origin::default() },
         }
     }
 
@@ -87,4 +91,14 @@ impl Caller {
     pub fn supports(&self, feature: &str) -> bool {
         self.features().iter().any(|known| known == feature)
     }
+}
+
+/// The request's id and the client's span. The `_meta` of a request is about this request; the header of HTTP may be
+/// about several.
+fn origin_of(cx: &RequestContext<RoleServer>) -> Origin {
+    let in_meta = cx.meta.0.0.get("traceparent").and_then(serde_json::Value::as_str);
+    let parts = cx.extensions.get::<http::request::Parts>();
+    let in_header = || parts?.headers.get("traceparent")?.to_str().ok();
+    let traceparent = in_meta.or_else(in_header).map(ToOwned::to_owned);
+    Origin { request_id: Some(cx.id.to_string()), traceparent }
 }

@@ -188,6 +188,7 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     for source in catalog.resource(uri).into_iter().filter(|one| one.plugin().is_some()) {
         let call = Call {
             request: call::request_id(),
+            origin: call::Origin::default(),
             work: Work::Version(uri.to_owned()),
             roots: roots.clone(),
             context: Context::default(),

@@ -179,6 +179,7 @@ impl Server {
         let client = RequestClient::new(self, caller, cx);
         let call = Call {
             request: exchange.request.clone(),
+            origin: caller.origin.clone(),
             work: request.work.clone(),
             roots: roots.clone(),
             context,

@@ -155,6 +155,7 @@ impl TaskWork {
         let client = TaskClient { shutdown: &server.shared.host.shutdown, cx };
         let call = Call {
             request: self.exchange.request.clone(),
+            origin: self.caller.origin.clone(),
             work: self.work.clone(),
             roots: self.roots.clone(),
             context,

@@ -56,12 +56,15 @@ pub struct ApproveArgs {
 /// Something that was found by its name, and compared with what was approved.
 enum Reviewed {
     Plugin(Box<Review>),
-    Upstream {
-        upstreams: Upstreams,
-        source: Arc<UpstreamSource>,
-        listing: Arc<Listing>,
-        review: UpstreamReview,
-    },
+    Upstream(Box<Reached>),
+}
+
+/// An upstream server that was reached, and its review.
+struct Reached {
+    upstreams: Upstreams,
+    source: Arc<UpstreamSource>,
+    listing: Arc<Listing>,
+    review: UpstreamReview,
 }
 
 impl DiffArgs {
@@ -101,7 +104,8 @@ impl ApproveArgs {
                 review.approve(&self.reason, &setup.sandbox(), &setup.config)?;
                 format!("approved: the plugin `{name}` as it is now, sha256:{}\n", review.digest)
             }
-            Reviewed::Upstream { upstreams, source, listing, .. } => {
+            Reviewed::Upstream(reached) => {
+                let Reached { upstreams, source, listing, .. } = &**reached;
                 let approved = upstreams.approve(source, listing, &self.reason).await;
                 approved.with_context(|| format!("approving `{name}`"))?;
                 format!("approved: {} tools of `{name}`\n", listing.tools.len())
@@ -140,13 +144,14 @@ impl Reviewed {
         };
         let listing = source.upstream.listing().await?;
         let review = upstreams.review(&source, &listing).await?;
-        Ok(Self::Upstream { upstreams, source, listing, review })
+        Ok(Self::Upstream(Box::new(Reached { upstreams, source, listing, review })))
     }
 
     fn is_approved(&self) -> bool {
         match self {
             Self::Plugin(review) => review.is_approved(),
-            Self::Upstream { review, .. } => {
+            Self::Upstream(reached) => {
+                let review = &reached.review;
                 review.held.is_empty()
                     && review.approval.is_some()
                     && review.differences.as_ref().is_none_or(Vec::is_empty)
@@ -157,27 +162,28 @@ impl Reviewed {
     fn differences(&self) -> Option<&[Difference]> {
         match self {
             Self::Plugin(review) => review.differences.as_deref(),
-            Self::Upstream { review, .. } => review.differences.as_deref(),
+            Self::Upstream(reached) => reached.review.differences.as_deref(),
         }
     }
 
     fn approval(&self) -> Option<&Approval> {
         match self {
             Self::Plugin(review) => review.approval.as_ref(),
-            Self::Upstream { review, .. } => review.approval.as_ref(),
+            Self::Upstream(reached) => reached.review.approval.as_ref(),
         }
     }
 
     async fn close(&self) {
-        if let Self::Upstream { upstreams, .. } = self {
-            upstreams.close().await;
+        if let Self::Upstream(reached) = self {
+            reached.upstreams.close().await;
         }
     }
 
     fn as_text(&self) -> String {
         let mut text = match self {
             Self::Plugin(review) => plugin_text(review),
-            Self::Upstream { source, listing, review, .. } => {
+            Self::Upstream(reached) => {
+                let Reached { source, listing, review, .. } = &**reached;
                 let mut text = format!("{}\n", green(&visible_line(&source.name, 100)));
                 text += &held_text(listing, &review.held);
                 text
@@ -216,7 +222,8 @@ impl Reviewed {
                 "now": review.now.as_ref().ok().map(super::inspect::as_json),
                 "refusal": review.now.as_ref().err(),
             }),
-            Self::Upstream { source, review, .. } => {
+            Self::Upstream(reached) => {
+                let Reached { source, review, .. } = &**reached;
                 let held = review
                     .held
                     .iter()
@@ -265,12 +272,13 @@ fn held_text(listing: &Listing, held: &[HeldTool]) -> String {
 
 /// A text as it is; a list of texts with spaces between them; any other value as JSON.
 fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(list) if list.iter().all(Value::is_string) => {
-            list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
-        }
-        value => value.to_string(),
+    if let Some(text) = value.as_str() {
+        return text.to_owned();
+    }
+    let texts = value.as_array().filter(|list| list.iter().all(Value::is_string));
+    match texts {
+        Some(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        None => value.to_string(),
     }
 }
 
@@ -295,12 +303,12 @@ fn values_text(difference: &Difference) -> String {
     let mut text = String::new();
     let mut show = |sign: &str, value: &Option<Value>, colour: fn(&str) -> String| {
         let Some(value) = value else { return };
-        let value = match value {
-            Value::Object(fields) => {
+        let value = match value.as_object() {
+            Some(fields) => {
                 let field = |(key, value): (&String, &Value)| format!("{key}: {}\n", plain(value));
                 fields.iter().map(field).collect()
             }
-            value => plain(value),
+            None => plain(value),
         };
         for line in visible(&value).lines() {
             let _ = writeln!(text, "    {}", colour(&format!("{sign} {line}")));

@@ -55,6 +55,7 @@ impl Args {
         let client = Terminal { roots: setup.roots.clone() };
         let call = Call {
             request: call::request_id(),
+            origin: call::Origin::default(),
             work: Work::Tool(ToolCall {
                 name: tool.own_name().to_owned(),
                 arguments: Arc::new(arguments.into()),

@@ -213,7 +213,9 @@ fn arguments(schema: &str) -> Vec<String> {
         let kind = match &property["type"] {
             Value::String(kind) => kind.clone(),
             Value::Null => "any".to_owned(),
-            several => several.to_string(),
+            several @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                several.to_string()
+            }
         };
         let needed = if required.contains(&name.as_str()) { ", required" } else { "" };
         let about = property["description"].as_str().unwrap_or_default();

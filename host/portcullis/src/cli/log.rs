@@ -4,15 +4,19 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use portcullis_core::families::LOG_LEVELS;
+use portcullis_telemetry::{BoxedLayer, Telemetry};
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::fmt::format::debug_fn;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry};
 
 /// Whether all output on stderr is lines of JSON.
 static AS_JSON: OnceLock<bool> = OnceLock::new();
@@ -101,14 +105,31 @@ fn family_level() -> Option<&'static str> {
 
 /// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v`, and both override the variables of plugin families.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
-pub fn begin(verbose: u8, as_json: bool) {
+/// With telemetry, its spans and events go to the collector and not to stderr.
+pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let default = filter(verbose, family_level());
     let filter = std::env::var("PORTCULLIS_LOG").ok();
     let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
         .unwrap_or_else(|_| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    if *AS_JSON.get_or_init(|| as_json) {
-        return log.event_format(JsonLines).init();
+    let as_json = *AS_JSON.get_or_init(|| as_json);
+    match telemetry {
+        // No filter for each layer: without telemetry, the log alone decides what is recorded.
+        None => tracing_subscriber::registry().with(layer(as_json)).with(filter).init(),
+        Some(telemetry) => {
+            let of_host = filter_fn(|about| about.target() != portcullis_telemetry::TARGET);
+            let log = layer(as_json).with_filter(filter.and(of_host)).boxed();
+            let mut layers = telemetry.layers();
+            layers.push(log);
+            tracing_subscriber::registry().with(layers).init();
+        }
+    }
+}
+
+/// The layer that writes the log to stderr.
+fn layer(as_json: bool) -> BoxedLayer<Registry> {
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    if as_json {
+        return log.event_format(JsonLines).boxed();
     }
     let colours = anstream::AutoStream::choice(&std::io::stderr());
     // The log contains untrusted text of plugins and upstream servers, so it is sanitised.
@@ -121,7 +142,7 @@ pub fn begin(verbose: u8, as_json: bool) {
         }
     });
     let log = log.fmt_fields(fields.delimited(" "));
-    log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).init();
+    log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).boxed()
 }
 
 /// The JSON format: one object per line with `timestamp`, `level`, `target`, `message` and the event's other fields, such

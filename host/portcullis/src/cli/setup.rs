@@ -32,18 +32,40 @@ pub struct Setup {
     key: SealKey,
 }
 
-impl Setup {
-    /// Reads the configuration and opens the roots.
+/// The configuration as it was read, before anything is opened.
+pub struct ReadConfig {
+    /// The operator's configuration.
+    pub config: Config,
+    /// The configuration file, if there is one.
+    source: Option<PathBuf>,
+    /// The user's folders.
+    folders: Folders,
+}
+
+impl ReadConfig {
+    /// Reads the configuration. Logs nothing: the log may depend on the configuration.
     ///
     /// # Errors
     ///
-    /// The configuration is invalid, or a root cannot be opened.
+    /// The configuration is invalid or cannot be read.
     pub fn new(common: &Common) -> anyhow::Result<Self> {
         let folders = Folders::of_user()?;
         let (mut config, source) = config::load(common.config.as_deref(), &folders)?;
         if common.locked {
             config.host.locked = Some(true);
         }
+        Ok(Self { config, source, folders })
+    }
+}
+
+impl Setup {
+    /// Opens the roots.
+    ///
+    /// # Errors
+    ///
+    /// A root cannot be opened.
+    pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
+        let ReadConfig { config, source, folders } = read;
         let of_user = folders.clone();
         let folders = config.host.over(folders);
         let own = host_files(&of_user, &folders, &config, source.as_deref());

@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 
-use super::setup::Setup;
-use super::{Command, Common, End, Plugin};
+use super::setup::{ReadConfig, Setup};
+use super::{Command, Common, End, Plugin, telemetry};
 
 /// Runs a command that needs the [`Setup`], on a runtime of its own.
 ///
@@ -11,8 +11,20 @@ use super::{Command, Common, End, Plugin};
 ///
 /// Why the command failed.
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
-    super::log::begin(common.verbose, common.log_json);
-    let setup = Setup::new(common)?;
+    let read = ReadConfig::new(common)?;
+    // Other commands call nothing for a client.
+    let calls = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
+    let telemetry = if calls { telemetry::start(&read.config)? } else { None };
+    super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
+    let ended = Setup::new(common, read).and_then(|setup| run(common, setup, command));
+    if let Some(telemetry) = telemetry {
+        telemetry.end();
+    }
+    ended
+}
+
+/// Runs a command with its [`Setup`].
+fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
     // These commands show the warnings in their own output.
     if !matches!(command, Command::Check { .. } | Command::Audit(_) | Command::Report(_)) {
         for warning in super::safety::warnings(&setup) {

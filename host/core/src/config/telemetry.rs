@@ -1,0 +1,26 @@
+//! `[host.telemetry]`: the collector of OpenTelemetry.
+
+use std::collections::BTreeMap;
+
+use portcullis_egress::Secret;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A collector of OpenTelemetry. It gets names, outcomes, durations and ids of calls by OTLP over HTTP, and no arguments,
+/// results or secrets.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// The address of the collector, such as `http://127.0.0.1:4318`. `/v1/traces` and `/v1/logs` are added to it.
+    pub endpoint: String,
+    /// Headers of each request to the collector, by name. Each value is a secret: `{ env = "NAME" }` or
+    /// `{ file = "/PATH" }`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Secret>,
+    /// Whether a span of each call is sent.
+    #[schemars(extend("default" = true))]
+    pub traces: Option<bool>,
+    /// Whether a log record of each call is sent.
+    #[schemars(extend("default" = true))]
+    pub logs: Option<bool>,
+}

@@ -1,0 +1,50 @@
+//! Warnings about a collector that does not accept data: one, and then at most one a minute with a count.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// The time between two warnings.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Counts faults, and decides which of them are reported.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    reported: Option<Instant>,
+    since: u64,
+}
+
+impl Faults {
+    /// Counts a fault at a time. Returns the number of faults since the last warning, this one included, if a warning
+    /// is due.
+    pub(crate) fn count(&self, now: Instant) -> Option<u64> {
+        let mut seen = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        seen.since += 1;
+        let is_due = seen.reported.is_none_or(|last| now.duration_since(last) >= PAUSE);
+        is_due.then(|| {
+            seen.reported = Some(now);
+            std::mem::take(&mut seen.since)
+        })
+    }
+}
+
+/// The faults of this process: traces and logs go to the same collector.
+pub(crate) static FAULTS: Faults = Faults(Mutex::new(Seen { reported: None, since: 0 }));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_warning_and_then_at_most_one_a_minute_with_a_count() {
+        let (faults, start) = (Faults::default(), Instant::now());
+        let at = |seconds| faults.count(start + Duration::from_secs(seconds));
+        assert_eq!(at(0), Some(1));
+        assert_eq!([at(1), at(2), at(59)], [None; 3]);
+        assert_eq!(at(60), Some(4));
+        assert_eq!(at(119), None);
+        assert_eq!(at(120), Some(2));
+    }
+}
