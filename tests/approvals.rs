@@ -209,3 +209,15 @@ fn the_placeholder_of_a_hint_is_not_a_grant() {
     assert!(ran.stderr.contains("`plugins.fetcher.grants.http`"), "{ran:?}");
     assert!(ran.stderr.contains("is a placeholder"), "{ran:?}");
 }
+
+#[test]
+fn the_plugin_folder_is_printed_and_takes_files() {
+    let home = Home::new();
+    let folder = home.run(&["plugin", "folder"]);
+    assert_eq!(folder.code, Some(0), "{folder:?}");
+    let folder = std::path::PathBuf::from(folder.stdout.trim_end());
+    fs::copy(guests().component("echo"), folder.join("mine.wasm")).expect("the folder exists");
+    assert!(home.run(&["plugin", "list"]).stdout.contains("mine 0.1.0"), "{folder:?}");
+    home.configure("[host]\nplugin-dirs = [\"/one\", \"/two\"]\n");
+    assert_eq!(home.run(&["plugin", "folder"]).stdout, "/one\n/two\n");
+}

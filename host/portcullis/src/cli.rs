@@ -119,8 +119,22 @@ enum Command {
     },
 }
 
+/// The end of the help of `plugin`.
+const PLUGINS: &str = "\
+A plugin is a file NAME.wasm in the plugin folder, which `portcullis plugin folder` prints.
+
+Examples:
+  portcullis audit ./weather.wasm                  what it could do, before it is installed
+  cp weather.wasm \"$(portcullis plugin folder)\"     install it
+  portcullis plugin grant weather wanted           grant what it wants
+  portcullis plugin diff weather                   what has changed since it was approved
+  portcullis plugin revoke weather --all           take everything away; then remove its file";
+
 #[derive(Subcommand)]
+#[command(after_help = PLUGINS)]
 enum Plugin {
+    /// Print the plugin folder
+    Folder,
     /// List the plugins, with the reason where one is refused
     List {
         /// Print JSON

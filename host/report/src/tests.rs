@@ -345,3 +345,12 @@ fn sarif_has_what_the_standard_requires() {
     };
     assert_eq!(denials(3), denials(14));
 }
+
+#[test]
+fn the_page_of_the_reference_lists_the_rules() {
+    let word = |level| serde_json::to_value(level).unwrap().as_str().unwrap().to_owned();
+    let row = |rule: &Rule| format!("| `{}` | {} | {} |\n", rule.id, word(rule.level), rule.about);
+    let table: String = RULES.iter().map(row).collect();
+    let page = include_str!("../../../docs/reference/report.md");
+    assert!(page.contains(&table), "docs/reference/report.md should have:\n{table}");
+}

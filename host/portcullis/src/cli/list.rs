@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::End;
 use super::setup::Setup;
 use super::style::{faint, green, red};
 use portcullis_core::catalog::CatalogTool;
-use portcullis_core::plugins::{LoadedPlugin, Refused};
+use portcullis_core::plugins::{LoadedPlugin, Refused, folders_of};
 use portcullis_core::upstreams::Summary;
 
 /// Lists every tool that can be called.
@@ -39,6 +40,20 @@ pub(super) async fn tools(setup: &Setup, json: bool) -> anyhow::Result<End> {
         text = "there are no tools: `portcullis plugin list` says why\n".into();
     }
     super::print(&text)
+}
+
+/// Prints the plugin folder, or several of them, a line for each. The user's own folder is created, so that files can be
+/// copied into it.
+pub(super) fn folder(setup: &Setup) -> anyhow::Result<End> {
+    let folders = folders_of(&setup.config, &setup.folders);
+    for folder in &folders {
+        if *folder == setup.folders.plugins {
+            portcullis_checked_files::create_private_folder(folder)
+                .with_context(|| format!("creating {}", folder.display()))?;
+        }
+    }
+    let lines = folders.iter().map(|folder| format!("{}\n", folder.display()));
+    super::print::untrusted(&lines.collect::<String>())
 }
 
 /// Lists all plugins, loaded or refused, and all upstream servers.

@@ -46,6 +46,7 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
             Command::Preview(args) => args.run(setup).await,
             Command::Call(args) => args.run(setup).await,
             Command::Tools { json } => super::list::tools(&setup, json).await,
+            Command::Plugin(Plugin::Folder) => super::list::folder(&setup),
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
             Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,
             Command::Plugin(Plugin::Approve(args)) => args.run(setup).await,
