@@ -138,6 +138,9 @@ fn tampering_is_found_and_named() {
     let found = home.run(&["trail", "verify"]);
     assert_eq!(found.code, Some(1), "{found:?}");
     assert!(found.stdout.contains(&format!("{name}, line 2: line number 2")), "{found:?}");
+    let checked = home.run(&["check"]);
+    assert!(checked.stdout.contains("shows signs of tampering"), "{checked:?}");
+    assert_eq!(checked.code, Some(1), "{checked:?}");
     let facts: Value =
         serde_json::from_str(&home.run(&["trail", "verify", "--json"]).stdout).expect("it is JSON");
     assert_eq!(facts["isWhole"], false, "{facts}");

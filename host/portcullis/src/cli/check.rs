@@ -1,5 +1,7 @@
 //! `portcullis check`: checks the configuration, the plugins and their grants against each other.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::End;
@@ -34,7 +36,7 @@ pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
         findings.good.push(format!("roots: {}", setup.roots));
     }
     findings.remarks.extend(super::safety::warnings(setup));
-    findings.good.push(format!("audit: {}", setup.audit.folder().display()));
+    verify_audit(setup.audit.folder(), &mut findings);
     findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
     for command in setup.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());
@@ -76,6 +78,22 @@ pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
         super::print(&lines.collect::<String>())?;
     }
     Ok(if faults == 0 { End::Done } else { End::Failed })
+}
+
+/// Checks that the audit can be read and shows no sign of tampering.
+fn verify_audit(folder: &Path, findings: &mut Findings) {
+    let shown = folder.display();
+    match portcullis_audit::verify(folder) {
+        Err(error) => findings.faults.push(format!("the audit in {shown} cannot be read: {error}")),
+        // Nothing was recorded yet.
+        Ok(report) if report.is_whole() || report.segments.is_empty() => {
+            findings.good.push(format!("audit: {shown}"));
+        }
+        Ok(report) => findings.faults.push(format!(
+            "the audit in {shown} shows signs of tampering ({} faults): `portcullis trail verify` names them",
+            report.faults.len()
+        )),
+    }
 }
 
 fn examine(plugins: &Plugins, findings: &mut Findings) {

@@ -204,7 +204,11 @@ fn line(record: &Record, is_json: bool) -> anyhow::Result<String> {
             format!("[{tool} {} {}]", visible_line(request, 100), visible_line(who, 100))
         }
     };
-    Ok(format!("{} {}", line.trim_end(), faint(&of_call)).trim_end().to_owned() + "\n")
+    line.truncate(line.trim_end().len());
+    if !of_call.is_empty() {
+        line += &format!(" {}", faint(&of_call));
+    }
+    Ok(line + "\n")
 }
 
 fn ask(verdict: Verdict, capability: &str, subject: &str) -> String {
