@@ -115,7 +115,8 @@ fn audit_shows_a_want_whose_text_is_the_beginning_of_the_grants_text() {
     assert!(other_host.stdout.contains("it wants: GET,POST"), "{other_host:?}");
     let more_hosts = audit("hosts = [\"https://a.example\", \"https://b.example\"]");
     assert!(more_hosts.stdout.contains("it wants: GET,POST"), "{more_hosts:?}");
-    let with_network = audit("hosts = [\"https://a.example\"]\naddresses = [\"10.0.0.0/8\"]");
+    let own = "arguments = [{ hosts = [\"localhost\"] }]\naddresses = [\"10.0.0.0/8\"]";
+    let with_network = audit(&format!("hosts = [\"https://a.example\"]\n{own}"));
     assert!(with_network.stdout.contains("10.0.0.0/8"), "{with_network:?}");
     assert!(!with_network.stdout.contains("it wants"), "{with_network:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, text_of};
@@ -183,4 +183,36 @@ fn a_connection_of_one_call_is_not_used_by_another() {
     web.answer("/away", json!({"status": 302, "headers": {"location": format!("{base}/page")}}));
     client.text("fetch", json!({"url": format!("{base}/away"), "follow": 3}));
     assert_eq!((web.asked().len(), web.connections()), (5, 4));
+}
+
+#[test]
+fn a_call_reaches_the_host_that_its_argument_names_and_only_during_this_call() {
+    let (named, other) = (Web::start(None), Web::start(None));
+    for web in [&named, &other] {
+        web.answer("/x", json!({"body": "here"}));
+    }
+    let there = format!("http://127.0.0.1:{}/x", other.address.port());
+    named.answer("/away", json!({"status": 302, "headers": {"location": there}}));
+    let home = Home::with(
+        &["fetcher"],
+        "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"https://base.example\"\n\
+         [[plugins.fetcher.grants.http.arguments]]\nhosts = [\"127.0.0.1\"]\n",
+    );
+    let said = |answer: Value| text_of(&answer);
+    let mut client = Client::start(&home, Era::Modern);
+    let url = format!("http://127.0.0.1:{}", named.address.port());
+    let page = said(client.call("fetch", json!({"url": format!("{url}/x")})));
+    assert_eq!(page, "200 here");
+    // The other origin has the same host, but the argument does not name it.
+    let away = said(client.call("fetch", json!({"url": format!("{url}/away"), "follow": 1})));
+    assert!(away.contains("denied"), "{away}");
+    assert_eq!(other.asked().len(), 0);
+    let post = json!({"url": format!("{url}/x"), "method": "POST", "body": "x"});
+    let post = said(client.call("fetch", post));
+    assert!(post.contains("denied"), "{post}");
+    let elsewhere = said(client.call("fetch", json!({"url": "http://localhost:1/x"})));
+    assert!(elsewhere.contains("denied"), "{elsewhere}");
+    assert_eq!(named.asked().len(), 2);
+    let shown = home.run(&["audit", "fetcher"]).stdout;
+    assert!(shown.contains("GET 127.0.0.1 (if a call names it)"), "{shown}");
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::capabilities::{Capability, Grants};
 use portcullis_audit::{Recorded, Trail, Verdict};
 
@@ -231,6 +233,20 @@ impl Policy {
     /// Whether the capability is linked.
     pub fn has(&self, capability: Capability) -> bool {
         self.grants.has(capability) || self.dispensable.contains(&capability)
+    }
+
+    /// The policy for one call of a tool with these arguments: what the operator lets a call name is granted if the
+    /// arguments name it.
+    pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
+        match self.grants.of_call(&self.wants, arguments) {
+            None => self.clone(),
+            Some((grants, wants)) => Arc::new(Self {
+                grants,
+                wants,
+                dispensable: self.dispensable.clone(),
+                is_foreign: self.is_foreign,
+            }),
+        }
     }
 }
 

@@ -128,6 +128,12 @@ impl Want {
         Self::new("http", host, methods, reason)
     }
 
+    /// HTTP requests with these methods to the host that a call names: `pointer` is a JSON Pointer to the argument, such
+    /// as `"/serviceUrl"`, whose value is a URL. The operator says which hosts calls may name.
+    pub fn http_argument(pointer: &str, methods: &str, reason: impl Into<String>) -> Self {
+        Self::new("http", format!("arguments{pointer}"), methods, reason)
+    }
+
     /// Durable storage of that many bytes.
     pub fn store(bytes: u64, reason: impl Into<String>) -> Self {
         Self::new("store", bytes.to_string(), "", reason)

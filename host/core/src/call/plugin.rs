@@ -17,7 +17,7 @@ use super::{
     Call, CallFailure, PluginAnswer, ToolCall, Work, check_arguments, designate, output, request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
-use crate::gate::Gate;
+use crate::gate::{Gate, Policy};
 use crate::plugins::{LoadedPlugin, PluginTool};
 use crate::sandbox::{self, Notice, Run};
 
@@ -31,8 +31,8 @@ pub(super) async fn serve(
     call: Call<'_>,
     input: Option<Arc<ToolInput>>,
 ) -> Result<PluginAnswer, CallFailure> {
-    let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let Call { work, roots, mut context, task, client, .. } = call;
+    let gate = gate(&loaded.plugin.terms.policy, trail, &work);
     if let Work::Prompt { name, arguments } = &work {
         check_prompt(loaded, name, arguments)?;
     }
@@ -86,6 +86,21 @@ pub(super) async fn serve(
     }
     let outcome = outcome.map_err(|failure| explain(loaded, failure, wall))?;
     output::check(loaded, tool, &gate, outcome)
+}
+
+/// The gate of one call. Only calls of tools have arguments that name hosts.
+fn gate(policy: &Arc<Policy>, trail: &Trail, work: &Work) -> Gate {
+    let policy = match work {
+        Work::Tool(ToolCall { arguments, .. }) => policy.of_call(arguments),
+        Work::Resources(_)
+        | Work::Resource(_)
+        | Work::Version(_)
+        | Work::Prompt { .. }
+        | Work::Completion { .. }
+        | Work::Views
+        | Work::Job(_) => policy.clone(),
+    };
+    Gate::new(policy, trail.clone())
 }
 
 /// Opens the paths in the arguments of a tool and the granted directories. `called` is the tool's index with its

@@ -18,6 +18,8 @@ pub struct InvalidVariable {
 /// - `${NAME:-DEFAULT}` in a string is the variable's value, or `DEFAULT` if the variable is not set. In
 ///   `${NAME|OTHER:-DEFAULT}`, the first variable that is set counts.
 /// - `${origin NAME:-DEFAULT}` is the origin (scheme, host and port) of the URL in the variable.
+/// - `"${hosts NAME:-DEFAULT}"` as a whole value is a list of hosts, which commas separate in the variable. If the
+///   variable is set and empty, the list is `["*"]`: all hosts.
 /// - `"${set NAME}"` as a whole value is `true` if the variable is set and not empty, else `false`.
 ///   `"${unset NAME}"` is the opposite.
 ///
@@ -43,11 +45,18 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
             continue;
         }
         let (names, default) = variable.split_once(":-").expect("each variable has a default");
+        if let Some(names) = names.strip_prefix("hosts ") {
+            let value = first_set(names).unwrap_or_else(|| default.to_owned());
+            expanded += before.strip_suffix('"').expect("a list is a whole value");
+            expanded += &hosts(&value);
+            rest = behind.strip_prefix('"').expect("a list is a whole value");
+            continue;
+        }
         let (is_origin, names) = match names.strip_prefix("origin ") {
             Some(names) => (true, names),
             None => (false, names),
         };
-        let value = match names.split('|').find_map(|name| std::env::var(name).ok()) {
+        let value = match first_set(names) {
             Some(value) if is_origin => origin(names, &value)?.to_string(),
             Some(value) => value,
             None => default.to_owned(),
@@ -61,6 +70,21 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
         rest = behind;
     }
     Ok(expanded + rest)
+}
+
+/// The value of the first variable that is set.
+#[expect(clippy::disallowed_methods, reason = "default configurations name environment variables")]
+fn first_set(names: &str) -> Option<String> {
+    names.split('|').find_map(|name| std::env::var(name).ok())
+}
+
+/// A TOML list of the hosts in a text with commas.
+fn hosts(text: &str) -> String {
+    let names: Vec<&str> = match text.trim() {
+        "" => vec!["*"],
+        text => text.split(',').map(str::trim).collect(),
+    };
+    toml::Value::from(names).to_string()
 }
 
 /// The origin of the URL in a variable.
@@ -93,6 +117,18 @@ mod tests {
             "a = \"${PORTCULLIS_TEST_NONE:-b}\"\nc = \"${origin PORTCULLIS_TEST_NONE:-d.example}\"";
         assert_eq!(expand(text).unwrap(), "a = \"b\"\nc = \"d.example\"");
         assert_eq!(expand("nothing").unwrap(), "nothing");
+        let text = "a = \"${hosts PORTCULLIS_TEST_NONE|PORTCULLIS_TEST_NO:-b, .c}\" # d";
+        assert_eq!(expand(text).unwrap(), "a = [\"b\", \".c\"] # d");
+    }
+
+    #[test]
+    fn hosts_in_a_variable_become_a_list_and_nothing_else() {
+        assert_eq!(hosts("a.example,b.example"), "[\"a.example\", \"b.example\"]");
+        assert_eq!(hosts(" "), "[\"*\"]");
+        let text = "a\"]\nother = [\"";
+        let parsed: toml::Table = toml::from_str(&format!("x = {}", hosts(text))).unwrap();
+        assert_eq!(parsed.keys().collect::<Vec<_>>(), ["x"]);
+        assert_eq!(parsed["x"].as_array().unwrap()[0].as_str(), Some(text));
     }
 
     #[test]

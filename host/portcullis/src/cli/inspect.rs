@@ -81,7 +81,10 @@ pub fn wants_text(wants: &[Want]) -> String {
             [capability, target, access].map(|part| visible_line(part, 100));
         let target = match target.strip_prefix('$') {
             Some(setting) => format!("(the setting `{setting}`)"),
-            None => target,
+            None => match target.strip_prefix("arguments/") {
+                Some(pointer) => format!("(the host in the argument `{pointer}`)"),
+                None => target,
+            },
         };
         let what = format!("{capability} {target} {access}");
         let optional = if *optional { " (optional)" } else { "" };

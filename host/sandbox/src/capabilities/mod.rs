@@ -19,6 +19,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use wasmtime::component::Linker;
 
 use crate::bindings::Want;
@@ -59,6 +60,12 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// or an action changes.
     fn can_change(&self) -> bool {
         false
+    }
+
+    /// The grant and the plugin's wants for one call of a tool, if its arguments add something to them. They must add the
+    /// same to both.
+    fn of_call(&self, _wants: &Self, _arguments: &Value) -> Option<(Self, Self)> {
+        None
     }
 
     /// Links the interfaces of [`Self::IMPORTS`].
@@ -141,6 +148,20 @@ macro_rules! register {
                     $(Capability::$capability =>
                         self.$folder.as_ref().is_some_and(Registered::can_change),)*
                 }
+            }
+
+            /// These grants and the plugin's wants for one call of a tool, if its arguments add something to them.
+            pub fn of_call(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
+                let mut changed = None;
+                $(if let (Some(grant), Some(want)) = (&self.$folder, &wants.$folder)
+                    && let Some((grant, want)) = Registered::of_call(grant, want, arguments)
+                {
+                    let (grants, wants) =
+                        changed.get_or_insert_with(|| (self.clone(), wants.clone()));
+                    grants.$folder = Some(grant);
+                    wants.$folder = Some(want);
+                })*
+                changed
             }
 
             fn values_of(&self, capability: Capability) -> Vec<String> {

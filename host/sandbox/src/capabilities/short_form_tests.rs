@@ -68,6 +68,10 @@ fn a_short_form_becomes_the_grant_that_is_meant() {
             "rules = [{ hosts = ['api.example'], methods = ['GET', 'POST'] }, { hosts = ['b.example'] }]",
         ),
         ("http=a.example,net:10.0.0.0/8", "hosts = ['a.example']\naddresses = ['10.0.0.0/8']"),
+        (
+            "http=argument:localhost,argument:POST@.a.example,argument:*",
+            "arguments = [{ hosts = ['localhost', '*'] }, { hosts = ['.a.example'], methods = ['POST'] }]",
+        ),
         ("files=read", "access = 'read'"),
         ("files=write", "access = 'write'"),
         ("files=read:roots", "access = 'read'\nscope = 'roots'"),
@@ -189,6 +193,9 @@ fn a_wrong_form_is_an_error_that_names_the_forms() {
         ("http=", "a value is empty"),
         ("http=*.example", "one by one"),
         ("http=api.example/path", "a path cannot be granted"),
+        ("http=argument:http://a.example", "a host alone"),
+        ("http=argument:a.example:80", "a host alone"),
+        ("http=argument:a.*", "one by one"),
         ("http=post@api.example", "not written in capitals"),
         ("http=net:10.0.0.0/99", "10.0.0.0/99"),
         ("files=execute", "read:/DIRECTORY"),
@@ -225,6 +232,11 @@ fn subjects_of_records_use_the_values_that_they_need() {
         (Capability::Http, "GET@a.example", "GET https://a.example/x?y", true),
         (Capability::Http, "POST@a.example", "GET https://a.example/x", false),
         (Capability::Http, "GET@b.example", "GET https://a.example/x", false),
+        (Capability::Http, "argument:GET@localhost", "GET http://localhost:81/x", true),
+        (Capability::Http, "argument:GET@.a.example", "GET http://b.a.example/x", true),
+        (Capability::Http, "argument:GET@.a.example", "GET http://a.example/x", false),
+        (Capability::Http, "argument:POST@*", "GET http://a.example/x", false),
+        (Capability::Http, "argument:GET@*", "connect to a.example at 10.1.1.1", false),
         (Capability::Http, "net:10.0.0.0/8", "connect to a.example at 10.1.1.1", true),
         (Capability::Http, "net:10.0.0.0/8", "connect to a.example at 11.1.1.1", false),
         (Capability::Files, "read", "read /a/b", true),
@@ -248,6 +260,7 @@ fn subjects_of_records_use_the_values_that_they_need() {
 }
 
 const HOSTS: [&str; 3] = ["a.example", "b.example", "http://c.example:8080"];
+const PATTERNS: [&str; 3] = ["a.example", ".a.example", "*"];
 const METHODS: [&str; 3] = ["GET", "POST", "PUT"];
 
 proptest! {
@@ -256,7 +269,9 @@ proptest! {
     fn requests_change_by_the_pairs_that_are_named_and_no_others(
         rules in vec((subsequence(HOSTS.to_vec(), 1..=3), subsequence(METHODS.to_vec(), 1..=3)), 1..4),
         has_first: bool,
+        named in vec((subsequence(PATTERNS.to_vec(), 1..=3), subsequence(METHODS.to_vec(), 1..=3)), 0..3),
         asked in vec((select(&METHODS[..]), select(&HOSTS[..])), 1..4),
+        asked_named in vec((select(&METHODS[..]), select(&PATTERNS[..])), 0..3),
     ) {
         let mut rules: Vec<_> = rules
             .iter()
@@ -269,7 +284,14 @@ proptest! {
         if !rules.is_empty() {
             table.insert("rules".into(), rules.into());
         }
-        let asked: Vec<_> = asked.iter().map(|(method, host)| format!("{method}@{host}")).collect();
+        if !named.is_empty() {
+            let named = named.iter();
+            let named = named.map(|(hosts, methods)| json!({ "hosts": hosts, "methods": methods }));
+            table.insert("arguments".into(), named.collect());
+        }
+        let asked = asked.iter().map(|(method, host)| format!("{method}@{host}"));
+        let named = asked_named.iter().map(|(method, host)| format!("argument:{method}@{host}"));
+        let asked: Vec<_> = asked.chain(named).collect();
         let text = format!("http={}", asked.join(","));
         granted(&table, &text);
         revoked(&table, &text);

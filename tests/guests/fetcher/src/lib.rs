@@ -80,5 +80,6 @@ plugin! {
         Want::settings("other", "to know where else to ask").optional(),
         Want::http("$base", "GET,POST", "to ask there"),
         Want::http("$other", "GET", "to ask there too").optional(),
+        Want::http_argument("/url", "GET", "to ask the host that a call names").optional(),
     ],
 }

@@ -8,6 +8,7 @@ use portcullis_egress::{Connection, Origin, Request, Secrets};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::arguments::{ArgumentRule, WantedArgument};
 use crate::capabilities::{Capability, Grants, InvalidWant};
 use crate::gate::Ask;
 
@@ -15,8 +16,16 @@ use crate::gate::Ask;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// To where, with which methods. Never empty.
+    /// To where, with which methods. A grant has at least one rule, or hosts that a call may name.
     pub rules: Vec<HttpRule>,
+    /// Hosts that a call may name in its arguments. Always empty in wants.
+    pub arguments: Vec<ArgumentRule>,
+    /// The arguments that name hosts. Always empty in grants.
+    #[schemars(skip)]
+    pub(super) wanted_arguments: Vec<WantedArgument>,
+    /// What the arguments of the current call name. Empty outside of a call.
+    #[schemars(skip)]
+    pub(super) named_by_call: Vec<HttpRule>,
     /// Addresses that are not public and may be reached all the same.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpNet>,
@@ -39,9 +48,13 @@ pub struct HttpRule {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = [{ "required": ["hosts"] }, { "required": ["rules"] }]))]
+#[schemars(extend("anyOf" = [
+    { "required": ["hosts"] },
+    { "required": ["rules"] },
+    { "required": ["arguments"] },
+]))]
 struct Unchecked {
-    /// The hosts of the first rule. Default: none; then `rules` is required.
+    /// The hosts of the first rule. Default: none; then `rules` or `arguments` is required.
     #[serde(default)]
     #[schemars(extend("minItems" = 1))]
     hosts: Option<Vec<Origin>>,
@@ -49,9 +62,13 @@ struct Unchecked {
     #[serde(default)]
     #[schemars(extend("minItems" = 1), inner(regex(pattern = "^[A-Z]*$")))]
     methods: Option<Vec<String>>,
-    /// Further hosts, with methods of their own. Default: none; then `hosts` is required.
+    /// Further hosts, with methods of their own. Default: none; then `hosts` or `arguments` is required.
     #[serde(default)]
     rules: Vec<HttpRule>,
+    /// Hosts that a call may name in its arguments. The plugin reaches the host that the call names, and only during
+    /// this call. Default: none.
+    #[serde(default)]
+    arguments: Vec<ArgumentRule>,
     /// Private networks in which the hosts may be: addresses with a length of prefix, such as `10.0.0.0/8`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -96,8 +113,18 @@ pub enum InvalidHttpGrant {
     },
 }
 
-fn get() -> Vec<String> {
+pub(super) fn get() -> Vec<String> {
     vec!["GET".into()]
+}
+
+pub(super) fn check_methods(methods: &[String]) -> Result<(), InvalidHttpGrant> {
+    if methods.is_empty() {
+        return Err(InvalidHttpGrant::EmptyMethods);
+    }
+    match methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
+        Some(method) => Err(InvalidHttpGrant::LowercaseMethod(method.clone())),
+        None => Ok(()),
+    }
 }
 
 impl HttpRule {
@@ -105,13 +132,7 @@ impl HttpRule {
         if self.hosts.is_empty() {
             return Err(InvalidHttpGrant::EmptyHosts);
         }
-        if self.methods.is_empty() {
-            return Err(InvalidHttpGrant::EmptyMethods);
-        }
-        match self.methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
-            Some(method) => Err(InvalidHttpGrant::LowercaseMethod(method.clone())),
-            None => Ok(()),
-        }
+        check_methods(&self.methods)
     }
 
     fn has(&self, request: &Request) -> bool {
@@ -123,18 +144,19 @@ impl TryFrom<Unchecked> for HttpGrant {
     type Error = InvalidHttpGrant;
 
     fn try_from(unchecked: Unchecked) -> Result<Self, InvalidHttpGrant> {
-        let Unchecked { hosts, methods, mut rules, addresses, headers } = unchecked;
+        let Unchecked { hosts, methods, mut rules, arguments, addresses, headers } = unchecked;
         match (hosts, methods) {
             (Some(hosts), methods) => {
                 rules.insert(0, HttpRule { hosts, methods: methods.unwrap_or_else(get) });
             }
             (None, Some(_)) => return Err(InvalidHttpGrant::MethodsWithoutHosts),
-            (None, None) if rules.is_empty() => {
+            (None, None) if rules.is_empty() && arguments.is_empty() => {
                 return Err(InvalidHttpGrant::NoHosts);
             }
             (None, None) => {}
         }
         rules.iter().try_for_each(HttpRule::check)?;
+        arguments.iter().try_for_each(ArgumentRule::check)?;
         for (origin, headers) in &headers {
             if !rules.iter().any(|rule| rule.hosts.contains(origin)) {
                 return Err(InvalidHttpGrant::HeadersOfOtherHost(origin.clone()));
@@ -144,7 +166,7 @@ impl TryFrom<Unchecked> for HttpGrant {
                     .map_err(|cause| InvalidHttpGrant::HeaderName { name: name.clone(), cause })?;
             }
         }
-        Ok(Self { rules, addresses, headers })
+        Ok(Self { rules, arguments, addresses, headers, ..Self::default() })
     }
 }
 
@@ -157,8 +179,11 @@ impl fmt::Display for HttpRule {
 
 impl fmt::Display for HttpGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules: Vec<_> = self.rules.iter().map(ToString::to_string).collect();
-        f.write_str(&rules.join("; "))?;
+        let rules = self.rules.iter().map(ToString::to_string);
+        let named = self.arguments.iter().map(ToString::to_string);
+        let wanted = self.wanted_arguments.iter().map(ToString::to_string);
+        let all: Vec<_> = rules.chain(named).chain(wanted).collect();
+        f.write_str(&all.join("; "))?;
         for net in &self.addresses {
             write!(f, ", also at {net}")?;
         }
@@ -170,13 +195,19 @@ impl fmt::Display for HttpGrant {
     }
 }
 
-/// Each host with its methods, and each private network.
+/// Each host with its methods, hosts that calls name, and each private network.
 pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
     let rules = grant.rules.iter().flat_map(|rule| {
         rule.hosts.iter().map(|host| format!("{} {host}", rule.methods.join(",")))
     });
+    let named = grant.arguments.iter().map(ToString::to_string);
+    let wanted = grant.wanted_arguments.iter().map(ToString::to_string);
     let mut targets: Vec<String> = Vec::new();
-    for target in rules.chain(grant.addresses.iter().map(|net| format!("also at {net}"))) {
+    for target in rules
+        .chain(named)
+        .chain(wanted)
+        .chain(grant.addresses.iter().map(|net| format!("also at {net}")))
+    {
         if !targets.contains(&target) {
             targets.push(target);
         }
@@ -190,14 +221,34 @@ const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 impl HttpGrant {
     /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
     pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
-        let pairs =
-            self.rules.iter().flat_map(|rule| wants.rules.iter().map(move |one| (rule, one)));
-        pairs.into_iter().any(|(granted, wanted)| {
+        let share = |granted: &[String], wanted: &[String]| {
             let is_unsafe = |method: &&String| !SAFE_METHODS.contains(&method.as_str());
-            let mut methods = granted.methods.iter().filter(is_unsafe);
-            methods.any(|method| wanted.methods.contains(method))
-                && granted.hosts.iter().any(|host| wanted.hosts.contains(host))
-        })
+            granted.iter().filter(is_unsafe).any(|method| wanted.contains(method))
+        };
+        let by_name = self.rules.iter().any(|granted| {
+            wants.rules.iter().any(|wanted| {
+                share(&granted.methods, &wanted.methods)
+                    && granted.hosts.iter().any(|host| wanted.hosts.contains(host))
+            })
+        });
+        let by_argument = self.arguments.iter().any(|granted| {
+            let mut wanted = wants.wanted_arguments.iter().map(WantedArgument::methods);
+            wanted.any(|wanted| share(&granted.methods, wanted))
+        });
+        by_name || by_argument
+    }
+
+    /// Whether a request is granted by name, or because the current call names its host.
+    fn has(&self, request: &Request) -> bool {
+        self.rules.iter().chain(&self.named_by_call).any(|rule| rule.has(request))
+    }
+
+    /// Whether the operator wrote the name of this very host. Then the host may have an address that is not public.
+    fn names_host(&self, host: &str) -> bool {
+        let has_host = |rule: &HttpRule| rule.hosts.iter().any(|origin| origin.host() == host);
+        self.rules.iter().any(has_host)
+            || self.named_by_call.iter().any(has_host)
+                && self.arguments.iter().any(|rule| rule.names(host))
     }
 
     /// Whether this grant has each pair of a host and a method that another one has.
@@ -229,6 +280,7 @@ impl HttpGrant {
             format!("hosts = {hosts:?}{between}methods = {:?}", rule.methods)
         };
         let mut lines = match self.rules.as_slice() {
+            [] => Vec::new(),
             [rule] => vec![one(rule, "\n")],
             rules => {
                 let rules: Vec<_> =
@@ -236,6 +288,14 @@ impl HttpGrant {
                 vec![format!("rules = [{}]", rules.join(", "))]
             }
         };
+        let one = |ArgumentRule { hosts, methods }: &ArgumentRule| {
+            let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+            format!("{{ hosts = {hosts:?}, methods = {methods:?} }}")
+        };
+        if !self.arguments.is_empty() {
+            let rules: Vec<_> = self.arguments.iter().map(one).collect();
+            lines.push(format!("arguments = [{}]", rules.join(", ")));
+        }
         let more = more.map(|more| IpNet::from(more).to_string());
         let mut addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
         addresses.extend(more.filter(|more| !addresses.contains(more)));
@@ -259,8 +319,12 @@ pub(in crate::capabilities) fn want(
     if std::path::Path::new(target).is_absolute() {
         return Ok(());
     }
+    let methods: Vec<_> = access.split(',').map(|method| method.trim().to_owned()).collect();
+    if let Some(argument) = WantedArgument::of_target(target, methods.clone()) {
+        wants.get_or_insert_default().wanted_arguments.push(argument);
+        return Ok(());
+    }
     let origin = target.parse()?;
-    let methods = access.split(',').map(|method| method.trim().to_owned()).collect();
     wants.get_or_insert_default().add(origin, methods);
     Ok(())
 }
@@ -274,7 +338,7 @@ impl Ask for Request {
     }
 
     fn is_within(&self, grant: &HttpGrant) -> bool {
-        grant.rules.iter().any(|rule| rule.has(self))
+        grant.has(self)
     }
 
     fn subject(&self) -> String {
@@ -307,11 +371,7 @@ impl Ask for Connection {
         let named = || {
             let name_is_address = self.host.trim_matches(['[', ']']).parse() == Ok(self.address);
             let name_is_loopback = self.host == "localhost" && address.is_loopback();
-            (name_is_address || name_is_loopback)
-                && grant
-                    .rules
-                    .iter()
-                    .any(|rule| rule.hosts.iter().any(|origin| origin.host() == self.host))
+            (name_is_address || name_is_loopback) && grant.names_host(&self.host)
         };
         portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))

@@ -1,5 +1,6 @@
 //! The capability `http`: requests to hosts that the operator names.
 
+mod arguments;
 pub mod effect;
 mod grant;
 mod link;
@@ -7,11 +8,13 @@ mod short_form;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
 use crate::sandbox::State;
 
+pub use arguments::{ArgumentRule, HostPattern};
 pub use grant::{HttpGrant, HttpRule};
 pub use link::Http;
 pub use portcullis_egress::{Connection, Request};
@@ -33,9 +36,13 @@ impl Registered for HttpGrant {
         self.shares_unsafe_request(self)
     }
 
-    /// Only the operator can grant private networks and headers.
+    /// Only the operator can grant private networks and headers, and say which hosts a call may name.
     fn is_as_wanted(&self, want: &Self) -> bool {
-        self.has_rules_of(want) && want.has_rules_of(self)
+        self.has_rules_of(want) && want.has_rules_of(self) && self.has_arguments_as(want)
+    }
+
+    fn of_call(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
+        self.named_in(wants, arguments)
     }
 
     fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {

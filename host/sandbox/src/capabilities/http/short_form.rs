@@ -6,11 +6,15 @@ use ipnet::IpNet;
 use portcullis_egress::Origin;
 use serde_json::{Value, json};
 
+use super::arguments::{ArgumentRule, HostPattern};
 use super::grant::HttpGrant;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 
 /// What the value of a network begins with. An origin has no `/` behind its host.
 const NETWORK: &str = "net:";
+
+/// What the value of a host that a call may name begins with.
+const ARGUMENT: &str = "argument:";
 
 /// The method of a host without one, as in `portcullis.toml`.
 const DEFAULT_METHOD: &str = "GET";
@@ -20,6 +24,11 @@ impl ShortForms for HttpGrant {
         ("api.example", "GET from this host by https"),
         ("http://api.example:8080", "GET from this host and port by http"),
         ("GET+POST@api.example", "these methods at this host"),
+        ("argument:localhost", "GET from this host at any port, if an argument names it"),
+        (
+            "argument:GET+POST@.example",
+            "these methods at the subdomains of a host that a call names",
+        ),
         ("net:10.0.0.0/8", "granted hosts may have addresses of this network, which is not public"),
     ];
 
@@ -33,13 +42,20 @@ impl ShortForms for HttpGrant {
                 values.push(format!("{NETWORK}{network}"));
                 continue;
             }
-            let (methods, host) = part.rsplit_once('@').unwrap_or((DEFAULT_METHOD, &part));
-            let origin = Origin::try_from(host.to_owned())?;
+            let (prefix, rest) = match part.strip_prefix(ARGUMENT) {
+                Some(rest) => (ARGUMENT, rest),
+                None => ("", part.as_str()),
+            };
+            let (methods, host) = rest.rsplit_once('@').unwrap_or((DEFAULT_METHOD, rest));
+            let host = match prefix {
+                ARGUMENT => host.parse::<HostPattern>()?.to_string(),
+                _ => Origin::try_from(host.to_owned())?.to_string(),
+            };
             for method in methods.split('+') {
                 if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
                     return Err(InvalidValue::Method(method.to_owned()));
                 }
-                values.push(format!("{method}@{origin}"));
+                values.push(format!("{prefix}{method}@{host}"));
             }
         }
         Ok(values)
@@ -52,11 +68,21 @@ impl ShortForms for HttpGrant {
                 values.extend(rule.methods.iter().map(|method| format!("{method}@{origin}")));
             }
         }
+        for ArgumentRule { hosts, methods } in &self.arguments {
+            for host in hosts {
+                values.extend(methods.iter().map(|method| format!("{ARGUMENT}{method}@{host}")));
+            }
+        }
         values.extend(self.addresses.iter().map(|network| format!("{NETWORK}{network}")));
         values
     }
 
     fn words(value: &str) -> String {
+        if let Some((method, host)) = of_argument(value) {
+            return format!(
+                "send {method} requests to {host}, if an argument of the call names it"
+            );
+        }
         match (value.split_once('@'), value.strip_prefix(NETWORK)) {
             (Some((method, host)), _) => format!("send {method} requests to {host}"),
             (None, Some(network)) => {
@@ -67,17 +93,27 @@ impl ShortForms for HttpGrant {
     }
 
     fn add(table: &mut Table, values: &[String]) {
-        let (networks, pairs) = split(values);
+        let Split { networks, pairs, arguments } = split(values);
         for (origin, methods) in by_host(&pairs) {
             let mut rules = rules(table);
             add_methods(&mut rules, &origin, methods);
             set_rules(table, rules);
         }
+        for (host, methods) in by_host(&arguments) {
+            let mut rules = rules_in(table, "arguments");
+            add_methods(&mut rules, &host, methods);
+            set_rules_in(table, "arguments", rules);
+        }
         short_form::add_texts(table, "addresses", &networks);
     }
 
     fn remove(table: &mut Table, values: &[String]) {
-        let (networks, pairs) = split(values);
+        let Split { networks, pairs, arguments } = split(values);
+        let mut of_arguments = rules_in(table, "arguments");
+        for (host, methods) in by_host(&arguments) {
+            remove_methods(&mut of_arguments, &host, &methods);
+        }
+        set_rules_in(table, "arguments", of_arguments);
         let mut rules = rules(table);
         for (origin, methods) in by_host(&pairs) {
             remove_methods(&mut rules, &origin, &methods);
@@ -115,6 +151,14 @@ impl ShortForms for HttpGrant {
         if value.starts_with(NETWORK) && value.contains('/') {
             return false;
         }
+        if let (Some((method, url)), Some((of, host))) =
+            (subject.split_once(' '), of_argument(value))
+        {
+            return match (url.parse::<Origin>(), host.parse::<HostPattern>()) {
+                (Ok(asked), Ok(granted)) => method == of && granted.matches(asked.host()),
+                (Err(_), _) | (_, Err(_)) => true,
+            };
+        }
         let (Some((method, url)), Some((of, host))) =
             (subject.split_once(' '), value.split_once('@'))
         else {
@@ -127,23 +171,44 @@ impl ShortForms for HttpGrant {
     }
 
     fn is_wanted(value: &str, wants: &Self) -> bool {
-        // Only the operator knows which networks there are.
+        // Only the operator knows which hosts calls may name, and which networks there are.
+        if let Some((method, _)) = of_argument(value) {
+            return wants.want_of_arguments(method);
+        }
         let is_network = value.starts_with(NETWORK) && value.contains('/');
         is_network || wants.values().iter().any(|wanted| wanted == value)
     }
 }
 
-/// The networks, and the pairs of a method and a host.
-fn split(values: &[String]) -> (Vec<String>, Vec<(String, String)>) {
-    let (mut networks, mut pairs) = (Vec::new(), Vec::new());
+/// Values of a grant, by kind.
+#[derive(Default)]
+struct Split {
+    networks: Vec<String>,
+    /// Methods with hosts.
+    pairs: Vec<(String, String)>,
+    /// Methods with hosts that a call may name.
+    arguments: Vec<(String, String)>,
+}
+
+fn split(values: &[String]) -> Split {
+    let mut split = Split::default();
     for value in values {
+        if let Some((method, host)) = of_argument(value) {
+            split.arguments.push((method.to_owned(), host.to_owned()));
+            continue;
+        }
         match (value.strip_prefix(NETWORK), value.split_once('@')) {
-            (Some(network), None) => networks.push(network.to_owned()),
-            (_, Some((method, origin))) => pairs.push((method.to_owned(), origin.to_owned())),
+            (Some(network), None) => split.networks.push(network.to_owned()),
+            (_, Some((method, origin))) => split.pairs.push((method.to_owned(), origin.to_owned())),
             (None, None) => {}
         }
     }
-    (networks, pairs)
+    split
+}
+
+/// The method and the host of a value for hosts that a call may name.
+fn of_argument(value: &str) -> Option<(&str, &str)> {
+    value.strip_prefix(ARGUMENT)?.split_once('@')
 }
 
 /// The methods of each host, in the order of the hosts.
@@ -185,43 +250,55 @@ impl Rule {
     }
 }
 
-/// Whether two texts name one origin.
+/// Whether two texts name one origin, or are one pattern.
 fn is_same(one: &str, other: &str) -> bool {
-    one.parse::<Origin>().is_ok_and(|one| other.parse() == Ok(one))
+    one == other || one.parse::<Origin>().is_ok_and(|one| other.parse() == Ok(one))
 }
 
+impl Rule {
+    fn read(table: &Table, is_first: bool) -> Self {
+        Self {
+            hosts: short_form::texts(table, "hosts"),
+            methods: short_form::texts(table, "methods"),
+            is_first,
+        }
+    }
+
+    fn write(self) -> Table {
+        let mut written = Table::new();
+        short_form::set_texts(&mut written, "hosts", self.hosts);
+        short_form::set_texts(&mut written, "methods", self.methods);
+        written
+    }
+}
+
+/// The rules in the keys of the grant itself and in its list `rules`.
 fn rules(table: &Table) -> Vec<Rule> {
-    let read = |table: &Table, is_first| Rule {
-        hosts: short_form::texts(table, "hosts"),
-        methods: short_form::texts(table, "methods"),
-        is_first,
-    };
-    let first = table.contains_key("hosts").then(|| read(table, true));
-    let others = table.get("rules").and_then(Value::as_array).into_iter().flatten();
-    first
-        .into_iter()
-        .chain(others.filter_map(Value::as_object).map(|table| read(table, false)))
-        .collect()
+    let first = table.contains_key("hosts").then(|| Rule::read(table, true));
+    first.into_iter().chain(rules_in(table, "rules")).collect()
 }
 
 fn set_rules(table: &mut Table, rules: Vec<Rule>) {
     table.remove("hosts");
     table.remove("methods");
-    let mut others = Vec::new();
-    for rule in rules {
-        let mut written = Table::new();
-        short_form::set_texts(&mut written, "hosts", rule.hosts);
-        short_form::set_texts(&mut written, "methods", rule.methods);
-        if rule.is_first {
-            table.extend(written);
-        } else {
-            others.push(json!(written));
-        }
-    }
-    if others.is_empty() {
-        table.remove("rules");
+    let (first, others) = rules.into_iter().partition(|rule| rule.is_first);
+    set_rules_in(table, "rules", others);
+    let first: Vec<Rule> = first;
+    first.into_iter().for_each(|rule| table.extend(rule.write()));
+}
+
+/// The rules in a list of the grant.
+fn rules_in(table: &Table, list: &str) -> Vec<Rule> {
+    let rules = table.get(list).and_then(Value::as_array).into_iter().flatten();
+    rules.filter_map(Value::as_object).map(|table| Rule::read(table, false)).collect()
+}
+
+fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
+    if rules.is_empty() {
+        table.remove(list);
     } else {
-        table.insert("rules".into(), others.into());
+        let rules: Vec<Value> = rules.into_iter().map(|rule| json!(rule.write())).collect();
+        table.insert(list.to_owned(), rules.into());
     }
 }
 

@@ -2,7 +2,10 @@
 
 use portcullis_egress::{Connection, Request};
 
+use serde_json::{Value, json};
+
 use super::grant::*;
+use crate::capabilities::Registered as _;
 use crate::gate::Ask as _;
 
 fn grant(text: &str) -> HttpGrant {
@@ -80,6 +83,10 @@ fn a_remedy_permits_what_was_asked_and_nothing_else() {
             assert_eq!(before.addresses, after.addresses);
         }
     }
+    let named = grant("arguments = [{ hosts = [\".a\", \"b\"] }]");
+    let after = grant(&ask("a", "GET").remedy(Some(&named)));
+    assert_eq!(after.arguments, named.arguments);
+    assert_eq!(after.rules.len(), 1);
     let post = ask("https://a.example", "POST");
     let new: HttpGrant = toml::from_str(&post.remedy(None)).unwrap();
     assert_eq!(new, grant("hosts = [\"a.example\"]\nmethods = [\"POST\"]"));
@@ -120,10 +127,116 @@ fn what_could_not_be_enforced_is_refused_at_load() {
         ("hosts = [\"*\"]", "`*`"),
         ("hosts = [\"*.a.example\"]", "`*.a.example`"),
         ("hosts = [\"https://a/path\"]", "path"),
+        ("arguments = []", "name at least one"),
+        ("arguments = [{ hosts = [] }]", "name at least one"),
+        ("arguments = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
+        ("arguments = [{ hosts = [\"http://a\"] }]", "a host alone"),
+        ("arguments = [{ hosts = [\"a:80\"] }]", "a host alone"),
+        ("arguments = [{ hosts = [\"a/path\"] }]", "path"),
+        ("arguments = [{ hosts = [\"*.a\"] }]", "one by one"),
         ("hosts = [\"a\"]\nheaders.\"b\".x = { env = \"X\" }", "never be sent"),
         ("hosts = [\"a\"]\nheaders.\"a\".\"x y\" = { env = \"X\" }", "name of a header"),
     ] {
         let error = toml::from_str::<HttpGrant>(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+/// What a call with these arguments may ask for: methods with URLs, of those that are tried.
+fn reached(granted: &str, targets: &[&str], arguments: &Value) -> Vec<String> {
+    let granted = grant(granted);
+    let mut wanted = None;
+    for target in targets {
+        want(&mut wanted, target, "GET").unwrap();
+    }
+    let wanted = wanted.unwrap();
+    let (granted, wanted) =
+        granted.of_call(&wanted, arguments).unwrap_or_else(|| (granted.clone(), wanted.clone()));
+    let mut reached = Vec::new();
+    for origin in [
+        "http://localhost:81",
+        "http://localhost:82",
+        "https://localhost",
+        "https://a.example",
+        "https://b.a.example:8443",
+        "https://evil-a.example",
+    ] {
+        for method in ["GET", "POST"] {
+            let ask = Request {
+                origin: origin.parse().unwrap(),
+                method: method.into(),
+                path: "/".into(),
+            };
+            if ask.is_within(&granted) && ask.is_wanted(&wanted) {
+                reached.push(format!("{method} {origin}"));
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn a_call_reaches_the_host_that_its_argument_names_and_no_other() {
+    let local = "arguments = [{ hosts = [\"localhost\"], methods = [\"GET\", \"POST\"] }]";
+    let target = ["arguments/service/url"];
+    let url = |url: &str| json!({ "service": { "url": url }, "other": "http://localhost:82" });
+    let named = reached(local, &target, &url("http://LOCALHOST:81/x?y=http://localhost:82"));
+    assert_eq!(named, ["GET http://localhost:81"]);
+    for arguments in [
+        url("https://a.example/"),
+        url("localhost.evil.example"),
+        url("http://user@localhost:81/"),
+        url("/x"),
+        url("file://localhost/x"),
+        json!({ "service": { "url": ["http://localhost:81"] } }),
+        json!({ "service": "http://localhost:81" }),
+        json!(null),
+    ] {
+        assert_eq!(reached(local, &target, &arguments), [""; 0], "{arguments}");
+    }
+    let beneath = "arguments = [{ hosts = [\".a.example\"] }]";
+    let one = reached(beneath, &target, &url("https://b.a.example:8443"));
+    assert_eq!(one, ["GET https://b.a.example:8443"]);
+    for other in ["https://a.example", "https://evil-a.example"] {
+        assert_eq!(reached(beneath, &target, &url(other)), [""; 0], "{other}");
+    }
+}
+
+#[test]
+fn a_host_in_an_argument_needs_a_grant_and_a_want() {
+    let url = json!({ "url": "https://a.example/x" });
+    assert_eq!(reached("hosts = [\"c\"]", &["arguments/url"], &url), [""; 0]);
+    assert_eq!(reached("arguments = [{ hosts = [\"*\"] }]", &["c"], &url), [""; 0]);
+    assert_eq!(reached("arguments = [{ hosts = [\"*\"] }]", &["arguments/uri"], &url), [""; 0]);
+    let both = reached("arguments = [{ hosts = [\"*\"] }]", &["arguments/url"], &url);
+    assert_eq!(both, ["GET https://a.example"]);
+    // The plugin wants the host by its name, and the operator lets calls name it: each has to say both.
+    assert_eq!(reached("arguments = [{ hosts = [\"*\"] }]", &["a.example"], &url), [""; 0]);
+}
+
+#[test]
+fn a_named_host_has_a_private_address_only_if_the_operator_wrote_its_name() {
+    for (hosts, url, address, expected) in [
+        ("localhost", "http://localhost:81", "127.0.0.1", true),
+        ("localhost", "http://localhost:81", "10.0.0.1", false),
+        ("*", "http://localhost:81", "127.0.0.1", false),
+        ("*", "http://169.254.169.254", "169.254.169.254", false),
+        ("169.254.169.254", "http://169.254.169.254", "169.254.169.254", true),
+        ("*", "https://a.example", "8.8.8.8", true),
+        (".a.example", "https://b.a.example", "10.0.0.1", false),
+        // Named, and not by this call.
+        ("localhost", "https://a.example", "127.0.0.1", false),
+    ] {
+        let granted = grant(&format!("arguments = [{{ hosts = [\"{hosts}\"] }}]"));
+        let mut wanted = None;
+        want(&mut wanted, "arguments/url", "GET").unwrap();
+        let of_call = granted.of_call(&wanted.unwrap(), &json!({ "url": url }));
+        let granted = of_call.map_or(granted, |(granted, _)| granted);
+        let host = match url.rsplit_once("//").unwrap().1.split(':').next() {
+            Some("a.example") if hosts == "localhost" => "localhost",
+            host => host.unwrap(),
+        };
+        let ask = Connection { host: host.into(), address: address.parse().unwrap() };
+        assert_eq!(ask.is_within(&granted), expected, "{hosts} {url} {address}");
     }
 }

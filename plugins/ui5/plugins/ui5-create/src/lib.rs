@@ -35,16 +35,14 @@ plugin! {
         Want::http(
             "http://localhost:4004",
             "GET",
-            "to read the metadata of an OData service under development",
+            "to read the metadata of a service on the app's own server, which a CAP server is",
         )
         .optional(),
-        Want::http("services.odata.org", "GET", "to read the metadata of sample services").optional(),
-        Want::http("$odata-server", "GET", "to read the metadata of services there").optional(),
+        Want::http_argument("/oDataV4Url", "GET", "to read the metadata of the OData service").optional(),
         Want::directory("$versions-dir", "to read lists of versions that were brought from elsewhere")
             .optional(),
         Want::settings("versions-dir", "the absolute path of the folder with lists of versions that were brought from elsewhere"),
         Want::settings("cdn-url", "the address of a mirror of the UI5 CDN"),
-        Want::settings("odata-server", "one more server to read metadata from: https://host:port"),
         Want::settings(
             domains::SETTING,
             "the domains that URLs may name, with commas; all if empty; otherwise localhost and \
