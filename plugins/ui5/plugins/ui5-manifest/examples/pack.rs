@@ -47,7 +47,7 @@ fn read_all(sources: &Path) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
         let text = fs::read_to_string(&path)?;
         let document = ajv_report::parse(text.trim_start_matches('\u{feff}'))?;
         let document = match name {
-            "mapping" => document,
+            "mapping" | "mapping-2" => document,
             "draft-07" => without_formats(document),
             _ => without_annotations(document),
         };

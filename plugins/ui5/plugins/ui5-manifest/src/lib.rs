@@ -31,17 +31,18 @@ struct Validate {
 #[data]
 #[derive(Debug, PartialEq)]
 struct Report {
-    /// Whether the manifest is valid.
-    is_valid: bool,
-    /// What is wrong with it; empty when it is valid.
+    /// Whether the manifest is valid by the schema of its version. `null`: not checked by that schema, which could not be had; `note` says what was checked instead.
+    #[schemars(required, extend("type" = ["boolean", "null"]))]
+    is_valid: Option<bool>,
+    /// What the schema finds wrong; empty when it finds nothing.
     errors: Vec<Finding>,
-    /// The manifest version whose schema was used. Only there when it is not the one the manifest declares.
+    /// The manifest version whose schema was used. Only there when it is not the one the manifest declares. Then `isValid` is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema_version: Option<String>,
-    /// What to know about the verdict. Only there when the schema used is not that of the declared version, or when not all errors are listed.
+    /// What to know about the verdict. Only there when `isValid` is `null`, or when not all errors are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// The root causes in plain words, each with its place in the manifest: what to mend first. At most 20, then how many more. Only there when the manifest is not valid.
+    /// The root causes in plain words, each with its place in the manifest: what to mend first. At most 20, then how many more. Only there when there are errors.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     summary: Vec<String>,
 }
@@ -87,8 +88,7 @@ fn validate(
     manifest: &Value,
     source: impl FnOnce(&str) -> Result<Value, String>,
 ) -> Result<Report, String> {
-    let mapping = pack.document("mapping").unwrap_or_default();
-    let version = manifest::version(manifest, &mapping)?;
+    let version = manifest::version(manifest).map_err(|message| manifest::with_hint(message, pack))?;
     let found = if manifest::is_too_old(version) {
         schema::find_for_older(pack, version)
     } else {
@@ -100,7 +100,7 @@ fn validate(
             }
         })
     };
-    let schema = found.map_err(|message| manifest::with_hint(&message, &mapping))?;
+    let schema = found.map_err(|message| manifest::with_hint(&message, pack))?;
     let (card, draft_07) = (OnceCell::new(), OnceCell::new());
     let packed = |name| pack.document(name).expect("it is in every pack");
     let judge = ajv_report::Schema::new(schema.dialect, &schema.document, |uri| match uri {
@@ -120,13 +120,15 @@ fn validate(
     if count > MOST_ERRORS {
         notes.push(format!("Of {count} errors, the first {MOST_ERRORS} are listed."));
     }
+    let mut is_valid = Some(count == 0);
     let mut schema_version = None;
     if let Some(stand_in) = schema.stand_in {
-        notes.push(stand_in.note(version));
+        is_valid = None;
+        notes.push(stand_in.note(version, count));
         schema_version = Some(stand_in.version);
     }
     Ok(Report {
-        is_valid: count == 0,
+        is_valid,
         summary: summary::lines(manifest, &verdict),
         errors: verdict.errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
         schema_version,

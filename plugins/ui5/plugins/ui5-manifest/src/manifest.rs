@@ -1,8 +1,10 @@
 //! Reads a manifest file and the version it declares.
 
+use crate::pack::Pack;
 use semver::Version;
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, ErrorKind, Read},
     path::Path,
@@ -11,7 +13,7 @@ use std::{
 /// Largest manifest in bytes, far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// The oldest version with a usable schema.
+/// The oldest version whose schema can be fetched and used.
 const OLDEST: Version = Version::new(1, 48, 1);
 
 /// Reads the file. Fails with the reason.
@@ -21,8 +23,8 @@ pub fn read(path: &str) -> Result<Value, String> {
     }
     let bytes =
         read_bytes(path).map_err(|why| format!("Failed to read manifest file at {path}: {why}"))?;
-    // Like Node.js: invalid UTF-8 is replaced, a byte order mark stays.
-    ajv_report::parse(&String::from_utf8_lossy(&bytes))
+    // Browsers, which read the manifest in the end, replace invalid UTF-8 and skip a byte order mark.
+    ajv_report::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
         .map_err(|why| format!("Failed to parse manifest file at {path} as JSON: {why}"))
 }
 
@@ -48,17 +50,15 @@ pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
 }
 
 /// The version that the manifest declares. Fails with the reason.
-pub fn version<'m>(manifest: &'m Value, mapping: &Value) -> Result<&'m str, String> {
-    let wrong = |message: &str| Err(with_hint(message, mapping));
-    let text = match manifest.get("_version") {
-        None => return wrong("Manifest does not contain a '_version' property."),
-        Some(Value::String(text)) => text,
-        Some(_) => return wrong("Manifest '_version' property is not a string."),
-    };
-    if parse(text).is_none() {
-        return wrong("Manifest '_version' property is not a valid semantic version.");
+pub fn version(manifest: &Value) -> Result<&str, &'static str> {
+    match manifest.get("_version") {
+        None => Err("Manifest does not contain a '_version' property."),
+        Some(Value::String(text)) if parse(text).is_some() => Ok(text),
+        Some(Value::String(_)) => {
+            Err("Manifest '_version' property is not a valid semantic version.")
+        }
+        Some(_) => Err("Manifest '_version' property is not a string."),
     }
-    Ok(text)
 }
 
 /// Parses a version like node-semver.
@@ -70,7 +70,7 @@ fn parse(text: &str) -> Option<Version> {
     (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
 }
 
-/// Whether the version is older than the oldest usable schema.
+/// Whether the version is older than those whose schemas can be fetched. Some of these are packed.
 pub fn is_too_old(version: &str) -> bool {
     parse(version).is_some_and(|version| version < OLDEST)
 }
@@ -80,20 +80,20 @@ pub fn is_plain(version: &str) -> bool {
     Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
 }
 
-/// Appends the available versions.
-pub fn with_hint(message: &str, mapping: &Value) -> String {
-    let mut versions: Vec<&str> = Vec::new();
-    for version in
-        mapping.as_object().into_iter().flatten().filter_map(|(_, version)| version.as_str())
-    {
-        if !versions.contains(&version) && parse(version).is_some_and(|version| version >= OLDEST) {
-            versions.push(version);
-        }
+/// Appends the versions of UI5's releases, the newest of both kinds of manifests first.
+pub fn with_hint(message: &str, pack: &Pack<'_>) -> String {
+    let mut versions = BTreeSet::new();
+    for name in ["mapping-2", "mapping"] {
+        let mapping = pack.document(name).unwrap_or_default();
+        let all = mapping.as_object().into_iter().flatten();
+        versions.extend(all.filter_map(|(_, version)| parse(version.as_str()?)));
     }
+    let versions: Vec<_> =
+        versions.iter().rev().filter(|one| **one >= OLDEST).map(ToString::to_string).collect();
     format!(
-        "{message}\nNote: The mapping file lists these versions: {}. However, schema versions from \
-         {OLDEST} onwards are supported (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ use JSON Schema \
-         2020-12).",
+        "{message}\nNote: The mapping files list these versions: {}. However, schema versions from \
+         {OLDEST} onwards are supported (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ and v2 use JSON \
+         Schema 2020-12).",
         versions.join(", ")
     )
 }

@@ -20,33 +20,34 @@ pub struct Schema {
 pub struct StandIn {
     /// The version of the schema.
     pub version: String,
-    /// Whether the schema is newer than the manifest. Otherwise it is the newest available.
+    /// Whether the schema is newer than the manifest.
     pub newer: bool,
     /// Why the right schema is unavailable.
     pub why: String,
 }
 
 impl StandIn {
-    /// A note for a verdict on a manifest of that version.
-    pub fn note(&self, version: &str) -> String {
+    /// A note for a manifest of that version, in which the schema finds that many errors.
+    pub fn note(&self, version: &str, errors: usize) -> String {
         let Self { version: name, newer, why } = self;
         let kind = if *newer {
-            "the nearest newer one at hand: what has been added since then counts as valid"
+            format!("the nearest newer one: what {name} added counts as valid")
         } else {
-            "the newest at hand: what the later version added counts as wrong, and what it removed as \
-             valid"
+            format!(
+                "the nearest older one: what {version} added counts as an error, and what it removed does \
+                 not"
+            )
         };
         format!(
-            "Validated with the schema of manifest version {name}, {kind}. The schema of {version} itself \
-             could not be had. {why}"
+            "Whether the manifest is valid is not known: the schema of manifest version {version} could \
+             not be had. {why} Checked instead with the schema of {name}, {kind}. Errors found: {errors}."
         )
     }
 }
 
-/// Finds the schema for a manifest version: packed, or from the source, or the nearest newer packed
-/// one that lists the version. If the source does not respond, a packed one that does not list the
-/// version will do: real manifests declare versions that were never listed, such as 1.67.0 and
-/// 1.70.0.
+/// Finds the schema for a manifest version: packed, or from the source. If the source does not
+/// respond, or a packed schema lists the version, a packed one stands in: see [`stand_in`] and
+/// [`nearest`]. Real manifests declare versions that were never released, such as 1.74.0.
 ///
 /// The caller has validated the version. Fails with the source's error.
 pub fn find(
@@ -55,10 +56,10 @@ pub fn find(
     source: impl FnOnce(&str) -> Result<Value, String>,
 ) -> Result<Schema, String> {
     if let Some(document) = pack.document(version) {
-        return Schema::new(document, None);
+        return Schema::exact(document, version);
     }
     let why = match source(version) {
-        Ok(document) => return Schema::new(document, None),
+        Ok(document) => return Schema::exact(document, version),
         Err(why) => why,
     };
     let failed = format!("Failed to fetch schema for manifest version '{version}': {why}");
@@ -68,23 +69,36 @@ pub fn find(
         None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
         None => nearest(pack, version).ok_or(failed)?,
     };
-    Schema::new(document, Some(StandIn { version: name.to_owned(), newer, why }))
+    // The note goes on after the reason.
+    let why = if why.ends_with('.') { why } else { why + "." };
+    Schema::new(document, version, Some(StandIn { version: name.to_owned(), newer, why }))
 }
 
-/// Finds a schema for manifests older than every schema: the oldest packed one that lists the
-/// version. Fails if none does.
+/// Finds a schema for manifests that are older than all schemas that can be fetched: packed, or else
+/// the oldest packed one that lists the version. Fails if none does.
 pub fn find_for_older(pack: &Pack<'_>, version: &str) -> Result<Schema, String> {
+    if let Some(document) = pack.document(version) {
+        return Schema::exact(document, version);
+    }
     let Some((name, document)) = stand_in(pack, version) else {
         return Err(format!(
             "Manifest version '{version}' is not supported. Please upgrade to a newer one."
         ));
     };
-    let why = "Manifests as old have none that could be used.".to_owned();
-    Schema::new(document, Some(StandIn { version: name.to_owned(), newer: true, why }))
+    let why = "Of versions as old, few were released.".to_owned();
+    Schema::new(document, version, Some(StandIn { version: name.to_owned(), newer: true, why }))
 }
 
 impl Schema {
-    fn new(mut document: Value, stand_in: Option<StandIn>) -> Result<Self, String> {
+    fn exact(document: Value, version: &str) -> Result<Self, String> {
+        Self::new(document, version, None)
+    }
+
+    fn new(
+        mut document: Value,
+        version: &str,
+        stand_in: Option<StandIn>,
+    ) -> Result<Self, String> {
         let dialect = match document.get("$schema").and_then(Value::as_str) {
             Some("https://json-schema.org/draft/2020-12/schema") => Dialect::Draft202012,
             Some("http://json-schema.org/draft-07/schema#") => Dialect::Draft07,
@@ -101,7 +115,19 @@ impl Schema {
         if dialect == Dialect::Draft202012 {
             use_prefix_items(&mut document);
         }
+        accept(version, &mut document);
         Ok(Self { dialect, document, stand_in })
+    }
+}
+
+/// Has the schema accept the version of the manifest that it is used for. Many releases do not list their
+/// own version: 1.52.0 lists those up to 1.51.0, 1.72.3 those up to 1.72.0.
+fn accept(version: &str, document: &mut Value) {
+    let known = document.pointer_mut("/properties/_version/enum").and_then(Value::as_array_mut);
+    if let Some(known) = known
+        && !known.iter().any(|known| known == version)
+    {
+        known.push(version.into());
     }
 }
 
@@ -131,17 +157,14 @@ fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     })
 }
 
-/// The nearest newer packed schema, or else the newest, changed to accept this version; and whether
-/// it is newer.
+/// The nearest newer packed schema of the same major version, or else the newest of that major version,
+/// or of all; and whether it is newer.
 fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)> {
     let wanted = Version::parse(version).ok()?;
     let nearest = newer(pack, &wanted).next();
-    let newest = || packed(pack).max().map(|(_, name)| name);
-    let name = nearest.or_else(newest)?;
-    let mut document = pack.document(name)?;
-    let known = document.pointer_mut("/properties/_version/enum")?.as_array_mut()?;
-    known.push(version.into());
-    Some((name, document, nearest.is_some()))
+    let newest = || packed(pack).max_by_key(|(one, _)| (one.major == wanted.major, one.clone()));
+    let name = nearest.or_else(|| newest().map(|(_, name)| name))?;
+    Some((name, pack.document(name)?, nearest.is_some()))
 }
 
 /// Newer packed schemas of the same major version, the nearest first.

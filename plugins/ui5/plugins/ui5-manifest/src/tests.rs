@@ -60,27 +60,44 @@ fn call(rehearsal: &Rehearsal, path: impl AsRef<Path>) -> Result<Value, String> 
 fn the_pack_holds_what_is_needed() {
     let pack = Pack::open(MANIFESTS);
     let names: Vec<&str> = pack.names().collect();
-    assert_eq!(
-        names,
-        [
-            "1.49.2",
-            "1.51.0",
-            "1.61.0",
-            "1.81.0",
-            "1.88.0",
-            "1.89.0",
-            "adaptive-card",
-            "draft-07",
-            "mapping"
-        ]
-    );
-    for name in &names[..6] {
-        let schema = schema::find(&pack, name, offline).expect("it is packed");
-        assert!(schema.stand_in.is_none());
-        assert!(schema.document["properties"]["sap.app"].is_object());
+    let (versions, others): (Vec<&str>, Vec<&str>) =
+        names.iter().partition(|name| name.starts_with(|first: char| first.is_ascii_digit()));
+    assert_eq!(others, ["adaptive-card", "draft-07", "mapping", "mapping-2"]);
+    assert_eq!(versions.len(), 77, "all that were published and are draft-07 or later");
+    for version in ["1.17.0", "1.48.0", "1.48.1", "1.60.0", "1.89.0", "2.0.0", "2.8.0"] {
+        assert!(versions.contains(&version), "{version}");
     }
     assert_eq!(pack.document("mapping").expect("it is packed")["1.136"], "1.73.1");
+    assert_eq!(pack.document("mapping-2").expect("it is packed")["1.136"], "2.0.0");
     assert_eq!(pack.document("1.90.0"), None);
+}
+
+/// A manifest that is valid by every schema of its major version.
+fn least(version: &str) -> Value {
+    let mut manifest = app(version);
+    manifest["sap.app"]["title"] = json!("{{title}}");
+    manifest
+}
+
+#[test]
+fn each_packed_schema_accepts_a_valid_manifest_of_its_own_version_and_refuses_others() {
+    let pack = Pack::open(MANIFESTS);
+    let packed = pack.names().filter(|name| name.contains('.'));
+    for version in packed {
+        let report = judge(&least(version)).expect("it is judged");
+        assert_eq!(report.is_valid, Some(true), "{version}: {:?}", report.errors);
+        assert_eq!((report.schema_version, report.note), (None, None), "{version}");
+        let mut wrong = least(version);
+        wrong["sap.app"]["type"] = json!("app");
+        let report = judge(&wrong).expect("it is judged");
+        let paths: Vec<_> = report.errors.iter().map(|error| &*error.instance_path).collect();
+        assert_eq!((report.is_valid, paths), (Some(false), vec!["/sap.app/type"]), "{version}");
+        // It accepts its own version and those that it lists, and no other.
+        let schema = schema::find(&pack, version, offline).expect("it is packed");
+        let known = schema.document["properties"]["_version"]["enum"].as_array().expect("a list");
+        assert!(known.iter().any(|known| known == version));
+        assert!(!known.iter().any(|known| known == "3.0.0" || known == "2.99.0"));
+    }
 }
 
 #[test]
@@ -138,7 +155,8 @@ fn files_that_cannot_be_read() {
         ),
         (directory.path(), "EISDIR: illegal operation on a directory"),
         (written(vec![b' '; 8 * 1024 * 1024 + 1]).path(), "it is larger than 8 MiB"),
-        (written("\u{feff}{}").path(), "as JSON: expected value at line 1 column 1"),
+        (written("\u{feff}").path(), "as JSON: EOF while parsing a value"),
+        (written("\u{feff}{}").path(), "Manifest does not contain a '_version' property."),
         (written(r#"{"_version": "1.89.0""#).path(), "as JSON: EOF while parsing an object"),
         (written("[".repeat(1_000_000)).path(), "as JSON: recursion limit exceeded"),
         (written(b"{\"_version\": \"1.\xff\"}").path(), "is not a valid semantic version."),
@@ -169,12 +187,12 @@ fn versions_that_are_none() {
     ] {
         let failure = judge(&manifest).expect_err("it cannot be judged");
         assert!(failure.starts_with(message) || failure.contains(message), "{failure}");
-        let note = "\nNote: The mapping file lists these versions: 1.89.0, 1.88.0, 1.87.0, 1.86.0";
+        let note = "\nNote: The mapping files list these versions: 2.8.0, 2.7.0, 2.6.0, 2.5.0, 2.4.0";
         assert!(failure.contains(note), "{failure}");
         assert!(
             failure.ends_with(
                 "1.50.1, 1.49.0. However, schema versions from 1.48.1 onwards are supported \
-                 (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ use JSON Schema 2020-12)."
+                 (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ and v2 use JSON Schema 2020-12)."
             ),
             "{failure}"
         );
@@ -182,28 +200,70 @@ fn versions_that_are_none() {
 }
 
 #[test]
-fn between_packed_versions_the_next_newer_one_that_knows_it_judges_and_says_so() {
-    for (version, judged_by) in [("1.50.0", "1.51.0"), ("1.60.0", "1.61.0"), ("1.73.1", "1.81.0")] {
-        let report = judge(&app(version)).expect("it is judged");
-        assert_eq!((report.is_valid, &report.errors), (true, &Vec::new()), "{version}");
-        assert_eq!(report.schema_version.as_deref(), Some(judged_by));
-        assert!(report.note.expect("it is noted").contains("there is no network"));
+fn without_the_right_schema_nothing_is_called_valid_and_the_nearest_one_checks() {
+    for (version, checked_by, kind) in [
+        // Listed by later schemas, and never released.
+        ("1.50.0", "1.50.1", "the nearest newer one: what 1.50.1 added counts as valid"),
+        ("1.74.0", "1.75.0", "the nearest newer one"),
+        ("1.87.0", "1.88.0", "the nearest newer one"),
+        ("1.12.0", "1.17.0", "the nearest newer one"),
+        // Listed by none.
+        ("1.53.7", "1.54.0", "the nearest newer one"),
+        ("1.90.0", "1.89.0", "the nearest older one: what 1.90.0 added counts as an error"),
+        ("1.9999.0", "1.89.0", "the nearest older one"),
+        ("2.9.0", "2.8.0", "the nearest older one"),
+        ("3.0.0", "2.8.0", "the nearest older one"),
+        ("99.0.0", "2.8.0", "the nearest older one"),
+    ] {
+        let report = judge(&least(version)).expect("it is judged");
+        assert_eq!((report.is_valid, &report.errors), (None, &Vec::new()), "{version}");
+        assert_eq!(report.schema_version.as_deref(), Some(checked_by));
+        let note = report.note.expect("it is noted");
+        assert!(note.contains(kind) && note.contains("Errors found: 0."), "{note}");
+        let text = format!("the schema of manifest version {version} could not be had. ");
+        assert!(note.contains(&text), "{note}");
+        let mut wrong = least(version);
+        wrong["sap.app"]["id"] = 1.into();
+        let report = judge(&wrong).expect("it is judged");
+        assert_eq!(report.is_valid, None, "{version}");
+        assert!(report.errors.iter().any(|error| error.instance_path == "/sap.app/id"));
+        assert!(report.note.expect("it is noted").contains("Errors found: 1."));
     }
 }
 
 #[test]
-fn a_version_that_no_schema_lists_is_judged_by_the_next_newer_one_unless_it_does_not_exist() {
-    for (version, judged_by) in [("1.67.0", "1.81.0"), ("1.70.0", "1.81.0"), ("1.48.5", "1.49.2")] {
-        let report = judge(&app(version)).expect("it is judged");
-        assert_eq!((report.is_valid, &report.errors), (true, &Vec::new()), "{version}");
-        assert_eq!(report.schema_version.as_deref(), Some(judged_by));
-        let note = report.note.expect("it is noted");
-        assert!(note.contains("the nearest newer one at hand"), "{note}");
-        let pack = Pack::open(MANIFESTS);
+fn a_version_that_no_schema_lists_and_the_source_does_not_have_is_an_error() {
+    let pack = Pack::open(MANIFESTS);
+    for version in ["1.53.7", "1.90.0", "2.9.0", "99.0.0"] {
         let gone = validate(&pack, &app(version), |_| Err(ui5::fetched::NO_SUCH_RESOURCE.into()));
         let why = format!("Failed to fetch schema for manifest version '{version}': ");
         assert!(gone.expect_err("it does not exist").starts_with(&why));
     }
+}
+
+#[test]
+fn a_manifest_of_version_2_is_checked_by_its_own_schema() {
+    let unknown = |version: &str| {
+        let mut manifest = least(version);
+        // Version 2 dropped it.
+        manifest["sap.gui"] = json!({});
+        let report = judge(&manifest).expect("it is judged");
+        assert!(report.is_valid == Some(false) && report.note.is_none(), "{report:?}");
+        let params = json!({"additionalProperty": "sap.gui"});
+        report.errors.iter().any(|error| error.params == params)
+    };
+    assert!(unknown("2.0.0") && unknown("2.8.0"));
+    assert!(!unknown("1.86.0") && !unknown("1.89.0"));
+}
+
+#[test]
+fn the_output_schema_says_that_the_verdict_may_be_unknown() {
+    let schema = Validate::output_schema().expect("it has one");
+    assert_eq!(schema["properties"]["isValid"]["type"], json!(["boolean", "null"]), "{schema}");
+    let required = schema["required"].as_array().expect("a list");
+    assert!(required.contains(&"isValid".into()), "{schema}");
+    let unknown = serde_json::to_value(judge(&least("3.0.0")).expect("it is judged"));
+    assert_eq!(unknown.expect("it is JSON").get("isValid"), Some(&Value::Null));
 }
 
 #[test]
@@ -212,40 +272,18 @@ fn of_very_many_errors_the_first_are_listed() {
     let models = (0..3_000).map(|number| (number.to_string(), json!({ "type": 1, "uri": 1 })));
     manifest["sap.ui5"]["models"] = models.collect::<Map<_, _>>().into();
     let report = judge(&manifest).expect("it is judged");
-    assert_eq!((report.is_valid, report.errors.len()), (false, MOST_ERRORS));
+    assert_eq!((report.is_valid, report.errors.len()), (Some(false), MOST_ERRORS));
     let note = report.note.expect("it is noted");
     assert!(note.starts_with("Of 6000 errors, the first 5000 are listed."), "{note}");
 }
 
 #[test]
-fn what_is_newer_than_the_pack_is_judged_by_the_newest_and_says_so() {
-    for version in ["1.90.0", "2.8.0"] {
-        let report = judge(&app(version)).expect("it is judged");
-        assert_eq!((report.is_valid, &report.errors), (true, &Vec::new()), "{version}");
-        assert_eq!(report.schema_version.as_deref(), Some("1.89.0"));
-        let note = report.note.expect("it is noted");
-        assert!(note.contains("the newest at hand") && note.contains("no network"), "{note}");
-    }
-}
-
-#[test]
-fn manifests_that_are_too_old_for_a_schema_are_judged_by_the_oldest() {
-    for version in ["1.1.0", "1.12.0", "1.21.0", "1.48.0"] {
-        let pack = Pack::open(MANIFESTS);
-        let report = |manifest: &Value| {
-            let nobody = |_: &str| panic!("nobody is asked");
-            validate(&pack, manifest, nobody).expect("it is judged")
-        };
-        let good = report(&app(version));
-        assert_eq!((good.is_valid, good.schema_version.as_deref()), (true, Some("1.49.2")));
-        let note = good.note.expect("it is labelled");
-        assert!(
-            note.contains(&format!("The schema of {version} itself could not be had. ")),
-            "{note}"
-        );
-        let mut bad = app(version);
-        bad["sap.app"]["id"] = 1.into();
-        assert!(report(&bad).errors.iter().any(|error| error.instance_path == "/sap.app/id"));
+fn of_manifests_that_are_too_old_nobody_is_asked() {
+    let pack = Pack::open(MANIFESTS);
+    for (version, verdict) in [("1.1.0", None), ("1.47.0", None), ("1.48.0", Some(true))] {
+        let nobody = |_: &str| panic!("nobody is asked");
+        let report = validate(&pack, &app(version), nobody).expect("it is judged");
+        assert_eq!(report.is_valid, verdict, "{version}");
     }
 }
 
@@ -350,7 +388,7 @@ fn items_by_position_in_2020_12() {
         "properties": {"sap.new": {"$ref": "#/$defs/pair"}},
         "$defs": {"pair": {"oneOf": [{"items": [{"type": "string"}]}]}},
     });
-    let mut manifest = app("1.68.0");
+    let mut manifest = app("1.68.9");
     manifest["sap.new"] = json!([1]);
     let report = validate(&Pack::open(MANIFESTS), &manifest, |_| Ok(schema)).expect("it is judged");
     assert_eq!(report.errors[0].schema_path, "#/$defs/pair/oneOf/0/prefixItems/0/type");
@@ -361,12 +399,12 @@ fn adaptive_cards_are_judged_by_their_own_schema() {
     let text = json!({"type": "TextBlock", "text": "Hello"});
     let content = |body: Value| json!({"type": "AdaptiveCard", "version": "1.5", "body": body});
     let report = judge(&card(content(json!([text])))).expect("it is judged");
-    assert_eq!((report.is_valid, report.errors), (true, Vec::new()));
+    assert_eq!((report.is_valid, report.errors), (Some(true), Vec::new()));
     let report = judge(&card(content(json!(5)))).expect("it is judged");
     assert!(report.errors.iter().any(|error| error.instance_path == "/sap.card/content/body"));
     // Deeper than any card, but within the limit of JSON.
     let nested = (0..55).fold(text, |inner, _| json!({"type": "Container", "items": [inner]}));
-    assert!(judge(&card(content(json!([nested])))).expect("it is judged").is_valid);
+    assert!(judge(&card(content(json!([nested])))).expect("it is judged").is_valid == Some(true));
 }
 
 #[test]
