@@ -1,6 +1,7 @@
 // What the engines say themselves that the UI5 MCP server runs: @ui5/project, @ui5/linter, and Ajv with the
 // schemas of @ui5/manifest.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -11,6 +12,8 @@ import Ajv from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
 
 const require = createRequire(import.meta.url);
+/** The file with the schema of adaptive cards. */
+const { ADAPTIVE_CARD } = process.env;
 const validators = new Map();
 
 /** Colours are for terminals. */
@@ -48,15 +51,49 @@ export async function findings(rootDir) {
 	}
 }
 
-/** Ajv's list of errors with the schema of that version; `undefined` if npm does not have it. */
-export function errors(manifest, version) {
-	let schema;
+/** The schema of that version: of npm, or else of a clone of UI5/manifest; `undefined` if both lack it. */
+function schemaOf(version, clone) {
 	try {
-		schema = require(`manifest-${version}/schema.json`);
+		return require(`manifest-${version}/schema.json`);
+	} catch {
+		// npm has few of them.
+	}
+	try {
+		const options = { encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "ignore"] };
+		return JSON.parse(execFileSync("git", ["-C", clone, "show", `v${version}:schema.json`], options));
 	} catch {
 		return undefined;
 	}
+}
+
+/** The schemas of 1.67.2 to 1.68.0 declare 2020-12 and use `items` by position: the UI5 MCP server changes them, too. */
+function withPrefixItems(schema) {
+	for (const option of Object.values(schema.$defs ?? {}).flatMap(({ oneOf = [] }) => oneOf)) {
+		if (Array.isArray(option.items)) {
+			option.prefixItems = option.items;
+			delete option.items;
+		}
+	}
+	return schema;
+}
+
+/**
+ * Ajv's list of errors with the schema of that version; `undefined` if there is none. A schema that does not list its own
+ * version is made to, as Portcullis does: a manifest is not wrong for the version that it is checked by.
+ */
+export function errors(manifest, version, clone) {
 	if (!validators.has(version)) {
+		const schema = schemaOf(version, clone);
+		if (!schema) {
+			return undefined;
+		}
+		const known = schema.properties._version.enum;
+		if (!known.includes(version)) {
+			known.push(version);
+		}
+		if (schema.$schema.includes("2020-12")) {
+			withPrefixItems(schema);
+		}
 		const options = { allErrors: true, strict: false, unicodeRegExp: false, logger: false };
 		const ajv = schema.$schema.includes("2020-12") ? new Ajv2020(options) : new Ajv(options);
 		addFormats(ajv);
@@ -64,11 +101,9 @@ export function errors(manifest, version) {
 			ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-07.json"));
 		}
 		ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-06.json"));
-		// Cards of that kind are left out: see compare.mjs.
-		ajv.addSchema({
-			$id: "https://adaptivecards.io/schemas/adaptive-card.json",
-			definitions: { AdaptiveCard: {} }
-		});
+		// Without it, cards of that kind are left out: see compare.mjs.
+		const { id, ...adaptiveCard } = ADAPTIVE_CARD ? json(ADAPTIVE_CARD) : { definitions: { AdaptiveCard: {} } };
+		ajv.addSchema({ ...adaptiveCard, $id: "https://adaptivecards.io/schemas/adaptive-card.json" });
 		validators.set(version, ajv.compile(schema));
 	}
 	const validate = validators.get(version);
