@@ -88,7 +88,8 @@ fn validate(
     manifest: &Value,
     source: impl FnOnce(&str) -> Result<Value, String>,
 ) -> Result<Report, String> {
-    let version = manifest::version(manifest).map_err(|message| manifest::with_hint(message, pack))?;
+    let version =
+        manifest::version(manifest).map_err(|message| manifest::with_hint(message, pack))?;
     let found = if manifest::is_too_old(version) {
         schema::find_for_older(pack, version)
     } else {

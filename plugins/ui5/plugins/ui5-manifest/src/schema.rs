@@ -94,11 +94,7 @@ impl Schema {
         Self::new(document, version, None)
     }
 
-    fn new(
-        mut document: Value,
-        version: &str,
-        stand_in: Option<StandIn>,
-    ) -> Result<Self, String> {
+    fn new(mut document: Value, version: &str, stand_in: Option<StandIn>) -> Result<Self, String> {
         let dialect = match document.get("$schema").and_then(Value::as_str) {
             Some("https://json-schema.org/draft/2020-12/schema") => Dialect::Draft202012,
             Some("http://json-schema.org/draft-07/schema#") => Dialect::Draft07,

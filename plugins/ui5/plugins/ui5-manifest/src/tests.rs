@@ -187,7 +187,8 @@ fn versions_that_are_none() {
     ] {
         let failure = judge(&manifest).expect_err("it cannot be judged");
         assert!(failure.starts_with(message) || failure.contains(message), "{failure}");
-        let note = "\nNote: The mapping files list these versions: 2.8.0, 2.7.0, 2.6.0, 2.5.0, 2.4.0";
+        let note =
+            "\nNote: The mapping files list these versions: 2.8.0, 2.7.0, 2.6.0, 2.5.0, 2.4.0";
         assert!(failure.contains(note), "{failure}");
         assert!(
             failure.ends_with(

@@ -44,6 +44,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether there is such an entry.
+    pub fn has(&self, part: &Part) -> bool {
+        let name = part.name();
+        self.items.iter().any(|item| item.name == name)
+    }
+
     /// The whole archive. `contents` gets the list of the entries.
     pub fn finish(
         self,

@@ -14,7 +14,10 @@ use ui5_data::{CORE, Document, Framework, api_address, is_version, libraries, li
 /// Where the schemas of manifests are released.
 pub(crate) const SCHEMAS: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
-/// No plugin validates older manifests.
+/// The branches whose `mapping.json` lists schemas: of manifests of version 1 and of version 2.
+const SCHEMA_BRANCHES: [&str; 2] = ["main", "v2"];
+
+/// No plugin fetches older schemas.
 const OLDEST_SCHEMA: semver::Version = semver::Version::new(1, 48, 1);
 
 /// Largest list in bytes, far above real ones.
@@ -43,6 +46,8 @@ pub(crate) struct Packed {
     pub contents: Contents,
     /// The bytes of the file.
     pub archive: Vec<u8>,
+    /// What should be in the pack and could not be fetched, each with the reason.
+    pub missing: Vec<String>,
 }
 
 /// A version, as users write it.
@@ -75,18 +80,36 @@ impl std::str::FromStr for Version {
     }
 }
 
-/// Collects what was ordered. `made` is the current time, in seconds since 1970. Fails with the reason.
+/// Collects what was ordered. `made` is the current time, in seconds since 1970.
+///
+/// There is no pack without the API reference. Lists of versions and schemas may be missing: their sources may be blocked.
+/// Fails with the reason.
 pub(crate) fn pack(order: &Order, made: u64, request: &Request<'_>) -> Result<Packed, String> {
     let mut pack = Collection { draft: Draft::new(made), made, request };
-    let versions = pack.lists(order)?;
-    let version = resolve(order, &versions)?;
+    let mut missing = Vec::new();
+    let version = match (pack.lists(order), &order.version) {
+        (Ok(versions), _) => resolve(order, &versions)?,
+        (Err(why), Version::Exact(version)) => {
+            missing.push(format!("the lists of versions ({why})"));
+            version.clone()
+        }
+        // Only the list says which version that is.
+        (Err(why), Version::Latest | Version::Minor(_)) => return Err(why),
+    };
     pack.apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
     if let Some(source) = &order.schemas {
-        pack.schemas(source.trim_end_matches('/'))?;
+        for branch in SCHEMA_BRANCHES {
+            if let Err(why) = pack.schemas(source.trim_end_matches('/'), branch) {
+                missing.push(format!("manifest schemas of the branch {branch} ({why})"));
+            }
+        }
+    }
+    if request.cancelled() {
+        return Err("The call was cancelled".to_owned());
     }
     let contents = |items| Contents::new(made, order.framework, version, items);
     let (contents, archive) = pack.draft.finish(contents)?;
-    Ok(Packed { contents, archive })
+    Ok(Packed { contents, archive, missing })
 }
 
 /// A pack that is being collected.
@@ -136,9 +159,9 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Adds the schemas of manifests.
-    fn schemas(&mut self, source: &str) -> Result<(), String> {
-        let url = format!("{source}/main/mapping.json");
+    /// Adds the schemas of manifests that a branch lists.
+    fn schemas(&mut self, source: &str, branch: &str) -> Result<(), String> {
+        let url = format!("{source}/{branch}/mapping.json");
         let mapping = self.object(&url, MOST_LIST)?.ok_or_else(|| absent(&url))?;
         let mapping: Map<String, Value> = parse(&url, &mapping)?;
         let named = mapping.values().filter_map(Value::as_str).filter(|name| is_version(name));
@@ -148,9 +171,14 @@ impl Collection<'_> {
         for (number, version) in versions.iter().enumerate() {
             self.tell(number, versions.len(), &format!("schema of manifests {version}"));
             let url = format!("{source}/v{version}/schema.json");
+            let part = Part::Schema(version.to_string());
+            // Both branches list the versions before the second one began.
+            if self.draft.has(&part) {
+                continue;
+            }
             // The mapping names versions before they are released.
             if let Some(schema) = self.object(&url, MOST_ITEM)? {
-                self.draft.add(&Part::Schema(version.to_string()), &schema)?;
+                self.draft.add(&part, &schema)?;
             }
         }
         Ok(())

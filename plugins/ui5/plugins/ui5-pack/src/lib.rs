@@ -55,7 +55,15 @@ impl Tool for Pack {
         changes::new().put(&self.out, packed.archive.as_slice()).apply()?;
         let mut digested = Digested::new(packed.archive.as_slice());
         std::io::copy(&mut digested, &mut std::io::sink())?;
-        Ok(format!("{}: {}", self.out, summary(&packed.contents, digested.finish())))
+        let missing = match packed.missing.as_slice() {
+            [] => String::new(),
+            missing => format!(
+                "INCOMPLETE: the pack lacks {}. Unpack it as it is, or pack again where these can be \
+                 fetched, or from a mirror (`schemas-url`, `cdn-url`).\n",
+                missing.join(" and ")
+            ),
+        };
+        Ok(format!("{missing}{}: {}", self.out, summary(&packed.contents, digested.finish())))
     }
 }
 

@@ -45,7 +45,12 @@ fn web() -> Web {
         (format!("{BASE}/test-resources/sap/ui/core/designtime/api.json"), api("sap.ui.core")),
         (format!("{BASE}/test-resources/sap/m/designtime/api.json"), api("sap.m")),
         (format!("{SCHEMAS}/main/mapping.json"), mapping),
-        (format!("{SCHEMAS}/v1.99.0/schema.json"), schema),
+        (
+            format!("{SCHEMAS}/v2/mapping.json"),
+            json!({ "latest": "2.9.0", "1.98": "1.98.0", "1.99": "1.99.0" }),
+        ),
+        (format!("{SCHEMAS}/v1.99.0/schema.json"), schema.clone()),
+        (format!("{SCHEMAS}/v2.9.0/schema.json"), schema),
     ]
     .into_iter()
     .map(|(url, text)| (url, text.to_string()))
@@ -59,6 +64,7 @@ fn online(web: &Web) -> Rehearsal {
         format!("{BASE}/resources/sap-ui-version.json"),
         format!("{BASE}/test-resources/sap/ui/core/designtime/api.json"),
         format!("{SCHEMAS}/main/mapping.json"),
+        format!("{SCHEMAS}/v2/mapping.json"),
         format!("{SCHEMAS}/v1.98.0/schema.json"),
     ];
     // A library without an API, in whatever version.
@@ -111,7 +117,7 @@ fn what_is_packed_is_found_by_the_plugins() {
     let data = folder.path().join("data");
     let made = packed(&web(), &order(minor())).expect("it is all there");
     assert_eq!(made.contents.version, "1.136.5");
-    assert_eq!(made.contents.counts(), (2, 1, 2));
+    assert_eq!(made.contents.counts(), (2, 2, 2));
     let done = unpacked(&made.archive, &data).expect("it is whole");
     assert_eq!(done.contents, made.contents);
     assert!(done.api_is_new && done.new_lists == 2);
@@ -124,6 +130,7 @@ fn what_is_packed_is_found_by_the_plugins() {
             format!("{api}/sap.m.api.json"),
             format!("{api}/sap.ui.core.api.json"),
             "mcp-server/manifest_schemas/v1.99.0/schema.json".to_owned(),
+            "mcp-server/manifest_schemas/v2.9.0/schema.json".to_owned(),
             "mcp-server/versions/openui5-version.json".to_owned(),
             "mcp-server/versions/openui5-versionoverview.json".to_owned(),
         ]
@@ -227,7 +234,7 @@ fn what_cannot_be_fetched_makes_no_pack() {
     for (web, expected) in [
         (without(&core), "There is nothing at"),
         (without(&list), "There is nothing at"),
-        (without(&format!("{SCHEMAS}/main/mapping.json")), "There is nothing at"),
+        (without(&format!("{CDN}/version.json")), "There is nothing at"),
         (with(&core, "<html>Please log in</html>"), "not a JSON object"),
         (with(&list, r#"{"libraries":[{"name":"../x","npmPackageName":"x"}]}"#), "'../x'"),
         (
@@ -238,6 +245,16 @@ fn what_cannot_be_fetched_makes_no_pack() {
         let failure = packed(&web, &order(minor())).expect_err(expected);
         assert!(failure.contains(expected), "{failure}");
     }
+    let blocked = without(&format!("{SCHEMAS}/main/mapping.json"));
+    let made = packed(&blocked, &order(minor())).expect("the rest is there");
+    assert_eq!(made.contents.counts(), (2, 2, 2));
+    assert!(made.missing.len() == 1 && made.missing[0].contains("main"), "{:?}", made.missing);
+    let exact: Version = "1.136.5".parse().expect("it is a version");
+    let made = packed(&without(&format!("{CDN}/version.json")), &order(exact.clone()));
+    let made = made.expect("the version is known without the list");
+    assert!(made.missing.len() == 1 && made.missing[0].contains("lists"), "{:?}", made.missing);
+    assert_eq!(made.contents.counts(), (2, 2, 0));
+    assert_eq!(packed(&web(), &order(exact)).expect("all is there").missing, [""; 0]);
     let unreachable = Order { schemas: None, ..order(minor()) };
     let web = without(&format!("{SCHEMAS}/main/mapping.json"));
     let made = packed(&web, &unreachable).expect("schemas are left out");
@@ -387,11 +404,14 @@ fn tools_use_the_mirrors_that_are_set_and_no_other_server() {
             api.to_string(),
         )
         .page(&format!("{mirror}/schemas/main/mapping.json"), 200, r#"{"latest": "1.99.0"}"#)
+        .page(&format!("{mirror}/schemas/v2/mapping.json"), 404, "")
         .page(&format!("{mirror}/schemas/v1.99.0/schema.json"), 200, "{}");
     let order = json!({ "framework": "OpenUI5", "version": "1.136", "out": out });
     let made = host.call::<Pack>(order.clone()).expect("it is all there").as_text();
     let counts = "OpenUI5 1.136.5, libraries: 1, manifest schemas: 1, lists of versions: 1";
     assert!(made.contains(counts), "{made}");
+    let lacks = "INCOMPLETE: the pack lacks manifest schemas of the branch v2 (There is nothing at";
+    assert!(made.starts_with(lacks), "{made}");
     let done = host.call::<Unpack>(json!({ "file": out })).expect("it is whole").as_text();
     assert!(done.contains("API reference added, newer lists of versions: 1"), "{done}");
     let digest = made.split("SHA-256 ").nth(1).expect("it has a digest");
@@ -400,7 +420,7 @@ fn tools_use_the_mirrors_that_are_set_and_no_other_server() {
     let mut without = order;
     without["withoutSchemas"] = true.into();
     let again = host.call::<Pack>(without).expect("the file is replaced").as_text();
-    assert!(again.contains("manifest schemas: 0"), "{again}");
+    assert!(again.contains("manifest schemas: 0") && !again.contains("INCOMPLETE"), "{again}");
     let sent = host.sent();
     assert!(sent.iter().all(|sent| sent.url.starts_with(mirror)), "{sent:?}");
 }
