@@ -238,10 +238,11 @@ impl Command {
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is not reached by its path, which may lead elsewhere by now.
-        let here = directory.map(|directory| (PathBuf::from("."), directory.writable));
+        // The working directory is not reached by its path, which may lead elsewhere by now. One of its own is writable.
+        let here = PathBuf::from(".");
+        let is_writable = directory.is_none_or(|directory| directory.writable);
         let mut environment = environment(&program, &definition.env);
-        let mut allowed: Vec<PathBuf> = here.iter().map(|(path, _)| path.clone()).collect();
+        let mut allowed = vec![here.clone()];
         allowed.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
             let Some(found) = find(Path::new(name)) else { continue };
@@ -249,8 +250,7 @@ impl Command {
             let real = without_links(&found);
             environment.push((variable.into(), real.into()));
         }
-        let mut write: Vec<PathBuf> =
-            here.into_iter().filter_map(|(path, write)| write.then_some(path)).collect();
+        let mut write: Vec<PathBuf> = is_writable.then_some(here).into_iter().collect();
         for folder in &definition.writes {
             std::fs::create_dir_all(folder)?;
             write.push(folder.clone());

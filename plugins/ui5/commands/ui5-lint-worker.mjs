@@ -1,17 +1,21 @@
-// Answers requests to lint the UI5 project in the working directory: a line of JSON in, a line of JSON out.
+// Answers requests to lint UI5 projects: a line of JSON in, a line of JSON out.
 //
-// The linter is the project's own, or else the one whose program $UI5LINT names. A configuration of the
-// project is code, and is not run unless the first argument says "with-project-config".
+// With "files", the request contains the project, and this process needs no access to it: it writes the files beneath its own
+// working directory, which is empty at first. So one process lints all projects, with the linter whose program $UI5LINT names.
 //
-// What the linter would write to fix findings is part of the answer: whoever asked writes all files together.
+// Without "files", the project is the working directory. The linter is the project's own, or else the one that $UI5LINT names.
+// A configuration of the project is code, and is run only here, and only if the first argument is "with-project-config".
 //
-// in:  {"filePatterns": ["webapp/**"]?, "fix": false?}
-// out: {"version": "1.23.6", "results": […], "fixes": [{"path": "/abs/a.js", "sha256": "…", "contents": "…"}]}
+// What the linter would write to fix findings is part of the answer: the plugin writes all files together.
+//
+// in:  {"project": "/abs", "files": {"webapp/a.js": "…"}, "others": ["webapp/a.png"], "filePatterns": ["webapp/**"]?, "fix": false?}
+//      | {"filePatterns": ["webapp/**"]?, "fix": false?}
+// out: {"version": "1.23.6", "results": […], "fixes": [{"path": "webapp/a.js", "sha256": "…", "contents": "…"}]}
 //      | {"missing": true} | {"error": "…"}
 
 import { createHash } from "node:crypto";
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import fs, { readFileSync, statSync } from "node:fs";
+import fs, { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -20,12 +24,12 @@ const write = process.stdout.write.bind(process.stdout);
 // Whatever else prints must not be taken for an answer.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-const root = process.cwd();
+const cwd = process.cwd();
 const noConfig = process.argv[1] !== "with-project-config";
 let linter;
 
 function find() {
-	const froms = [path.join(root, "package.json"), process.env.UI5LINT].filter(Boolean);
+	const froms = [path.join(cwd, "package.json"), process.env.UI5LINT].filter(Boolean);
 	for (const from of froms) {
 		try {
 			const file = createRequire(from).resolve("@ui5/linter/package.json");
@@ -61,6 +65,7 @@ async function load() {
 
 // What the linter has written since it was asked last, by path.
 let fixes = new Map();
+// When the project in the working directory was asked about. 0: the project is a copy, which nobody else changes.
 let asked = 0;
 
 // The linter writes each file with this function, all at once: killed in between, it would leave half of them.
@@ -68,21 +73,69 @@ fs.promises.writeFile = async (file, contents) => {
 	const path = String(file);
 	if (!fixes.has(path)) {
 		// From here on the contents are known, and whoever writes them compares.
-		if (statSync(path).mtimeMs > asked) throw new Error(`${path} was changed while it was linted: nothing was fixed`);
-		fixes.set(path, { sha256: createHash("sha256").update(readFileSync(path)).digest("hex") });
+		if (asked && statSync(path).mtimeMs > asked) throw new Error(`${path} was changed while it was linted: nothing was fixed`);
+		fixes.set(path, { sha256: digest(readFileSync(path)) });
 	}
 	fixes.get(path).contents = String(contents);
 };
 syncBuiltinESMExports();
 
+/** Most projects whose files are kept. */
+const MOST_PROJECTS = 8;
+
+/** The folder of each project, and the digests of the files in it. The project that was linted last is the last one. */
+const projects = new Map();
+let folders = 0;
+
+const digest = (text) => createHash("sha256").update(text).digest("hex");
+
+/** Writes the files of a project that are not there yet, and removes those that are no longer in the project. */
+function store(project, files, others) {
+	const known = projects.get(project) ?? { folder: path.join(cwd, `project-${(folders += 1)}`), digests: new Map() };
+	projects.delete(project);
+	projects.set(project, known);
+	const { folder, digests } = known;
+	const contents = new Map(others.map((name) => [name, ""]));
+	Object.entries(files).forEach(([name, text]) => contents.set(name, text));
+	for (const name of digests.keys()) {
+		if (!contents.has(name)) {
+			rmSync(path.join(folder, name), { force: true, recursive: true });
+			digests.delete(name);
+		}
+	}
+	for (const [name, text] of contents) {
+		const sha256 = digest(text);
+		if (digests.get(name) === sha256) continue;
+		const file = path.join(folder, name);
+		mkdirSync(path.dirname(file), { recursive: true });
+		writeFileSync(file, text);
+		digests.set(name, sha256);
+	}
+	for (const [oldest, { folder }] of projects) {
+		if (projects.size <= MOST_PROJECTS) break;
+		rmSync(folder, { force: true, recursive: true });
+		projects.delete(oldest);
+	}
+	return folder;
+}
+
 async function answer(line) {
-	const { filePatterns, fix = false } = JSON.parse(line);
+	const { project, files, others = [], filePatterns, fix = false } = JSON.parse(line);
+	// A configuration may load other files of the project.
+	if (files && !noConfig) return { missing: true };
 	linter ??= await load();
 	if (!linter) return { missing: true };
 	fixes = new Map();
-	asked = Date.now();
-	const results = await linter.lint({ rootDir: root, filePatterns, fix, details: true, noConfig });
-	return { version: linter.version, results, fixes: [...fixes].map(([path, fix]) => ({ path, ...fix })) };
+	const rootDir = files ? store(project, files, others) : cwd;
+	asked = files ? 0 : Date.now();
+	try {
+		const results = await linter.lint({ rootDir, filePatterns, fix, details: true, noConfig });
+		const all = [...fixes].map(([file, fix]) => ({ path: files ? path.relative(rootDir, file) : file, ...fix }));
+		return { version: linter.version, results, fixes: all };
+	} catch (error) {
+		const text = error instanceof Error ? error.message : String(error);
+		return { error: files ? text.replaceAll(rootDir, project) : text };
+	}
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -1,5 +1,6 @@
 //! The tool `run_ui5_linter`: runs the UI5 linter on a project.
 
+mod files;
 mod linter;
 mod pages;
 mod prompt;

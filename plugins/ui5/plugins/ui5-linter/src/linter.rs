@@ -1,18 +1,45 @@
 //! Runs the linter as a worker, a process that the host keeps for the next call.
+//!
+//! One worker lints all projects: the plugin sends it the files, so that the worker needs access to no project. Only where
+//! that cannot be done, a worker runs in the project's directory: if the only linter is the project's own, if the project's
+//! configuration of the linter shall be run, or if the project is [`Unsuitable`](crate::files::Unsuitable).
 
+use crate::files::{self, Files};
 use portcullis_plugin::{
     changes,
     process::{self, Error},
-    serde::Deserialize,
+    serde::{Deserialize, Serialize},
 };
 use serde_json::{Value, json};
+use std::path::Path;
 use ui5_lint_context::{FileFindings, read};
 
 /// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
+/// What the worker shall do.
+#[derive(Serialize)]
+#[serde(crate = "portcullis_plugin::serde", rename_all = "camelCase")]
+struct Order {
+    fix: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_patterns: Option<Vec<String>>,
+}
+
+/// An order to a worker that lints all projects.
+#[derive(Serialize)]
+#[serde(crate = "portcullis_plugin::serde")]
+struct Shared<'a> {
+    /// The directory of the project, by which the worker knows the project again.
+    project: &'a str,
+    #[serde(flatten)]
+    files: Files,
+    #[serde(flatten)]
+    order: &'a Order,
+}
+
 /// The answer of the worker.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(crate = "portcullis_plugin::serde")]
 struct Answer {
     /// The linter's report.
@@ -20,7 +47,7 @@ struct Answer {
     /// The fixed files.
     #[serde(default)]
     fixes: Vec<Fixed>,
-    /// No linter is installed.
+    /// No linter is installed, or none that may be used for all projects.
     #[serde(default)]
     missing: bool,
     /// The reason why there is no report.
@@ -31,6 +58,7 @@ struct Answer {
 #[derive(Deserialize)]
 #[serde(crate = "portcullis_plugin::serde")]
 struct Fixed {
+    /// Absolute, or relative to the project.
     path: String,
     /// SHA-256 of the content that the linter read.
     sha256: String,
@@ -44,15 +72,25 @@ pub fn lint(
     patterns: Option<Vec<String>>,
     fix: bool,
 ) -> Result<Vec<FileFindings>, String> {
-    let mut message = json!({ "fix": fix });
-    if let Some(patterns) = patterns {
-        message["filePatterns"] = json!(patterns);
-    }
-    match process::command(COMMAND).directory(directory).request(&message) {
+    let order = Order { fix, file_patterns: patterns };
+    let shared = match files::read(Path::new(directory)) {
+        Ok(files) => {
+            let message = Shared { project: directory, files, order: &order };
+            process::command(COMMAND).request(&message)
+        }
+        Err(_unsuitable) => Ok(Answer { missing: true, ..Answer::default() }),
+    };
+    let answer = match shared {
+        Ok(Answer { missing: true, .. }) => {
+            process::command(COMMAND).directory(directory).request(&order)
+        }
+        answer => answer,
+    };
+    match answer {
         Ok(Answer { results: Some(results), fixes, .. }) => {
             let report = read(&results.to_string())?;
             if !fixes.is_empty() {
-                write(fixes)?;
+                write(Path::new(directory), fixes)?;
             }
             Ok(report)
         }
@@ -70,9 +108,9 @@ pub fn lint(
     }
 }
 
-fn write(fixes: Vec<Fixed>) -> Result<(), String> {
+fn write(directory: &Path, fixes: Vec<Fixed>) -> Result<(), String> {
     let add = |changes: changes::Changes, Fixed { path, sha256, contents }| {
-        changes.replace_version(path, &sha256, contents)
+        changes.replace_version(directory.join(path), &sha256, contents)
     };
     fixes
         .into_iter()

@@ -9,6 +9,14 @@ fn lint(
     answer: impl Fn(&str) -> Result<String, Error> + 'static,
     more: Value,
 ) -> Result<Reply, Failure> {
+    lint_in(move |message, _| answer(message), more)
+}
+
+/// As [`lint`]; the fake linter is also told the directory that it runs in, or nothing.
+fn lint_in(
+    answer: impl Fn(&str, &str) -> Result<String, Error> + 'static,
+    more: Value,
+) -> Result<Reply, Failure> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("webapp")).expect("a folder");
     fs::write(
@@ -21,7 +29,7 @@ fn lint(
     for (key, value) in more.as_object().expect("an object") {
         arguments[key] = value.clone();
     }
-    let host = Rehearsal::new().worker("ui5lint", move |message, _| answer(message));
+    let host = Rehearsal::new().worker("ui5lint", answer);
     host.call::<Lint>(arguments)
 }
 
@@ -69,15 +77,34 @@ fn without_context_there_are_the_findings_alone() {
 }
 
 #[test]
-fn what_is_asked_reaches_the_linter() {
-    let answer = |message: &str| {
+fn the_linter_gets_the_files_and_no_directory() {
+    let answer = |message: &str, directory: &str| {
         let message: Value = serde_json::from_str(message).expect("JSON");
-        assert_eq!(message, json!({"fix": true, "filePatterns": ["webapp/**"]}));
+        assert_eq!(directory, "");
+        assert_eq!((&message["fix"], &message["filePatterns"]), (&json!(true), &json!(["webapp/**"])));
+        assert!(message["files"]["webapp/manifest.json"].to_string().contains("my.app"));
         Ok(json!({"version": "1", "results": []}).to_string())
     };
     let reply =
-        lint(answer, json!({"fix": true, "filePatterns": ["webapp/**"]})).expect("it answers");
+        lint_in(answer, json!({"fix": true, "filePatterns": ["webapp/**"]})).expect("it answers");
     assert_eq!(structured(&reply)["results"], json!([]));
+}
+
+#[test]
+fn without_a_linter_for_all_projects_the_projects_own_runs_in_the_project() {
+    let answer = |message: &str, directory: &str| {
+        if directory.is_empty() {
+            return Ok(json!({"missing": true}).to_string());
+        }
+        let message: Value = serde_json::from_str(message).expect("JSON");
+        assert_eq!(message, json!({"fix": false}));
+        Ok(report(1))
+    };
+    let reply = lint_in(answer, json!({"provideContextInformation": false})).expect("it answers");
+    assert_eq!(structured(&reply)["results"][0]["filePath"], "webapp/a.js");
+    let failed = lint(|_| Ok(json!({"missing": true}).to_string()), json!({}));
+    let failed = failed.expect_err("there is none").to_string();
+    assert!(failed.contains("npm install --save-dev @ui5/linter"), "{failed}");
 }
 
 #[test]

@@ -1,0 +1,148 @@
+//! Reads the files of a project, for a linter that has no access to the project.
+
+use portcullis_plugin::serde::Serialize;
+use std::{collections::BTreeMap, fs, io, path::Path};
+
+/// The kinds of files that the linter reads. Of other files, it only needs the names.
+const READ: [&str; 13] = [
+    "cjs", "css", "html", "js", "json", "library", "mjs", "properties", "theming", "ts", "xml", "yaml",
+    "yml",
+];
+
+/// Most bytes of the contents of all files.
+const MOST_BYTES: u64 = 48 << 20;
+
+/// Most files.
+const MOST_FILES: usize = 20_000;
+
+/// Most directories above a file in a project.
+const MOST_LEVELS: usize = 64;
+
+/// The files of a project, by their paths in it, with `/` between names.
+#[derive(Debug, Default, PartialEq, Serialize)]
+#[serde(crate = "portcullis_plugin::serde")]
+pub struct Files {
+    /// The contents of files that the linter reads.
+    pub files: BTreeMap<String, String>,
+    /// The names of the others.
+    pub others: Vec<String>,
+}
+
+/// Why the files of a project cannot be handed over.
+#[derive(Debug)]
+pub enum Unsuitable {
+    /// There are more than [`MOST_FILES`] or more than [`MOST_BYTES`], or they lie deeper than [`MOST_LEVELS`].
+    TooLarge,
+    /// A directory of the project is a symbolic link.
+    LinkedDirectory,
+    /// A file cannot be read, or its name is not UTF-8.
+    Unreadable,
+}
+
+impl From<io::Error> for Unsuitable {
+    fn from(_: io::Error) -> Self {
+        Self::Unreadable
+    }
+}
+
+/// Reads the files of a project, without `node_modules` and whatever begins with a dot, except for `.library` files: the
+/// linter reads nothing else.
+pub fn read(project: &Path) -> Result<Files, Unsuitable> {
+    let mut found = Files::default();
+    let mut bytes = 0;
+    let mut folders = vec![(project.to_owned(), String::new(), 0)];
+    while let Some((folder, prefix, level)) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().into_string().map_err(|_| Unsuitable::Unreadable)?;
+            if name == "node_modules" || (name.starts_with('.') && name != ".library") {
+                continue;
+            }
+            let (path, name) = (entry.path(), format!("{prefix}{name}"));
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                if level == MOST_LEVELS {
+                    return Err(Unsuitable::TooLarge);
+                }
+                folders.push((path, format!("{name}/"), level + 1));
+                continue;
+            }
+            if kind.is_symlink() && fs::metadata(&path).is_ok_and(|target| target.is_dir()) {
+                return Err(Unsuitable::LinkedDirectory);
+            }
+            if found.files.len() + found.others.len() == MOST_FILES {
+                return Err(Unsuitable::TooLarge);
+            }
+            if !is_read(&name) {
+                found.others.push(name);
+                continue;
+            }
+            bytes += fs::metadata(&path)?.len();
+            if bytes > MOST_BYTES {
+                return Err(Unsuitable::TooLarge);
+            }
+            // As Node.js reads text: invalid UTF-8 is replaced.
+            let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+            found.files.insert(name, text);
+        }
+    }
+    found.others.sort_unstable();
+    Ok(found)
+}
+
+fn is_read(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    READ.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+            fs::write(&path, format!("text of {name}")).expect("a file");
+        }
+        folder
+    }
+
+    #[test]
+    fn what_the_linter_reads_comes_with_its_contents_and_the_rest_by_name() {
+        let folder = project(&[
+            "ui5.yaml",
+            "package.json",
+            "webapp/Main.view.XML",
+            "webapp/img/a.png",
+            "src/.library",
+            "webapp/none",
+            ".git/config.json",
+            ".env",
+            "node_modules/a/index.js",
+            "webapp/node_modules/a.js",
+        ]);
+        let found = read(folder.path()).expect("it is read");
+        let names: Vec<&str> = found.files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["package.json", "src/.library", "ui5.yaml", "webapp/Main.view.XML"]);
+        assert_eq!(found.files["ui5.yaml"], "text of ui5.yaml");
+        assert_eq!(found.others, ["webapp/img/a.png", "webapp/none"]);
+    }
+
+    #[test]
+    fn a_project_with_a_linked_directory_is_not_handed_over() {
+        let folder = project(&["webapp/a.js"]);
+        let (target, link) = (folder.path().join("webapp"), folder.path().join("linked"));
+        std::os::unix::fs::symlink(target, link).expect("a link");
+        assert!(matches!(read(folder.path()), Err(Unsuitable::LinkedDirectory)));
+    }
+
+    #[test]
+    fn a_project_that_is_too_large_is_not_handed_over() {
+        let folder = project(&["a.js"]);
+        let large = fs::File::create(folder.path().join("b.json")).expect("a file");
+        large.set_len(MOST_BYTES).expect("a sparse file");
+        assert!(matches!(read(folder.path()), Err(Unsuitable::TooLarge)));
+    }
+}
