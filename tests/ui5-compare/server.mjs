@@ -48,6 +48,11 @@ export class Server {
 		return server;
 	}
 
+	/** The id of the process. */
+	get pid() {
+		return this.#child.pid;
+	}
+
 	request(method, params) {
 		const id = this.#next++;
 		return new Promise((resolve, reject) => {

@@ -67,17 +67,23 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
                 folders.push((path, format!("{name}/"), level + 1));
                 continue;
             }
-            if kind.is_symlink() && fs::metadata(&path).is_ok_and(|target| target.is_dir()) {
-                return Err(Unsuitable::LinkedDirectory);
-            }
+            let is_readable = match fs::metadata(&path) {
+                Ok(target) if target.is_dir() => return Err(Unsuitable::LinkedDirectory),
+                Ok(target) => {
+                    bytes += if is_read(&name) { target.len() } else { 0 };
+                    true
+                }
+                // It leads out of the project, or nowhere.
+                Err(_) if kind.is_symlink() => false,
+                Err(error) => return Err(error.into()),
+            };
             if found.files.len() + found.others.len() == MOST_FILES {
                 return Err(Unsuitable::TooLarge);
             }
-            if !is_read(&name) {
+            if !is_readable || !is_read(&name) {
                 found.others.push(name);
                 continue;
             }
-            bytes += fs::metadata(&path)?.len();
             if bytes > MOST_BYTES {
                 return Err(Unsuitable::TooLarge);
             }
@@ -136,6 +142,14 @@ mod tests {
         let (target, link) = (folder.path().join("webapp"), folder.path().join("linked"));
         std::os::unix::fs::symlink(target, link).expect("a link");
         assert!(matches!(read(folder.path()), Err(Unsuitable::LinkedDirectory)));
+    }
+
+    #[test]
+    fn of_a_link_that_leads_nowhere_only_the_name_is_handed_over() {
+        let folder = project(&["a.js"]);
+        std::os::unix::fs::symlink("/no/such/file", folder.path().join("b.js")).expect("a link");
+        let found = read(folder.path()).expect("it is read");
+        assert_eq!((found.files.len(), found.others), (1, vec!["b.js".to_owned()]));
     }
 
     #[test]
