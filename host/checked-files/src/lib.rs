@@ -1,8 +1,9 @@
-//! Small files, one for each key: written whole or not at all, and checked against a digest or a seal when read.
+//! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is checked
+//! when it is read.
 //!
-//! The store, the disk part of the cache and what is known of each plugin are kept this way. A
-//! file is a line of JSON (key, version, expiry, digest of the value) and then the value. Where what is
-//! kept decides what this host does, a record is sealed with a key that lies elsewhere ([`SealKey`]).
+//! The plugins' store, the cache on disk and the descriptions of plugins are stored this way. A
+//! file is a line of JSON (key, version, expiry, digest of the value) and then the value. Records that decide what this
+//! host does are sealed with a key in another folder ([`SealKey`]).
 
 mod seal;
 
@@ -26,7 +27,7 @@ pub struct Records {
 /// A record that is ready to be written. Dropping it changes nothing.
 pub struct PreparedWrite<'a> {
     records: PhantomData<&'a Records>,
-    /// Held until the record is written.
+    /// The lock of the folder, held until the record is written.
     lock: File,
     path: PathBuf,
     bytes: Vec<u8>,
@@ -40,11 +41,11 @@ impl PreparedWrite<'_> {
         self.bytes_in_all
     }
 
-    /// Writes the record. Answers its new version.
+    /// Writes the record and returns its new version.
     ///
     /// # Errors
     ///
-    /// See [`WriteError`]; what was there before is then still there.
+    /// See [`WriteError`]. The record is then unchanged.
     pub fn commit(self) -> Result<u64, WriteError> {
         replace(&self.path, &self.bytes)?;
         drop(self.lock);
@@ -52,10 +53,10 @@ impl PreparedWrite<'_> {
     }
 }
 
-/// What was found under a key.
+/// The record of a key.
 #[derive(Debug, PartialEq)]
 pub struct Record {
-    /// The bytes kept.
+    /// The value.
     pub value: Vec<u8>,
     /// Grows with each write of this key, from 1.
     pub version: u64,
@@ -86,7 +87,7 @@ struct Head {
     /// Digest of the value, where the record is not sealed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     sha256: String,
-    /// HMAC-SHA-256 of all else here and of the value, where it is.
+    /// HMAC-SHA-256 of all other fields and of the value, where the record is sealed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     hmac: String,
 }
@@ -97,7 +98,7 @@ pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// SHA-256 of all that is read, in hexadecimal.
+/// SHA-256 of everything that a reader yields, in hexadecimal.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ impl Records {
         Self { folder, key: Some(key) }
     }
 
-    /// Whether a record is as it was written.
+    /// Whether a record is unchanged since it was written.
     fn is_whole(&self, head: &Head, value: &[u8]) -> bool {
         match &self.key {
             Some(key) => key.fits(head, value),
@@ -221,11 +222,11 @@ impl Records {
         Ok(PreparedWrite { records, lock, path, bytes, bytes_in_all, version })
     }
 
-    /// Removes a record; absent is fine.
+    /// Removes a record, if there is one.
     ///
     /// # Errors
     ///
-    /// Where the file is there and stays.
+    /// The file exists and cannot be removed.
     pub fn remove(&self, key: &str) -> io::Result<()> {
         match std::fs::remove_file(self.path(key)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -274,8 +275,7 @@ impl Records {
         lock(&self.folder.join(".lock"))
     }
 
-    /// Removes what processes that were killed left half-written. Nobody else is in the middle of
-    /// writing while the lock is held.
+    /// Removes incomplete files of processes that were killed. The lock is held, so no other process is writing.
     fn sweep(&self) -> io::Result<()> {
         for entry in std::fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -294,7 +294,7 @@ impl Records {
         let mut sizes = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // Names of 64 characters are records; locks and half-written files are not.
+            // Records have names of 64 characters; locks and incomplete files have others.
             if entry.file_name().len() != 64 {
                 continue;
             }
@@ -345,12 +345,12 @@ fn replace_as(
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// As [`replace`], and it is still there after a power failure once this has returned.
+/// As [`replace`]. After this function has returned, the file survives a power failure.
 ///
 /// # Errors
 ///
-/// As [`replace`]. Where the folder alone cannot be written to the disk itself, the file is replaced all the
-/// same, for as long as the power stays.
+/// As [`replace`]. If only the folder cannot be flushed to the disk, the file is replaced, but a power failure may undo
+/// that.
 pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)?;
     keep_entry(path)
@@ -370,13 +370,13 @@ pub fn replace_with_permissions(
     keep_entry(path)
 }
 
-/// Writes the folder of a new file to the disk.
+/// Flushes the folder of a new file to the disk.
 fn keep_entry(path: &Path) -> io::Result<()> {
-    // Where folders cannot be opened, the system has its own ways.
+    // Systems on which folders cannot be opened flush them by themselves.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match File::open(folder)?.sync_all() {
-            // Some file systems of other machines cannot do that.
+            // Some network file systems cannot do that.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             synced => synced?,
         }
@@ -384,8 +384,8 @@ fn keep_entry(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until nobody else holds this lock, be it another process, and holds it until what is
-/// returned is dropped. Its folder has to be there.
+/// Waits until no other thread or process holds this lock. The lock is held until the returned file is dropped. Its
+/// folder must exist.
 ///
 /// # Errors
 ///

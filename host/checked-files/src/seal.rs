@@ -55,7 +55,7 @@ impl SealKey {
         Ok(hexadecimal(&self.mac(head, value)?.finalize().into_bytes()))
     }
 
-    /// Whether a record is sealed with this key. It takes the same time whatever is wrong.
+    /// Whether a record is sealed with this key. The comparison takes the same time for every wrong seal.
     pub(super) fn fits(&self, head: &Head, value: &[u8]) -> bool {
         let (Ok(mac), Some(seal)) = (self.mac(head, value), bytes(&head.hmac)) else {
             return false;
@@ -79,7 +79,7 @@ fn read_or_make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     }
 }
 
-/// The key in a file. `None`: it is none, or others can read it.
+/// The key in a file. `None`: the file holds no key, or other users can read it.
 fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -91,7 +91,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     Ok(bytes.try_into().ok())
 }
 
-/// Makes a key, whole or not at all. Of several processes that do so at once, one makes it.
+/// Makes the file of a key, whole or not at all. If several processes do so at once, one of them succeeds.
 fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     create_private_folder(folder)?;
@@ -107,7 +107,7 @@ fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.error),
     }
-    // What counts is what stands there now, be it another's.
+    // Another process may have made the file first: its key counts.
     read(path)?.ok_or_else(|| io::Error::other("it is replaced all the time"))
 }
 

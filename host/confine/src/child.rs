@@ -84,7 +84,7 @@ pub enum Reply {
     NotUtf8,
     /// More bytes than the limit. The child cannot be asked again.
     TooLong,
-    /// None: the child has ended.
+    /// No line: the child has ended.
     Ended,
 }
 

@@ -192,7 +192,7 @@ impl Command {
         find(&self.definition.program)
     }
 
-    /// Whether these further arguments are allowed. None are where `more-args` is wrong.
+    /// Whether these further arguments are allowed. If `more-args` is invalid, no argument is.
     pub fn takes(&self, arguments: &[String]) -> bool {
         let more = self.more().ok().flatten();
         let fits = |argument: &String| more.is_some_and(|more| more.is_match(argument));

@@ -1,5 +1,5 @@
-//! Work that waits for a file system or for another process. One thread speaks with all clients: such work is done on
-//! another.
+//! Runs work that waits for a file system or for another process on a thread of its own, because one thread serves all
+//! clients.
 
 /// Does `work` on a thread that may wait.
 pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -17,7 +17,8 @@ pub const SUBCOMMAND: &str = "compile-component";
 /// component of 18 MiB (Python) was measured with 1.3 GiB, of which the allocator reserves 1 GiB without using it.
 const MEMORY_BYTES: (u64, u64, u64) = (1280 * MIB, 48 * MIB, 4096 * MIB);
 
-/// CPU time of the compiler in seconds, likewise. A component of 18 MiB was measured with 15 s.
+/// CPU time of the compiler in seconds: the base, the share for each MiB, and the maximum. A component of 18 MiB was
+/// measured with 15 s.
 const CPU_SECONDS: (u64, u64, u64) = (10, 5, 120);
 
 const MIB: u64 = 1024 * 1024;

@@ -62,11 +62,11 @@ macro_rules! limits {
 limits! {
     /// Time from the call to its answer, waiting included. A client gives up after a minute.
     wall_ms: NonZeroU64 = 30_000 "ms",
-    /// Time of a call that its client waits for no longer, as it was given a task to ask for.
+    /// Time of a call that runs as a task: the client asks for the result later.
     background_ms: NonZeroU64 = 600_000 "ms",
     /// Time in which the guest itself computes. Endless loops end here.
     cpu_ms: NonZeroU64 = 20_000 "ms",
-    /// Linear memory of all instances of one call. Some tools hold a large file; none a machine.
+    /// Linear memory of all instances of one call. Some tools hold a large file in memory.
     memory_bytes: NonZeroU64 = 268_435_456 "bytes",
     /// Entries of all tables together. A large Rust program has some thousand functions.
     table_entries: NonZeroU64 = 100_000 "entries",
@@ -76,7 +76,7 @@ limits! {
     handles: NonZeroU32 = 1_024 "handles",
     /// Size of the arguments as JSON. A model writes far less.
     argument_bytes: NonZeroU64 = 4_194_304 "bytes",
-    /// Size of an answer. What is larger helps no model and floods its client.
+    /// Size of an answer. A larger answer does not fit into the context of a model.
     answer_bytes: NonZeroU64 = 16_777_216 "bytes",
     /// What a guest may print in one call before the rest is dropped.
     log_bytes: NonZeroU64 = 65_536 "bytes",

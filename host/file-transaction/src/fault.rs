@@ -9,22 +9,22 @@ thread_local! {
     static OLD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What happens.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The process is gone, and nothing of it runs any more.
+    /// The process is killed: no later step is carried out.
     Killed,
     /// The disk is full, once.
     Full,
 }
 
-/// Has this happen after so many steps of this thread.
+/// Sets a fault for this thread, after a number of steps.
 pub fn after(steps: u32, fault: Fault) {
     DEAD.set(false);
     LEFT.set(Some((steps, fault)));
 }
 
-/// Whether it has happened. From here on nothing happens.
+/// Whether the fault has occurred. Clears it.
 pub fn end() -> bool {
     DEAD.set(false);
     LEFT.take().is_none()
@@ -40,12 +40,12 @@ pub fn is_old() -> bool {
     OLD.get()
 }
 
-/// From now on it does, or does not, on this thread.
+/// Sets this for the current thread.
 pub fn set_old(is_old: bool) {
     OLD.set(is_old);
 }
 
-/// A step.
+/// Counts a step, and fails if the fault is due.
 pub fn step() -> io::Result<()> {
     let Some((left, fault)) = LEFT.get() else { return Ok(()) };
     if left > 0 {

@@ -1,8 +1,8 @@
-//! Finds the longest of many needles that ends at a place, in one pass over the text (Aho and Corasick, 1975).
+//! Finds many byte strings (needles) in one pass over a text (Aho and Corasick, 1975).
 
 use std::collections::VecDeque;
 
-/// A state: the number of a node. The first is the root, where nothing of a needle has been seen.
+/// A state: the number of a node. Node 0 is the root: no part of a needle has been read.
 pub(crate) type State = u32;
 
 /// A node of the tree of needles. Its children are a list: the first child, then the next of each.
@@ -11,14 +11,14 @@ struct Node {
     byte: u8,
     child: State,
     next: State,
-    /// The node of the longest end of this node's text that is the beginning of a needle, too.
+    /// The node of the longest proper suffix of this node's text that is a prefix of a needle.
     shorter: State,
     depth: u32,
     /// Length of the longest needle that ends here; 0: none does.
     ends: u32,
 }
 
-/// The needles. Bytes that differ only in how [`fold`] sees them are the same.
+/// The needles. Bytes that [`fold`] maps to one byte count as equal.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
     /// The children of the root, by their byte: most bytes of a text are looked up here.
@@ -77,7 +77,7 @@ impl Automaton {
         None
     }
 
-    /// Finds `shorter` of each node, those nearer to the root first.
+    /// Computes `shorter` for each node, in the order of their distance from the root.
     fn link(&mut self) {
         let mut queue = VecDeque::from([0]);
         while let Some(parent) = queue.pop_front() {
@@ -111,19 +111,19 @@ impl Automaton {
         }
     }
 
-    /// How many of the last bytes are the beginning of a needle.
+    /// How many of the last bytes are a prefix of a needle.
     pub(crate) fn depth(&self, state: State) -> usize {
         self.nodes[state as usize].depth as usize
     }
 
-    /// How many of the last bytes are a whole needle: the longest one.
+    /// The length of the longest needle that ends at the last byte; 0: none ends there.
     pub(crate) fn found(&self, state: State) -> Option<usize> {
         Some(self.nodes[state as usize].ends as usize).filter(|length| *length > 0)
     }
 }
 
-/// What a byte is compared as: letters without case; the two alphabets of base64 are one, and `+` is the space that it
-/// stands for in forms.
+/// The byte that a byte is compared as. Letters lose their case, the two alphabets of base64 become one, and `+` becomes the
+/// space that it stands for in HTML forms.
 pub(crate) fn fold(byte: u8) -> u8 {
     match byte {
         b'-' | b' ' => b'+',

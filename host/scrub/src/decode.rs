@@ -1,11 +1,11 @@
-//! Decodes text as its reader would: with escapes, or as it is.
+//! Decodes the escapes of URLs, JSON and HTML, one byte at a time.
 
-/// One way to read text.
+/// A way to decode text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reading {
-    /// Byte by byte.
+    /// Each byte stands for itself.
     Plain,
-    /// Without line ends and zero bytes: base64 in lines, UTF-16.
+    /// Line ends and zero bytes are left out: base64 in lines, UTF-16.
     Joined,
     /// `%41` (URLs, forms).
     Percent,
@@ -20,21 +20,21 @@ impl Reading {
         [Self::Plain, Self::Joined, Self::Percent, Self::Backslash, Self::Reference];
 }
 
-/// What stands at the beginning of some bytes.
+/// What the first bytes of a text decode to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Token {
-    /// These bytes, written with so many.
+    /// Decoded bytes, and the number of bytes that they are written with.
     Bytes([u8; 4], usize, usize),
-    /// So many bytes that do not count.
+    /// This many bytes are left out.
     Nothing(usize),
-    /// More has to come before this can be told.
+    /// More bytes are needed to decide.
     Unknown,
 }
 
 /// Longest character reference that is read, in bytes.
 const REFERENCE_BYTES: usize = 12;
 
-/// Names of HTML for characters of ASCII.
+/// The HTML names of ASCII characters.
 const NAMES: &[(&str, u8)] = &[
     ("amp", b'&'),
     ("apos", b'\''),
@@ -73,7 +73,7 @@ const NAMES: &[(&str, u8)] = &[
     ("vert", b'|'),
 ];
 
-/// What stands at the beginning of these bytes, of which there is at least one. `is_end`: no more will come.
+/// Decodes the beginning of these bytes, of which there is at least one. `is_end`: no more bytes will come.
 pub(crate) fn token(reading: Reading, bytes: &[u8], is_end: bool) -> Token {
     let plain = Token::Bytes([bytes[0], 0, 0, 0], 1, 1);
     let escape = match (reading, bytes[0]) {
@@ -91,16 +91,16 @@ pub(crate) fn token(reading: Reading, bytes: &[u8], is_end: bool) -> Token {
 }
 
 enum Escape {
-    /// This character, in so many bytes.
+    /// A character, and the number of bytes that it is written with.
     Is(u32, usize),
-    /// So far it may be one.
+    /// More bytes are needed to decide.
     Cut,
     No,
 }
 
 fn character(code: u32, length: usize) -> Token {
     let mut bytes = [0; 4];
-    // A byte above ASCII stands for itself in a URL; of other escapes, UTF-8 is what would be sent.
+    // In a URL, a byte above ASCII stands for itself. Other escapes name characters, which are sent as UTF-8.
     let written = match (char::from_u32(code), u8::try_from(code)) {
         (_, Ok(byte)) if length == 3 => {
             bytes[0] = byte;
@@ -115,7 +115,7 @@ fn character(code: u32, length: usize) -> Token {
     }
 }
 
-/// So many digits from here on.
+/// The number of digits at the beginning.
 fn hex(bytes: &[u8], from: usize, digits: usize) -> Escape {
     let mut code = 0;
     for at in from..from + digits {

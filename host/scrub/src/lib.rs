@@ -1,4 +1,4 @@
-//! Takes secrets out of text and bytes that come from outside.
+//! Removes secrets from responses of servers and from messages.
 //!
 //! A server that receives a secret may send the secret back: in an error, in a header, in a page that shows the
 //! request. A [`Scrub`] knows the secrets and replaces each occurrence by as many `*`. It finds a secret
@@ -33,7 +33,7 @@ const ESCAPE_BYTES: usize = 6;
 /// Shortest encoded form of a secret that is searched for, in bytes: shorter ones would be found in any text.
 const SHORTEST_ENCODED: usize = 8;
 
-/// The secrets to take out.
+/// The secrets to remove.
 #[derive(Default)]
 pub struct Scrub {
     automaton: Automaton,
@@ -41,7 +41,7 @@ pub struct Scrub {
 }
 
 impl Scrub {
-    /// Takes out these values. An empty one is left out. A short one is taken out wherever its letters are, also
+    /// Removes these values. An empty value is ignored. A short value is removed wherever its letters are, also
     /// within words: see [`secret_parts`] for what a header holds.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = Vec::new();
@@ -53,12 +53,12 @@ impl Scrub {
         Self { automaton: Automaton::new(needles), longest }
     }
 
-    /// Whether there is nothing to take out.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.longest == 0
     }
 
-    /// The bytes, with `*` in place of each byte of a secret. Their number is the same.
+    /// The bytes, with `*` in place of each byte of a secret. The length stays.
     pub fn bytes(self: &Arc<Self>, bytes: &[u8]) -> Vec<u8> {
         let mut stream = Stream::new(self.clone());
         let mut scrubbed = stream.push(bytes);
@@ -83,8 +83,8 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// How many bytes a [`Stream`] always keeps back: a number that depends on the length of the secrets alone. So
-    /// nobody learns from the moment at which bytes arrive how far they agree with a secret.
+    /// How many bytes a [`Stream`] always holds back. The number depends on the lengths of the secrets only: the time at
+    /// which bytes arrive does not show how much of a secret they match.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }
@@ -101,8 +101,8 @@ fn forms(secret: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     std::iter::once(secret.to_vec()).filter(|form| !form.is_empty()).chain(encoded)
 }
 
-/// The characters of base64 that the secret alone decides, where so many bytes modulo three precede it. What is left
-/// out at either end holds at most four bits of the secret.
+/// The base64 characters that depend on the secret only, if `before` bytes modulo three precede the secret. The characters at
+/// both ends, which are left out, hold at most four bits of the secret.
 fn aligned(secret: &[u8], before: usize) -> Vec<u8> {
     let padded = [&[0; 2][..before], secret].concat();
     let whole = padded.len() * 8 / 6;

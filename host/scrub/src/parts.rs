@@ -1,4 +1,4 @@
-//! Which parts of a header's value are secret.
+//! Finds the secret parts of a header's value.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ const SCHEMES: &[&str] = &[
     "vapid",
 ];
 
-/// A header's value without a part that is long enough to be a secret.
+/// A header's value has no part that is long enough to be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooShort;
 

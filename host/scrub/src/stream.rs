@@ -8,38 +8,38 @@ use crate::Scrub;
 use crate::automaton::{State, fold};
 use crate::decode::{Reading, Token, token};
 
-/// So much of the beginning of a secret at the very end counts as the secret: a server may cut off its answer.
+/// This many bytes of a secret's beginning at the end of a stream count as the secret: a server may cut off its answer.
 const CUT_OFF: usize = 8;
 
-/// Bytes that were given away and still lie in the buffer before they are moved out of it.
+/// Bytes that were returned and are still in the buffer.
 const SLACK: usize = 64 * 1024;
 
-/// A stream of bytes without the secrets. Places are counted from the beginning of the stream.
+/// Removes secrets from a stream of bytes. Positions are counted from the beginning of the stream.
 pub struct Stream {
     scrub: Arc<Scrub>,
-    /// What is kept back, and before it what has been given away.
+    /// The bytes that are held back, and before them bytes that were returned.
     buffer: Vec<u8>,
-    /// The place of the buffer's first byte.
+    /// The position of the buffer's first byte.
     begin: usize,
-    /// The place of the first byte that is kept back.
+    /// The position of the first byte that is held back.
     given: usize,
     readers: [Reader; Reading::ALL.len()],
 }
 
-/// One way to read the stream.
+/// The stream, decoded in one way.
 struct Reader {
     reading: Reading,
-    /// The place of the first byte that has not been read.
+    /// The position of the first byte that is not decoded yet.
     at: usize,
     state: State,
-    /// The place at which each byte begins that counts for the state.
+    /// The position of each decoded byte that the automaton's state is about.
     starts: VecDeque<usize>,
-    /// Where secrets are, in order.
+    /// The positions of secrets, in order.
     found: VecDeque<Range<usize>>,
 }
 
 impl Stream {
-    /// A stream of which nothing has come.
+    /// A stream without any bytes so far.
     pub fn new(scrub: Arc<Scrub>) -> Self {
         let readers = Reading::ALL.map(|reading| Reader {
             reading,
@@ -51,8 +51,7 @@ impl Stream {
         Self { scrub, buffer: Vec::new(), begin: 0, given: 0, readers }
     }
 
-    /// Takes the next bytes. Answers the bytes that can be given away now, maybe none: the last bytes so far are kept
-    /// back, whatever they are.
+    /// Takes the next bytes. Returns the bytes that can be passed on, possibly none: the last bytes are always held back.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         if self.scrub.is_empty() {
             return bytes.to_vec();
@@ -66,7 +65,7 @@ impl Stream {
         self.give(until)
     }
 
-    /// Answers the rest of the bytes: there are no more to come.
+    /// Ends the stream. Returns the bytes that were held back.
     pub fn finish(mut self) -> Vec<u8> {
         for reader in &mut self.readers {
             reader.read(&self.scrub, &self.buffer, self.begin, true);
@@ -87,7 +86,7 @@ impl Stream {
                     break;
                 }
                 for byte in &mut bytes[range.start - from..range.end - from] {
-                    // No secret holds these; UTF-16 and lines stay what they are.
+                    // Line ends and zero bytes belong to no secret: UTF-16 and lines stay as they are.
                     if !matches!(byte, b'\r' | b'\n' | 0) {
                         *byte = b'*';
                     }
@@ -126,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// One more byte, which begins at this place.
+    /// Adds a decoded byte, which begins at this position.
     fn step(&mut self, scrub: &Scrub, byte: u8, from: usize) {
         self.state = scrub.automaton.step(self.state, fold(byte));
         let depth = scrub.automaton.depth(self.state);
@@ -141,7 +140,7 @@ impl Reader {
         }
     }
 
-    /// The last so many bytes are a secret.
+    /// Notes that the last `length` decoded bytes are a secret.
     fn hide(&mut self, length: usize) {
         let start = self.starts[self.starts.len() - length];
         while self.found.back().is_some_and(|last| last.start >= start) {
@@ -153,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// The place from which on something may still turn out to be a secret.
+    /// The position from which on bytes may be part of a secret.
     fn undecided(&self) -> usize {
         self.starts.front().copied().unwrap_or(self.at).min(self.at)
     }

@@ -1,4 +1,4 @@
-//! What is found, what is left alone, and that pieces make no difference.
+//! Tests of what is removed and what stays, also if the text arrives in pieces.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ fn escaped(text: &str, escape: impl Fn(usize, char) -> Option<String>) -> String
     escaped.collect()
 }
 
-/// Every encoding of a text that is promised to be found, by its name.
+/// Every encoding in which a text must be found, by its name.
 fn encodings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let hex = text.bytes().fold(String::new(), |mut hex, byte| {
         write!(hex, "{byte:02x}").unwrap();
@@ -89,8 +89,7 @@ fn encodings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// How much of the text is still there: the longest run of bytes that are no `*`, nor what stands between the bytes of
-/// UTF-16 and lines.
+/// How much of the text is left: the longest run of bytes other than `*`, line ends and zero bytes.
 fn left(text: &[u8]) -> usize {
     let runs = text.split(|byte| *byte == b'*');
     let letters = |run: &[u8]| run.iter().filter(|byte| !b"\r\n\0=".contains(*byte)).count();
@@ -174,7 +173,7 @@ fn the_parts_of_a_header_are_what_is_secret_of_it() {
     }
 }
 
-/// A secret as they are: no letter of it is one of [`around`].
+/// A typical secret: it has no letter of [`around`].
 fn any_secret() -> impl Strategy<Value = String> {
     vec(proptest::sample::select(b"abcXYZ019+/=-_.:%&\\\"'<".to_vec()), 8..40)
         .prop_map(|bytes| String::from_utf8(bytes).unwrap())

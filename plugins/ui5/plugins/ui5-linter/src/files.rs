@@ -5,7 +5,18 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 /// The kinds of files that the linter reads. Of other files, it only needs the names.
 const READ: [&str; 13] = [
-    "cjs", "css", "html", "js", "json", "library", "mjs", "properties", "theming", "ts", "xml", "yaml",
+    "cjs",
+    "css",
+    "html",
+    "js",
+    "json",
+    "library",
+    "mjs",
+    "properties",
+    "theming",
+    "ts",
+    "xml",
+    "yaml",
     "yml",
 ];
 

@@ -81,7 +81,10 @@ fn the_linter_gets_the_files_and_no_directory() {
     let answer = |message: &str, directory: &str| {
         let message: Value = serde_json::from_str(message).expect("JSON");
         assert_eq!(directory, "");
-        assert_eq!((&message["fix"], &message["filePatterns"]), (&json!(true), &json!(["webapp/**"])));
+        assert_eq!(
+            (&message["fix"], &message["filePatterns"]),
+            (&json!(true), &json!(["webapp/**"]))
+        );
         assert!(message["files"]["webapp/manifest.json"].to_string().contains("my.app"));
         Ok(json!({"version": "1", "results": []}).to_string())
     };
