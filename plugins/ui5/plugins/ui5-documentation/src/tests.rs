@@ -1,0 +1,1 @@
+//! Tests of the tools with small packs; the ranking of real pages is in `tests/questions.rs`.
