@@ -47,7 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
          include_bytes!(concat!(env!(\"OUT_DIR\"), \"/portcullis.pack\")),\n",
     );
     for path in files(&packs, "pack")? {
-        source += &format!("    include_bytes!({:?}),\n", path.canonicalize()?.display().to_string());
+        source +=
+            &format!("    include_bytes!({:?}),\n", path.canonicalize()?.display().to_string());
     }
     source += "];\n";
     fs::write(out.join("embedded.rs"), source)?;

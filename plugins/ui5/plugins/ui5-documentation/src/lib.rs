@@ -98,10 +98,14 @@ fn listing(
     let shown: Vec<&Hit> = hits.iter().skip(offset).take(limit).collect();
     if shown.is_empty() {
         return match hits.len() {
-            0 => "No page has a word of the query. Try other words: those of the UI5 API, or a more \
+            0 => {
+                "No page has a word of the query. Try other words: those of the UI5 API, or a more \
                   general term."
-                .to_owned(),
-            count => format!("There are {count} pages for the query; `offset` {offset} is behind them."),
+                    .to_owned()
+            }
+            count => {
+                format!("There are {count} pages for the query; `offset` {offset} is behind them.")
+            }
         };
     }
     let end = offset + shown.len();

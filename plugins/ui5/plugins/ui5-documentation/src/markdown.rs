@@ -213,7 +213,9 @@ mod tests {
 
     #[test]
     fn broken_markdown_stays() {
-        for page in ["<", "![", "![a](", "](", "](x.md", "\\", "&", "`", "a < b > c", "<!--", "```", "é<é"] {
+        for page in
+            ["<", "![", "![a](", "](", "](x.md", "\\", "&", "`", "a < b > c", "<!--", "```", "é<é"]
+        {
             assert_eq!(compact(page), page, "{page}");
             sections(page);
         }

@@ -92,7 +92,8 @@ fn listed(contents: &str) -> Vec<Page> {
         let title = title.replace(['\\', '`'], "");
         above.retain(|(known, _)| *known < depth);
         let id = path.rsplit('/').next().and_then(|file| file.strip_suffix(".md"));
-        if let Some(id) = id.filter(|id| is_path(path) && !pages.iter().any(|page| page.id == **id)) {
+        if let Some(id) = id.filter(|id| is_path(path) && !pages.iter().any(|page| page.id == **id))
+        {
             let titles: Vec<&str> = above.iter().map(|(_, title)| title.as_str()).collect();
             pages.push(Page {
                 id: id.to_owned(),
@@ -130,9 +131,6 @@ mod tests {
              -   [C](../c.md)\n-   [D](https://example.com/d.md)\n-   [E](x/.hidden.md)\nno list [F](f.md)\n",
         );
         let all: Vec<_> = pages.iter().map(|page| (&*page.id, &*page.key, &*page.text)).collect();
-        assert_eq!(
-            all,
-            [("a-1", "a-1.md", "# A (b)\n\n"), ("b-2", "x/b-2.md", "# B\n\nA (b)")]
-        );
+        assert_eq!(all, [("a-1", "a-1.md", "# A (b)\n\n"), ("b-2", "x/b-2.md", "# B\n\nA (b)")]);
     }
 }

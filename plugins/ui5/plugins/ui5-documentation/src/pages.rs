@@ -31,7 +31,8 @@ impl Resources for Pages {
     }
 
     fn read(_request: &Request, uri: &str) -> Result<Contents, Failure> {
-        let address = uri.strip_prefix(PREFIX).map(|rest| percent_decode_str(rest).decode_utf8_lossy());
+        let address =
+            uri.strip_prefix(PREFIX).map(|rest| percent_decode_str(rest).decode_utf8_lossy());
         let sources = Sources::read();
         let packs = sources.packs();
         let found = address.and_then(|address| read::find(&packs, &format!("{PREFIX}{address}")));

@@ -20,7 +20,8 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
                 found[at] = true;
             }
         });
-        let score = found.iter().zip(words).map(|(has, (_, weight))| if *has { *weight } else { 0.0 });
+        let score =
+            found.iter().zip(words).map(|(has, (_, weight))| if *has { *weight } else { 0.0 });
         let score = score.sum::<f32>();
         if score > best.1 {
             best = (number, score);
@@ -59,9 +60,16 @@ mod tests {
 
     #[test]
     fn the_line_with_most_words_is_shown() {
-        let text = "First line.\n\n- Buttons press.\n- The handler of a button press gets an event.\n";
-        assert_eq!(of(text, "event of a button press"), "The handler of a button press gets an event.");
-        assert_eq!(of(text, "unknown"), "First line. Buttons press. The handler of a button press gets an event.");
+        let text =
+            "First line.\n\n- Buttons press.\n- The handler of a button press gets an event.\n";
+        assert_eq!(
+            of(text, "event of a button press"),
+            "The handler of a button press gets an event."
+        );
+        assert_eq!(
+            of(text, "unknown"),
+            "First line. Buttons press. The handler of a button press gets an event."
+        );
         assert_eq!(of("", "x"), "");
     }
 

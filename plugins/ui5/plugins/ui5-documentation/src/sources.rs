@@ -40,8 +40,9 @@ impl Sources {
             match online::contents() {
                 Ok(contents) => sources.contents = Some(contents),
                 Err(why) => sources.notes.push(format!(
-                    "The pages of OpenUI5's documentation are not searched: {why}. A pack of them in \
-                     {{UI5 data directory}}/mcp-server/documentation helps without a network."
+                    "The pages of OpenUI5's documentation are not searched: {why}. Without a network, a \
+                     pack of them helps: openui5.pack in mcp-server/documentation of the UI5 data \
+                     directory."
                 )),
             }
         }

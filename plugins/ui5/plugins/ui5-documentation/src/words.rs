@@ -69,8 +69,8 @@ fn camel_pieces(part: &str) -> Vec<&str> {
     for (number, (offset, here)) in chars.iter().enumerate().skip(1) {
         let before = chars[number - 1].1;
         let after = chars.get(number + 1).map(|(_, c)| *c);
-        let begins = here.is_uppercase()
-            && (before.is_lowercase() || after.is_some_and(char::is_lowercase));
+        let begins =
+            here.is_uppercase() && (before.is_lowercase() || after.is_some_and(char::is_lowercase));
         if begins {
             pieces.push(&part[start..*offset]);
             start = *offset;
@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn nothing_of_a_strange_text_stops_it() {
-        for text in ["", "...", "__/__", "é", "Ünïcödé.Ñame", &"x".repeat(10_000), "İstanbul", "a.b"] {
+        for text in
+            ["", "...", "__/__", "é", "Ünïcödé.Ñame", &"x".repeat(10_000), "İstanbul", "a.b"]
+        {
             words(text);
         }
         assert_eq!(words("Ölwechsel"), ["ölwechsel"]);

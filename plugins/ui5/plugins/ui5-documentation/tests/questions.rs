@@ -43,9 +43,8 @@ fn the_page_is_among_the_first_three() {
                 Some(format!("{}/{}", pack.about.name, pack.entry(hit.page)?.id))
             })
             .collect();
-        let is_it = |page: &String| {
-            page.starts_with(source) && ids.split('|').any(|id| page.ends_with(id))
-        };
+        let is_it =
+            |page: &String| page.starts_with(source) && ids.split('|').any(|id| page.ends_with(id));
         if !first.iter().any(is_it) {
             missed.push(format!("{question}: {}, not {ids}", first.join(", ")));
         }

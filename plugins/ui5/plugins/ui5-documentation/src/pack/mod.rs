@@ -100,7 +100,8 @@ impl<'b> Pack<'b> {
             *area = range.ok_or("it is not whole")?;
         }
         let mut strings = areas[0];
-        let mut next = || string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
+        let mut next =
+            || string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
         let about = About {
             name: next()?,
             title: next()?,
@@ -134,11 +135,7 @@ impl<'b> Pack<'b> {
     pub fn entry(&self, page: u32) -> Option<Entry<'_>> {
         let [strings, ..] = self.record(page)?;
         let mut rest = self.areas[2].get(strings as usize..)?;
-        Some(Entry {
-            id: string(&mut rest)?,
-            title: string(&mut rest)?,
-            key: string(&mut rest)?,
-        })
+        Some(Entry { id: string(&mut rest)?, title: string(&mut rest)?, key: string(&mut rest)? })
     }
 
     /// The number of the page with that id.

@@ -70,8 +70,7 @@ pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
         put_string(&mut told, string);
     }
     let (starts, terms, postings) = index.encode();
-    let areas =
-        [told, table, strings, index.sections, starts, terms, postings, blocks, text];
+    let areas = [told, table, strings, index.sections, starts, terms, postings, blocks, text];
     let mut bytes = MAGIC.to_vec();
     let mut offset = MAGIC.len() + 8 * areas.len();
     for area in &areas {
@@ -125,9 +124,10 @@ impl Index {
                 before = &[];
             }
             let shared = before.iter().zip(term).take_while(|(one, other)| one == other).count();
-            terms.extend([shared, term.len() - shared].map(|length| {
-                u8::try_from(length).expect("a term has less than 256 bytes")
-            }));
+            terms.extend(
+                [shared, term.len() - shared]
+                    .map(|length| u8::try_from(length).expect("a term has less than 256 bytes")),
+            );
             terms.extend(&term[shared..]);
             let start = postings.len();
             let mut section = 0;
