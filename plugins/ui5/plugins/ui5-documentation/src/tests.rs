@@ -182,7 +182,7 @@ fn a_long_page_is_shown_in_parts_that_are_the_whole_page() {
     let squeezed = |text: &str| text.split_whitespace().collect::<String>();
     assert_eq!(squeezed(&shown), squeezed(&text));
     let first = rehearsal.call::<ReadDocs>(json!({ "page": "long" })).expect("it is there");
-    assert!(first.as_text().contains("Sections there: Part 8"), "{}", first.as_text());
+    assert!(first.as_text().contains(" Sections there: Part "), "{}", first.as_text());
 }
 
 #[test]
