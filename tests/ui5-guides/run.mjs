@@ -60,7 +60,7 @@ function checkTexts(blocks) {
   const there = blocks.filter(({ language }) => language === 'properties').flatMap(({ text }) => keysOf(text));
   const used = blocks
     .filter(({ language, path }) => path && language !== 'properties' && path !== 'package.json')
-    .flatMap(({ text }) => [...text.matchAll(/\{i18n>(\w+)\}|"\{\{(\w+)\}\}"/g)].map(([, one, other]) => one ?? other));
+    .flatMap(({ text }) => [...text.matchAll(/\{i18n>(\w+)\}|"\{\{(\w+)\}\}"|getText\("(\w+)"/g)].map((match) => match.slice(1).find(Boolean)));
   for (const key of used) expect(there.includes(key), `there is no text ${key}`);
   for (const key of there) expect(used.includes(key), `the text ${key} is not used`);
 }

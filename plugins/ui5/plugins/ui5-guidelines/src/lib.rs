@@ -1,6 +1,10 @@
-//! The tools `get_guidelines` and `get_integration_cards_guidelines`: guidelines for UI5 and cards.
+//! The tools `get_guidelines` and `get_integration_cards_guidelines`: guidelines for UI5 and cards;
+//! skills as prompts.
+
+mod skills;
 
 use portcullis_plugin::prelude::*;
+use skills::SKILLS;
 
 const APPLICATIONS: &str = include_str!("../../../resources/guides/guidelines.md");
 const CARDS: &str = include_str!("../../../resources/guides/cards.md");
@@ -49,21 +53,30 @@ impl Resources for Texts {
         let text = |uri: &str, name: &str, title: &str, text: &str| {
             Resource::new(uri, name).title(title).mime_type(MARKDOWN).size(text.len() as u64)
         };
-        vec![
+        let skills = SKILLS.iter().map(|skill| {
+            text(&skill.uri(), &format!("ui5-skill-{}", skill.name), skill.title(), skill.text)
+                .description("A skill: how one kind of task is done from start to end.")
+        });
+        let guides = [
             text(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
                 .description("How UI5 applications are written: what get_guidelines answers."),
             text(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
                 .description(
                     "How integration cards are written: what get_integration_cards_guidelines answers.",
                 ),
-        ]
+        ];
+        guides.into_iter().chain(skills).collect()
     }
 
     fn read(_request: &Request, uri: &str) -> Result<Contents, Failure> {
         match uri {
             APPLICATIONS_URI => Ok(Contents::text(uri, MARKDOWN, APPLICATIONS)),
             CARDS_URI => Ok(Contents::text(uri, MARKDOWN, CARDS)),
-            _ => Err(Failure::not_found(uri)),
+            _ => {
+                let skill = SKILLS.iter().find(|skill| skill.uri() == uri);
+                let skill = skill.ok_or_else(|| Failure::not_found(uri))?;
+                Ok(Contents::text(uri, MARKDOWN, skill.text))
+            }
         }
     }
 }
@@ -73,6 +86,14 @@ plugin! {
     title: "UI5 guidelines",
     description: "Tells how UI5 applications and integration cards are written. Reaches nothing.",
     tools: [Guidelines, CardGuidelines],
+    prompts: [
+        skills::Modernize,
+        skills::Tables,
+        skills::Tests,
+        skills::Accessibility,
+        skills::MetadataControls,
+        skills::WebComponents,
+    ],
     resources: Texts,
 }
 

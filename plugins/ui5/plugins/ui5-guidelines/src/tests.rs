@@ -1,11 +1,12 @@
 //! Tests of the guidelines that need no npm; `tests/ui5-guides` checks their code.
 
-use super::*;
+use super::{skills::Skill, *};
 use portcullis_plugin::rehearsal::Rehearsal;
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// The tools of the UI5 family; a guide must name no others.
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 12] = [
     "create_integration_card",
     "create_ui5_app",
     "get_api_reference",
@@ -14,8 +15,10 @@ const TOOLS: [&str; 10] = [
     "get_project_info",
     "get_typescript_conversion_guidelines",
     "get_version_info",
+    "read_docs",
     "run_manifest_validation",
     "run_ui5_linter",
+    "search_docs",
 ];
 
 fn answer<T: Tool>() -> String {
@@ -37,7 +40,7 @@ fn headings(text: &str) -> Vec<&str> {
 /// Words in backquotes in the form of tools' names.
 fn tools_named(text: &str) -> HashSet<&str> {
     let is_tool = |word: &&str| {
-        ["get_", "run_", "create_"].iter().any(|verb| word.starts_with(verb))
+        ["get_", "run_", "create_", "search_", "read_"].iter().any(|verb| word.starts_with(verb))
             && word
                 .chars()
                 .all(|character| character.is_ascii_lowercase() || "_5".contains(character))
@@ -119,9 +122,10 @@ fn each_chart_has_its_feeds_and_an_example() {
 
 #[test]
 fn only_tools_that_exist_are_named() {
-    for text in [answer::<Guidelines>(), answer::<CardGuidelines>()] {
+    let skills = SKILLS.iter().map(|skill| skill.text.to_owned());
+    for text in [answer::<Guidelines>(), answer::<CardGuidelines>()].into_iter().chain(skills) {
         let named = tools_named(&text);
-        assert!(named.len() > 3, "{named:?}");
+        assert!(named.len() > 2, "{named:?}");
         for tool in named {
             assert!(TOOLS.contains(&tool), "{tool}");
         }
@@ -147,7 +151,9 @@ fn clients_are_told_that_nothing_happens() {
 fn each_text_is_a_resource_too() {
     let rehearsal = Rehearsal::new();
     let read = |uri: &str| Texts::read(&rehearsal.request(), uri);
-    let expected = [answer::<Guidelines>(), answer::<CardGuidelines>()];
+    let skills = SKILLS.iter().map(|skill| skill.text.to_owned());
+    let guides = [answer::<Guidelines>(), answer::<CardGuidelines>()];
+    let expected: Vec<String> = guides.into_iter().chain(skills).collect();
     let fixed = Texts::fixed();
     assert_eq!(fixed.len(), expected.len());
     for (resource, text) in fixed.iter().zip(expected) {
@@ -156,4 +162,68 @@ fn each_text_is_a_resource_too() {
         assert_eq!(read(uri).expect("it is listed"), Contents::text(uri, MARKDOWN, text));
     }
     assert!(read("ui5://guidelines/other.md").is_err());
+    assert!(read("ui5://guidelines/skills/other.md").is_err());
+}
+
+/// The text of a skill's prompt.
+fn prompt<P: Prompt>(arguments: Value) -> String {
+    Rehearsal::new().prompt::<P>(arguments).expect("the arguments are right").as_text()
+}
+
+#[test]
+fn a_prompt_names_the_project_and_the_scope_and_has_the_whole_skill() {
+    let arguments = || json!({ "projectDir": "/work/shop", "scope": " the orders " });
+    let texts = [
+        prompt::<skills::Modernize>(arguments()),
+        prompt::<skills::Tables>(arguments()),
+        prompt::<skills::Tests>(arguments()),
+        prompt::<skills::Accessibility>(arguments()),
+        prompt::<skills::MetadataControls>(arguments()),
+        prompt::<skills::WebComponents>(arguments()),
+    ];
+    for (text, skill) in texts.iter().zip(SKILLS) {
+        assert!(text.ends_with(skill.text), "{}", skill.name);
+        for part in ["UI5 project /work/shop.", "What to work on: the orders.", "get_guidelines"] {
+            assert!(text.contains(part), "{}: {part}", skill.name);
+        }
+    }
+    let default = prompt::<skills::Tables>(json!({ "projectDir": "/p", "scope": " " }));
+    assert!(default.contains("What to work on: a review of all tables that there are."));
+    assert!(Rehearsal::new().prompt::<skills::Tables>(json!({})).is_err(), "which project?");
+}
+
+#[test]
+fn scopes_are_suggested() {
+    let rehearsal = Rehearsal::new();
+    let complete = |argument: &str, value: &str| {
+        skills::Modernize::complete(&rehearsal.request(), argument, value, &[])
+    };
+    assert_eq!(complete("scope", "MODULES"), ["phase 3: modules"]);
+    assert_eq!(complete("scope", "").len(), 6);
+    assert_eq!(complete("projectDir", "phase"), <[String; 0]>::default());
+}
+
+#[test]
+fn a_skill_is_short_and_says_when_it_is_done_and_of_when_it_is() {
+    for skill in SKILLS {
+        let Skill { name, text, .. } = skill;
+        assert!(text.len() < 6_500, "{name} has {} bytes", text.len());
+        assert_eq!(headings(text).last(), Some(&"Done means"), "{name}");
+    }
+    let skills = SKILLS.iter().map(|skill| skill.text);
+    for text in skills.chain([APPLICATIONS, CARDS]) {
+        assert!(text.contains("Compared with SAP's ") && text.contains(" on 23 November 2026."));
+    }
+}
+
+#[test]
+fn cards_are_told_of_destinations_and_of_json() {
+    assert!(CARDS.contains("**Every external URL is a destination**"));
+    assert!(CARDS.contains("\"$format\": \"json\""));
+    let manifest = CARDS.split("```json card/manifest.json").nth(1).expect("there is an example");
+    let manifest = manifest.split("```").next().expect("it has an end");
+    let external = manifest.lines().filter(|line| line.contains("https://"));
+    for line in external {
+        assert!(line.contains("\"defaultUrl\""), "{line}");
+    }
 }

@@ -1,0 +1,187 @@
+//! Ranks pages for a question: BM25 over sections, with weights for titles and headings.
+
+use crate::{pack::Pack, words::each_word};
+use std::collections::BTreeMap;
+
+/// How soon more of a word in a section counts no more, and how much the length of a section counts.
+const BM25: (f32, f32) = (1.2, 0.6);
+
+/// How much the second best section of a page adds to the score of the best.
+const SECOND: f32 = 0.25;
+
+/// The part of the score that a page has however many words of the question it lacks.
+const BASE: f32 = 0.35;
+
+/// What a name of the API with dots counts, and a word that stands for another.
+const WHOLE: f32 = 1.5;
+const SYNONYM: f32 = 0.5;
+
+/// How much it adds that all words of a title are in the question, and for how many pages that is
+/// looked at.
+const TITLE: (f32, usize) = (0.4, 60);
+
+/// Most words of a question.
+const MOST_WORDS: usize = 32;
+
+/// Words that mean other words in questions about UI5; all in indexed form.
+const SYNONYMS: [(&str, &[&str]); 18] = [
+    ("a11y", &["accessibilit"]),
+    ("cach", &["preload"]),
+    ("csp", &["content", "security", "policy"]),
+    ("delet", &["remov"]),
+    ("dnd", &["drag", "drop"]),
+    ("flp", &["launchpad"]),
+    ("i18n", &["translat", "localizat", "text"]),
+    ("internationalization", &["localizat", "translat"]),
+    ("lazi", &["load", "request"]),
+    ("migrat", &["upgrad"]),
+    ("multilingual", &["translat", "localizat"]),
+    ("p13n", &["personaliz", "personalizat"]),
+    ("rtl", &["right", "left"]),
+    ("screen", &["reader"]),
+    ("t", &[]),
+    ("translat", &["i18n", "text"]),
+    ("upgrad", &["migrat"]),
+    ("ux", &["design"]),
+];
+
+/// A page that fits a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// The number of the pack.
+    pub pack: usize,
+    /// The number of the page.
+    pub page: u32,
+    /// The number of its best section.
+    pub section: u32,
+    /// How well it fits; only comparable for one question.
+    pub score: f32,
+}
+
+/// The words of a question in indexed form, each with what it counts.
+pub fn question_words(question: &str) -> Vec<(String, f32)> {
+    let mut words: Vec<(String, f32)> = Vec::new();
+    each_word(question, |word| {
+        let weight = if word.contains('.') { WHOLE } else { 1.0 };
+        if words.len() < MOST_WORDS && !words.iter().any(|(known, _)| known == word) {
+            words.push((word.to_owned(), weight));
+        }
+    });
+    words
+}
+
+/// One section while it is scored.
+#[derive(Clone, Copy, Default)]
+struct Score {
+    value: f32,
+    /// A bit for each word of the question that the section has.
+    words: u32,
+}
+
+/// The pages that fit a question, best first.
+pub fn rank(packs: &[Pack<'_>], words: &[(String, f32)]) -> Vec<Hit> {
+    let sections: usize = packs.iter().map(Pack::section_count).sum();
+    let mut scores: Vec<Vec<Score>> =
+        packs.iter().map(|pack| vec![Score::default(); pack.section_count()]).collect();
+    let mut rarity = Vec::new();
+    for (number, (word, weight)) in words.iter().enumerate() {
+        let own = add(packs, &mut scores, word, *weight, 1 << number, sections);
+        let known = SYNONYMS.iter().find(|(known, _)| known == word);
+        for other in known.into_iter().flat_map(|(_, others)| *others) {
+            // A section with a synonym lacks the word itself no more than by half: no bit.
+            add(packs, &mut scores, other, weight * SYNONYM, 0, sections);
+        }
+        rarity.push(own * weight);
+    }
+    let total: f32 = rarity.iter().sum();
+    let part = |bits: u32| {
+        let found = rarity.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
+        if total > 0.0 { found.map(|(_, value)| value).sum::<f32>() / total } else { 0.0 }
+    };
+    let mut hits = Vec::new();
+    for (number, (pack, scores)) in packs.iter().zip(&scores).enumerate() {
+        hits.extend(pages(pack, scores).into_iter().map(|(page, best)| Hit {
+            pack: number,
+            page,
+            section: best.section,
+            score: (best.first + SECOND * best.second) * (BASE + (1.0 - BASE) * part(best.words)),
+        }));
+    }
+    sort(&mut hits);
+    for hit in hits.iter_mut().take(TITLE.1) {
+        let title = packs[hit.pack].entry(hit.page).map_or("", |entry| entry.title);
+        hit.score *= 1.0 + TITLE.0 * in_question(title, words);
+    }
+    sort(&mut hits);
+    hits
+}
+
+fn sort(hits: &mut [Hit]) {
+    hits.sort_by(|one, other| {
+        other.score.total_cmp(&one.score).then((one.pack, one.page).cmp(&(other.pack, other.page)))
+    });
+}
+
+/// The part of a title's words that are in the question.
+fn in_question(title: &str, words: &[(String, f32)]) -> f32 {
+    let (mut found, mut all) = (0.0, 0.0);
+    each_word(title, |word| {
+        all += 1.0;
+        if words.iter().any(|(known, _)| known == word) {
+            found += 1.0;
+        }
+    });
+    if all > 0.0 { found / all } else { 0.0 }
+}
+
+/// Adds what a word counts to the scores of the sections that have it. Returns how rare it is.
+fn add(
+    packs: &[Pack<'_>],
+    scores: &mut [Vec<Score>],
+    word: &str,
+    weight: f32,
+    bit: u32,
+    sections: usize,
+) -> f32 {
+    let (k, b) = BM25;
+    let postings: Vec<_> = packs.iter().map(|pack| pack.postings(word)).collect();
+    let found: usize = postings.iter().map(Vec::len).sum();
+    let rarity = (1.0 + (sections as f32 - found as f32 + 0.5) / (found as f32 + 0.5)).ln();
+    for ((pack, list), scores) in packs.iter().zip(postings).zip(scores) {
+        for (section, count) in list {
+            let words = pack.place(section).map_or(0, |place| place.words);
+            let length = 1.0 - b + b * (words as f32 / 120.0).min(8.0);
+            let Some(score) = scores.get_mut(section as usize) else { continue };
+            let count = count as f32;
+            score.value += weight * rarity * count * (k + 1.0) / (count + k * length);
+            score.words |= bit;
+        }
+    }
+    rarity
+}
+
+/// The best two sections of a page.
+#[derive(Clone, Copy, Default)]
+struct Best {
+    section: u32,
+    first: f32,
+    second: f32,
+    words: u32,
+}
+
+fn pages(pack: &Pack<'_>, scores: &[Score]) -> BTreeMap<u32, Best> {
+    let mut pages: BTreeMap<u32, Best> = BTreeMap::new();
+    for (section, score) in (0_u32..).zip(scores).filter(|(_, score)| score.value > 0.0) {
+        let Some(place) = pack.place(section) else { continue };
+        let best = pages.entry(place.page).or_default();
+        best.words |= score.words;
+        if score.value > best.first {
+            best.second = best.first;
+            best.first = score.value;
+            best.section = section;
+        } else if score.value > best.second {
+            best.second = score.value;
+        }
+    }
+    pages
+}

@@ -1,0 +1,94 @@
+//! The packs that are searched: embedded ones, those in the UI5 data directory, and the list of
+//! contents from the network.
+
+use crate::{online, pack::Pack};
+use portcullis_plugin::prelude::*;
+use std::{fs, path::Path};
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// The setting with the folder of packs that were brought from elsewhere.
+pub const SETTING: &str = "documentation-dir";
+
+/// The name of the pack with the documentation of OpenUI5.
+pub const OPENUI5: &str = "openui5";
+
+/// Largest pack in the folder, in bytes.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Most packs in the folder.
+const MOST_PACKS: usize = 16;
+
+/// The bytes of packs that are no part of the program, and what went wrong with others.
+#[derive(Default)]
+pub struct Sources {
+    brought: Vec<Vec<u8>>,
+    contents: Option<Vec<u8>>,
+    /// What the reader of an answer should know about packs that are missing.
+    pub notes: Vec<String>,
+}
+
+impl Sources {
+    /// Reads the packs of the folder; without the documentation of OpenUI5 in it or in the program,
+    /// gets the list of its contents.
+    pub fn read() -> Self {
+        let mut sources = Self::default();
+        if let Some(folder) = settings::get(SETTING).filter(|folder| !folder.is_empty()) {
+            sources.read_folder(Path::new(&folder));
+        }
+        if !sources.packs().iter().any(|pack| pack.about.name == OPENUI5) {
+            match online::contents() {
+                Ok(contents) => sources.contents = Some(contents),
+                Err(why) => sources.notes.push(format!(
+                    "The pages of OpenUI5's documentation are not searched: {why}. Without a network, a \
+                     pack of them helps: openui5.pack in mcp-server/documentation of the UI5 data \
+                     directory."
+                )),
+            }
+        }
+        sources
+    }
+
+    fn read_folder(&mut self, folder: &Path) {
+        // No folder: nothing was brought.
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
+        paths.sort();
+        for path in paths.iter().take(MOST_PACKS) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let read = fs::metadata(path).map_err(|error| error.to_string()).and_then(|data| {
+                if data.len() > MOST_BYTES {
+                    return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
+                }
+                let bytes = fs::read(path).map_err(|error| error.to_string())?;
+                Pack::open(&bytes)?;
+                Ok(bytes)
+            });
+            match read {
+                Ok(bytes) => self.brought.push(bytes),
+                Err(why) => self.notes.push(format!(
+                    "The pack {name} in the documentation folder is not used: {why}."
+                )),
+            }
+        }
+    }
+
+    /// The packs; a pack from the folder stands for an embedded one with its name.
+    pub fn packs(&self) -> Vec<Pack<'_>> {
+        let mut packs: Vec<Pack<'_>> = Vec::new();
+        let brought = self.brought.iter().map(Vec::as_slice);
+        let all = brought.chain(EMBEDDED.iter().copied()).chain(self.contents.as_deref());
+        for pack in all.filter_map(|bytes| Pack::open(bytes).ok()) {
+            if !packs.iter().any(|known| known.about.name == pack.about.name) {
+                packs.push(pack);
+            }
+        }
+        packs
+    }
+
+    /// Whether the pages of that pack have to be fetched.
+    pub fn is_online(&self, pack: &Pack<'_>) -> bool {
+        self.contents.is_some() && pack.about.name == OPENUI5
+    }
+}
