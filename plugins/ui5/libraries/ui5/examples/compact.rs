@@ -77,8 +77,10 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     }
     for (key, entry) in index {
         let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-        let at = places.get(&(text("filePath"), text("name"))).ok_or("an entry without a symbol")?;
-        symbols[*at].keys.push(key);
+        let at =
+            places.get(&(text("filePath"), text("name"))).ok_or("an entry without a symbol")?;
+        // Queries have dots for `#`, which some names contain.
+        symbols[*at].keys.push(key.replace('#', "."));
     }
     symbols.retain(|symbol| !symbol.keys.is_empty() || symbol.module.is_some());
     Ok(make_compact(("OpenUI5", version), libraries, symbols, LEVEL)?)

@@ -225,11 +225,8 @@ impl Reference {
                 .collect(),
             Source::Directory(_) => Vec::new(),
         };
-        let others = if others.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", others.join(", "))
-        };
+        let others =
+            if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
         let what = if self.release == *wanted {
             "the CDN's own could not be had".to_owned()
         } else {
@@ -237,10 +234,7 @@ impl Reference {
                 Framework::SapUi5 => ", which has further libraries,",
                 Framework::OpenUi5 => "",
             };
-            format!(
-                "that of {} {}{less} could not be had",
-                wanted.framework, wanted.version
-            )
+            format!("that of {} {}{less} could not be had", wanted.framework, wanted.version)
         };
         format!(
             "This is the API reference of {framework} {version}{others}, which comes with this tool: \

@@ -156,7 +156,9 @@ fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compa
         |package: &str| MANIFESTS.iter().find_map(|name| json(&folder(package).join(name)));
     let manifests: Vec<_> = installed
         .iter()
-        .filter_map(|(package, version)| Some((package.clone(), version.clone(), manifest(package)?)))
+        .filter_map(|(package, version)| {
+            Some((package.clone(), version.clone(), manifest(package)?))
+        })
         .collect();
     // To deflate it well would take longer than what it saves.
     Compact::open(pack(manifests, 1).ok()?).ok()
@@ -193,7 +195,13 @@ fn written(package: &str, library: u32, manifest: &Value) -> Vec<Written> {
             let address = format!("{package}/{path}");
             let keys = keys(package, path, name, text(declared, "tagName"));
             let content = symbol(declared, &address);
-            all.push(Written { name: shown_name(declared), library, module: Some(address), keys, content });
+            all.push(Written {
+                name: shown_name(declared),
+                library,
+                module: Some(address),
+                keys,
+                content,
+            });
         }
     }
     all
@@ -259,9 +267,12 @@ fn symbol(declared: &Map<String, Value>, module: &str) -> Map<String, Value> {
         }
     }
     put(&mut symbol, "properties", Some(Value::Array(fields)));
-    for (name, key) in
-        [("slots", "slots"), ("events", "events"), ("cssParts", "cssParts"), ("cssStates", "cssStates")]
-    {
+    for (name, key) in [
+        ("slots", "slots"),
+        ("events", "events"),
+        ("cssParts", "cssParts"),
+        ("cssStates", "cssStates"),
+    ] {
         let parts: Vec<Value> = members(declared, key).map(|one| part(one).into()).collect();
         put(&mut symbol, name, Some(Value::Array(parts)));
     }
@@ -324,7 +335,8 @@ fn part(member: &Map<String, Value>) -> Map<String, Value> {
 
 fn method(member: &Map<String, Value>) -> Value {
     let mut method = part(member);
-    let parameters: Vec<Value> = members(member, "parameters").map(|one| part(one).into()).collect();
+    let parameters: Vec<Value> =
+        members(member, "parameters").map(|one| part(one).into()).collect();
     put(&mut method, "parameters", Some(Value::Array(parameters)));
     let returned = member.get("return").and_then(Value::as_object).map(part);
     put(&mut method, "returnValue", returned.map(Value::Object));

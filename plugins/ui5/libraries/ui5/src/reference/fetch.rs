@@ -107,9 +107,8 @@ fn stopped(number: usize, all: usize) -> String {
 fn libraries(base: &str, patience: Duration) -> Result<Vec<String>, Failure> {
     let url = list_address(base);
     let body = fetched::get(&url, patience, LARGEST_LIST).map_err(Failure::Cdn)?;
-    ui5_data::libraries(&body).map_err(|why| {
-        Failure::Cdn(fetched::Failure::Answer(fetched::failed(&why, &url)))
-    })
+    ui5_data::libraries(&body)
+        .map_err(|why| Failure::Cdn(fetched::Failure::Answer(fetched::failed(&why, &url))))
 }
 
 /// The download of an `api.json` into a file.

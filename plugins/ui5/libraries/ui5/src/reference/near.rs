@@ -74,11 +74,7 @@ fn elsewhere(source: &mut Source, wanted: &str, keys: &[String]) -> Vec<(usize, 
     }
     let rate = |key: &String| {
         let other = last(key);
-        if other == part {
-            Some(0)
-        } else {
-            (other.starts_with(part)).then_some(1)
-        }
+        if other == part { Some(0) } else { (other.starts_with(part)).then_some(1) }
     };
     let rated: Vec<(usize, &String)> =
         keys.iter().filter_map(|key| Some((rate(key)?, key))).collect();

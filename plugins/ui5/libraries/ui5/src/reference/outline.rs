@@ -23,8 +23,20 @@ const LISTS: [(&str, &str); 12] = [
 
 /// The prefixes of methods that UI5 generates for the parts of a class's metadata.
 const GENERATED: [&str; 14] = [
-    "get", "set", "is", "bind", "unbind", "add", "insert", "remove", "removeAll", "destroy",
-    "indexOf", "attach", "detach", "fire",
+    "get",
+    "set",
+    "is",
+    "bind",
+    "unbind",
+    "add",
+    "insert",
+    "remove",
+    "removeAll",
+    "destroy",
+    "indexOf",
+    "attach",
+    "detach",
+    "fire",
 ];
 
 /// The outline of a formatted symbol: what it is, and a line for each member. Of what is still longer
@@ -75,9 +87,9 @@ pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
 fn parts(shown: &Map<String, Value>) -> Vec<(&'static str, Vec<&Map<String, Value>>)> {
     let root = |pointer: &str| {
         let mut at = Some(shown);
-        let (path, last) = pointer[1..].split_once('/').map_or((None, &pointer[1..]), |(path, last)| {
-            (Some(path), last)
-        });
+        let (path, last) = pointer[1..]
+            .split_once('/')
+            .map_or((None, &pointer[1..]), |(path, last)| (Some(path), last));
         if let Some(path) = path {
             at = at.and_then(|at| at.get(path)).and_then(Value::as_object);
         }
@@ -126,13 +138,16 @@ fn name(member: &Map<String, Value>) -> String {
 
 /// A member in one line: `text: string = ""`, `getDomRef(sSuffix?): Element|null`.
 fn signature(member: &Map<String, Value>) -> String {
-    let parameters = member.get("parameters").and_then(Value::as_array).filter(|_| {
-        member.contains_key("returnValue") || member.contains_key("visibility")
-    });
+    let parameters = member
+        .get("parameters")
+        .and_then(Value::as_array)
+        .filter(|_| member.contains_key("returnValue") || member.contains_key("visibility"));
     let is_method = parameters.is_some() || member.contains_key("returnValue");
-    let names = parameters.into_iter().flatten().filter_map(Value::as_object).filter(|one| {
-        !one.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0)
-    });
+    let names = parameters
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .filter(|one| !one.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0));
     let names: Vec<String> = names
         .map(|one| {
             let optional = one.get("optional").and_then(Value::as_bool).unwrap_or(false);
@@ -166,9 +181,9 @@ fn shorten(outline: &mut Map<String, Value>, lists: &[&str], most: usize) {
     let mut left = size(outline);
     let mut cuts: Vec<(&str, usize)> = Vec::new();
     while left + ROOM * cuts.len() > most {
-        let longest = lists.iter().max_by_key(|list| {
-            outline.get(**list).and_then(Value::as_array).map_or(0, Vec::len)
-        });
+        let longest = lists
+            .iter()
+            .max_by_key(|list| outline.get(**list).and_then(Value::as_array).map_or(0, Vec::len));
         let Some(list) = longest else { return };
         let Some(Value::Array(members)) = outline.get_mut(*list) else { return };
         let Some(last) = members.pop() else { return };
@@ -254,7 +269,9 @@ mod tests {
             json!({ "name": "getTextLength", "visibility": "public", "returnValue": { "type": "int" },
                     "parameters": [{ "name": "a" }, { "name": "b", "optional": true }] }),
         ];
-        all.extend((0..methods).map(|it| json!({ "name": format!("method{it}"), "description": text })));
+        all.extend(
+            (0..methods).map(|it| json!({ "name": format!("method{it}"), "description": text })),
+        );
         let Value::Object(shown) = json!({
             "kind": "class", "name": "my.Class", "module": "my/Class", "description": text,
             "constructor": { "description": text, "parameters": [] },
