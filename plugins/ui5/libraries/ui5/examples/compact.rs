@@ -83,7 +83,7 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
         symbols[*at].keys.push(key.replace('#', "."));
     }
     symbols.retain(|symbol| !symbol.keys.is_empty() || symbol.module.is_some());
-    Ok(make_compact(("OpenUI5", version), libraries, symbols, LEVEL)?)
+    Ok(make_compact(("OpenUI5", version), &libraries, symbols, LEVEL)?)
 }
 
 /// What is shown of a symbol; of one that is not public, that it is not.

@@ -175,7 +175,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
     if let Some(content) = cache::get(&fresh).and_then(|kept| serde_json::from_slice(&kept).ok()) {
         return Ok(List { content, source: Source::Cdn });
     }
-    let kept = format!("kept {url}");
+    let kept = format!("checked {url}");
     let missing = format!("missing {url}");
     let remembered = fetched::silence(&url)
         .or_else(|| Some(String::from_utf8_lossy(&cache::get(&missing)?).into_owned()));

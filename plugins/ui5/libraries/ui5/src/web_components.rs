@@ -177,7 +177,7 @@ pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>
     if symbols.is_empty() {
         return Err("the manifests declare nothing that is public".to_owned());
     }
-    make_compact((TITLE, &version), libraries, symbols, level)
+    make_compact((TITLE, &version), &libraries, symbols, level)
 }
 
 /// The public declarations of a manifest.

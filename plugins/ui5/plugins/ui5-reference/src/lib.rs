@@ -73,7 +73,7 @@ impl Tool for GetApiReference {
             Ok(reply) => Ok(with_note(reply, &reference)),
             Err(miss) if is_bare(&self.query) => {
                 match component(&project, &self.query, detail).map_err(Failure::new)? {
-                    Ok(reply) => Ok(with_near(reply, &miss)),
+                    Ok(reply) => Ok(with_near(reply, &mut reference, &self.query)),
                     Err(_) => Err(with_note(refusal(miss), &reference).into()),
                 }
             }
@@ -125,11 +125,14 @@ fn component(
     })
 }
 
-/// Adds what else a bare name may mean.
-fn with_near(reply: Reply, miss: &Miss) -> Reply {
-    match miss.near.as_slice() {
-        [] => reply,
-        near => reply.text(format!("If a UI5 control is meant: {}.", near.join(", "))),
+/// Adds which UI5 controls have the name, too.
+fn with_near(reply: Reply, reference: &mut Reference, query: &str) -> Reply {
+    let name = query.split('#').next().unwrap_or_default();
+    let near = reference.find(name).err().map(|miss| miss.near).unwrap_or_default();
+    if near.is_empty() {
+        reply
+    } else {
+        reply.text(format!("If a UI5 control is meant: {}.", near.join(", ")))
     }
 }
 

@@ -292,9 +292,15 @@ fn web_components_are_found_and_labelled() {
             }
         }
     }
-    let reply = ask(&rehearsal, &project, "Button").expect("there is a component");
-    assert!(reply.as_text().contains("If a UI5 control is meant: "), "{}", reply.as_text());
-    assert!(reply.as_text().contains("sap.m.Button"), "{}", reply.as_text());
+    for query in ["Button", "Button#design"] {
+        let reply = ask(&rehearsal, &project, query).expect("there is a component");
+        let text = reply.as_text();
+        let meant = text.lines().find_map(|line| line.strip_prefix("If a UI5 control is meant: "));
+        let meant: Vec<&str> =
+            meant.unwrap_or_default().trim_end_matches('.').split(", ").collect();
+        assert!(meant.contains(&"sap.m.Button"), "{text}");
+        assert!(meant.iter().all(|name| name.ends_with(".Button")), "{text}");
+    }
     let sent = rehearsal.sent().len();
     ask(&rehearsal, &project, "ui5-table").expect("it is there");
     assert_eq!(rehearsal.sent().len(), sent, "what is carried needs no network");

@@ -1,9 +1,9 @@
 //! Writes an API reference as one piece of bytes.
 
-use super::{Head, MAGIC, Place};
+use super::MAGIC;
 use miniz_oxide::deflate::compress_to_vec;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Least length of a block in bytes. A larger one is smaller deflated, and takes longer to inflate.
 const BLOCK: usize = 64 * 1024;
@@ -28,55 +28,92 @@ pub struct Written {
 /// many symbols.
 pub fn make(
     (name, version): (&str, &str),
-    libraries: Vec<(String, String)>,
+    libraries: &[(String, String)],
     symbols: Vec<Written>,
     level: u8,
 ) -> Result<Vec<u8>, String> {
-    let too_many = |_| "there are too many symbols".to_owned();
-    let (mut places, mut keys) = (Vec::new(), BTreeMap::new());
-    let (mut blocks, mut deflated, mut open) = (Vec::new(), Vec::new(), Vec::new());
-    let mut close = |open: &mut Vec<u8>, blocks: &mut Vec<(u32, u32)>| {
-        let block = compress_to_vec(open, level);
-        let lengths = (u32::try_from(block.len()), u32::try_from(open.len()));
-        deflated.extend_from_slice(&block);
-        open.clear();
-        blocks.push((lengths.0.map_err(too_many)?, lengths.1.map_err(too_many)?));
-        Ok::<(), String>(())
-    };
-    for (Written { name, library, module, keys: names, content }, number) in
-        symbols.into_iter().zip(0_u32..)
-    {
-        let text = Value::Object(content).to_string();
-        let length = u32::try_from(text.len()).map_err(too_many)?;
-        let block = u32::try_from(blocks.len()).map_err(too_many)?;
-        let module = module.unwrap_or_default();
-        places.push(Place { name, library, module, block, length });
-        names.into_iter().for_each(|key| {
+    let mut texts = Texts::default();
+    let mut blocks = Blocks { level, ..Blocks::default() };
+    let mut places: Vec<usize> = Vec::new();
+    let mut keys: BTreeMap<String, usize> = BTreeMap::new();
+    let count = symbols.len();
+    for (number, symbol) in symbols.into_iter().enumerate() {
+        let Written { name, library, module, keys: names, content } = symbol;
+        places.extend(texts.add(&name));
+        places.extend(texts.add(&module.unwrap_or_default()));
+        places.push(library as usize);
+        places.extend(blocks.add(Value::Object(content).to_string().as_bytes()));
+        for key in names {
             keys.entry(key).or_insert(number);
-        });
-        open.extend_from_slice(text.as_bytes());
-        if open.len() >= BLOCK {
-            close(&mut open, &mut blocks)?;
         }
     }
-    if !open.is_empty() {
-        close(&mut open, &mut blocks)?;
-    }
-    let head = Head {
-        name: name.to_owned(),
-        version: version.to_owned(),
-        libraries,
-        blocks,
-        symbols: places,
-        keys: keys.into_iter().collect(),
-    };
-    let head = serde_json::to_vec(&head).map_err(|error| error.to_string())?;
-    let head_deflated = compress_to_vec(&head, level);
+    blocks.close();
+    let title = [texts.add(name), texts.add(version)].concat();
+    let named: Vec<usize> = libraries
+        .iter()
+        .flat_map(|(name, version)| [texts.add(name), texts.add(version)].concat())
+        .collect();
+    let found: Vec<usize> = keys
+        .iter()
+        .flat_map(|(key, number)| [texts.add(key).as_slice(), &[*number]].concat())
+        .collect();
+    let counts =
+        vec![libraries.len(), blocks.table.len() / 3, count, keys.len(), texts.bytes.len()];
     let mut bytes = MAGIC.to_vec();
-    for length in [head_deflated.len(), head.len()] {
-        bytes.extend_from_slice(&u32::try_from(length).map_err(too_many)?.to_le_bytes());
+    for number in [counts, title, named, blocks.table, places, found].into_iter().flatten() {
+        let number = u32::try_from(number).map_err(|_| "there are too many symbols")?;
+        bytes.extend_from_slice(&number.to_le_bytes());
     }
-    bytes.extend_from_slice(&head_deflated);
-    bytes.extend_from_slice(&deflated);
+    bytes.extend_from_slice(&texts.bytes);
+    bytes.extend_from_slice(&blocks.bytes);
     Ok(bytes)
+}
+
+/// Texts, each of them once.
+#[derive(Default)]
+struct Texts {
+    bytes: Vec<u8>,
+    known: HashMap<String, usize>,
+}
+
+impl Texts {
+    /// The offset and the length of a text.
+    fn add(&mut self, text: &str) -> [usize; 2] {
+        let start = *self.known.entry(text.to_owned()).or_insert_with(|| {
+            self.bytes.extend_from_slice(text.as_bytes());
+            self.bytes.len() - text.len()
+        });
+        [start, text.len()]
+    }
+}
+
+/// The blocks of symbols.
+#[derive(Default)]
+struct Blocks {
+    level: u8,
+    bytes: Vec<u8>,
+    /// Of each block the offset, the length deflated, and the length inflated.
+    table: Vec<usize>,
+    open: Vec<u8>,
+}
+
+impl Blocks {
+    /// Adds a symbol. Returns its block, its offset there, and its length.
+    fn add(&mut self, symbol: &[u8]) -> [usize; 3] {
+        if self.open.len() >= BLOCK {
+            self.close();
+        }
+        let place = [self.table.len() / 3, self.open.len(), symbol.len()];
+        self.open.extend_from_slice(symbol);
+        place
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            let block = compress_to_vec(&self.open, self.level);
+            self.table.extend([self.bytes.len(), block.len(), self.open.len()]);
+            self.bytes.extend_from_slice(&block);
+            self.open.clear();
+        }
+    }
 }

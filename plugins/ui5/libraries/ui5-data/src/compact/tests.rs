@@ -23,7 +23,7 @@ fn symbols() -> Vec<Written> {
 }
 
 fn bytes() -> Vec<u8> {
-    make(("My", "1.2.3"), libraries(), symbols(), 6).expect("it is small")
+    make(("My", "1.2.3"), &libraries(), symbols(), 6).expect("it is small")
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn every_symbol_is_found_again() {
     let mut compact = Compact::open(bytes()).expect("it is one");
     assert_eq!((compact.title(), compact.version()), ("My", "1.2.3"));
     assert_eq!(compact.libraries(), libraries());
-    assert!(compact.head.blocks.len() > 2, "it is tested across blocks");
+    assert!(compact.blocks.count > 2, "it is tested across blocks");
     for expected in symbols() {
         let found = compact.find(&expected.keys[0]).expect("it is whole").expect("it is there");
         assert_eq!((found.content, found.file), (expected.content, expected.library));
@@ -40,16 +40,16 @@ fn every_symbol_is_found_again() {
     }
     assert_eq!(compact.find("my.symbol60"), Ok(None));
     assert_eq!(compact.name("my.shared").as_deref(), Some("my.Symbol0"), "the first counts");
-    assert_eq!(compact.keys().len(), 61);
-    assert!(compact.keys().is_sorted());
+    let keys = compact.keys().expect("it is whole");
+    assert!(keys.len() == 61 && keys.is_sorted(), "{keys:?}");
 }
 
 #[test]
 fn modules_are_those_of_one_library() {
     let compact = Compact::open(bytes()).expect("it is one");
-    let even = compact.module(1, "my/even");
+    let even = compact.module(1, "my/even").expect("it is whole");
     assert_eq!(even, (30..60).filter(|number| number % 2 == 0).collect::<Vec<u32>>());
-    assert!(compact.module(0, "my/other").is_empty());
+    assert_eq!(compact.module(0, "my/other"), Ok(Vec::new()));
     let lengths = compact.lengths(&[0, 59]).expect("they are there");
     assert!(lengths[0] > 4000 && lengths[1] > 6000, "{lengths:?}");
     assert_eq!(compact.lengths(&[60]).expect_err("it is not there"), broken());
@@ -63,11 +63,11 @@ fn damage_is_told_and_nothing_worse() {
         let read = part.as_mut().map_err(|why| why.clone()).and_then(|it| it.find("my.symbol59"));
         assert_eq!(read.expect_err("it is cut"), broken(), "{length}");
     }
-    for at in (0..whole.len()).step_by(7) {
+    for at in (0..300).chain((300..whole.len()).step_by(7)) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x55;
         if let Ok(mut compact) = Compact::open(damaged) {
-            for key in compact.keys() {
+            for key in compact.keys().into_iter().flatten() {
                 let _ = compact.find(&key);
             }
         }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 /// Longest description in an outline, in bytes.
 const DESCRIPTION: usize = 700;
 
+/// Longest sentence about a member in an outline, in bytes.
+const SENTENCE: usize = 100;
+
 /// The lists of members in an outline, and where their members are.
 const LISTS: [(&str, &str); 12] = [
     ("properties", "/ui5-metadata/properties"),
@@ -75,10 +78,9 @@ pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
         }
         outline
     };
-    let mut outline = kept(signature);
-    if size(&outline) > most {
-        outline = kept(name);
-    }
+    let forms: [fn(&Map<String, Value>) -> String; 2] = [described, signature];
+    let fitting = forms.into_iter().map(kept).find(|outline| size(outline) <= most);
+    let mut outline = fitting.unwrap_or_else(|| kept(name));
     shorten(&mut outline, &parts.iter().map(|(list, _)| *list).collect::<Vec<_>>(), most);
     outline
 }
@@ -147,7 +149,7 @@ fn signature(member: &Map<String, Value>) -> String {
         .into_iter()
         .flatten()
         .filter_map(Value::as_object)
-        .filter(|one| !one.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0));
+        .filter(|one| one.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth == 0));
     let names: Vec<String> = names
         .map(|one| {
             let optional = one.get("optional").and_then(Value::as_bool).unwrap_or(false);
@@ -173,6 +175,18 @@ fn signature(member: &Map<String, Value>) -> String {
         line.push_str(" (deprecated)");
     }
     line
+}
+
+/// A member in one line, with the first sentence of its description.
+fn described(member: &Map<String, Value>) -> String {
+    let description = text(member, "description");
+    let end = description.find(['\n', '<']).unwrap_or(description.len());
+    let end = description[..end].find(". ").map_or(end, |dot| dot + 1);
+    let line = signature(member);
+    match cut(description[..end].trim(), SENTENCE) {
+        sentence if sentence.is_empty() => line,
+        sentence => format!("{line} - {sentence}"),
+    }
 }
 
 /// Shortens the longest of the lists until the outline has at most that many bytes.
@@ -305,6 +319,17 @@ mod tests {
                 "methods": ["getTextLength(a, b?): int"],
             })
         );
+    }
+
+    #[test]
+    fn a_line_has_the_first_sentence_where_there_is_room() {
+        let text = "Does <b>it</b>. Well.";
+        let of = |most: usize| outline(&class(20, text), most)["methods"][1].clone();
+        assert_eq!(of(3000), "method0 - Does");
+        let text = "The first: e.g. this one. The second.";
+        let of_text = |most: usize| outline(&class(20, text), most)["methods"][1].clone();
+        assert_eq!(of_text(3000), "method0 - The first: e.g.");
+        assert_eq!(of_text(850), "method0");
     }
 
     #[test]

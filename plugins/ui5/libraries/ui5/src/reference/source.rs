@@ -23,7 +23,7 @@ impl Source {
     pub fn module(&mut self, file: u32, module: &str) -> Result<Vec<u32>, String> {
         match self {
             Self::Directory(data) => data.module(file, module),
-            Self::Carried(compact) => Ok(compact.module(file, module)),
+            Self::Carried(compact) => compact.module(file, module),
         }
     }
 
@@ -69,7 +69,7 @@ impl Source {
     pub fn keys(&mut self) -> Result<Vec<String>, String> {
         match self {
             Self::Directory(data) => data.keys(),
-            Self::Carried(compact) => Ok(compact.keys()),
+            Self::Carried(compact) => compact.keys(),
         }
     }
 }

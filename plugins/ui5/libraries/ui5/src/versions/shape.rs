@@ -87,10 +87,8 @@ mod tests {
     use super::*;
 
     fn object(value: Value) -> Map<String, Value> {
-        match value {
-            Value::Object(map) => map,
-            other => panic!("{other} is no object"),
-        }
+        let Value::Object(map) = value else { panic!("{value} is no object") };
+        map
     }
 
     #[test]

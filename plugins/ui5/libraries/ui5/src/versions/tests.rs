@@ -94,7 +94,7 @@ fn what_was_known_is_remembered() {
     let _rehearsal = Rehearsal::new();
     let url = url("version.json");
     let record = json!({ "fetched": 1_790_121_600_u64, "body": LIST });
-    cache::set(&format!("kept {url}"), record.to_string(), None);
+    cache::set(&format!("checked {url}"), record.to_string(), None);
     let versions = of(Framework::OpenUi5, &Cdn::default());
     let Source::Remembered { date, .. } = &versions.source else { panic!("it is remembered") };
     assert_eq!(date, "2026-09-23");
@@ -122,7 +122,7 @@ fn what_was_brought_stands_in_where_it_is_newer() {
         put(fetched, body);
         if let Some(kept) = kept {
             let record = json!({ "fetched": kept, "body": LIST });
-            cache::set(&format!("kept {}", url("version.json")), record.to_string(), None);
+            cache::set(&format!("checked {}", url("version.json")), record.to_string(), None);
         }
         let versions = of(Framework::OpenUi5, &Cdn::default());
         let found = match &versions.source {
