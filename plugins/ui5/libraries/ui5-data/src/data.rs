@@ -99,10 +99,10 @@ impl Data {
     }
 
     /// The symbols with these numbers, in this order, each read on demand.
-    pub fn symbols(
-        &mut self,
+    pub fn symbols<'d>(
+        &'d mut self,
         numbers: &[u32],
-    ) -> Result<impl Iterator<Item = Result<Symbol, String>>, String> {
+    ) -> Result<impl Iterator<Item = Result<Symbol, String>> + use<'d>, String> {
         let entries = self.index.entries(numbers).map_err(|error| self.failed(&error))?;
         let mut last: Option<Opened> = None;
         Ok(entries.into_iter().map(move |entry| {

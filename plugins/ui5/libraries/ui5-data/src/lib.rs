@@ -3,6 +3,7 @@
 //!
 //! The API reference has the layout of the UI5 MCP server, so that both can share it.
 
+mod compact;
 mod data;
 mod framework;
 mod index;
@@ -10,6 +11,7 @@ mod libraries;
 mod places;
 mod scan;
 
+pub use compact::{Compact, Written, make as make_compact};
 pub use data::{Data, Symbol, THEIRS, is_file_name};
 pub use framework::Framework;
 pub use libraries::{CORE, api_address, libraries, list_address};

@@ -6,6 +6,7 @@ pub mod fetched;
 pub mod project;
 pub mod reference;
 pub mod versions;
+pub mod web_components;
 
 pub use cdn::Cdn;
 pub use project::Project;

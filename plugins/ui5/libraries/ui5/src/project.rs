@@ -246,7 +246,7 @@ fn assumed(kind: &str, source: &str, test: &str) -> Value {
     })
 }
 
-/// Reads a text file with the semantics of Node.js. Fails with a message.
+/// Reads a text file with the semantics of Node.js, without a byte order mark. Fails with a message.
 fn read(path: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| in_words_of_node(&error, "open", path);
     let mut bytes = Vec::new();
@@ -258,7 +258,8 @@ fn read(path: &str) -> Result<String, String> {
     if bytes.len() as u64 > LARGEST {
         return Err(format!("it is larger than {} MiB", LARGEST >> 20));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    Ok(String::from_utf8_lossy(text).into_owned())
 }
 
 /// Message of Node.js for an I/O error; clients may know these messages.

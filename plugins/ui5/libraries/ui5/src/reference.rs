@@ -5,25 +5,30 @@ mod fetch;
 mod format;
 pub mod lock;
 mod lookup;
+mod near;
+mod outline;
+mod source;
 
 pub use format::{full, summary, uri};
-pub use lookup::{Found, Hit, Miss};
+pub use lookup::{Found, Hit, Miss, normalise};
+pub use outline::{contents, outline};
 
-use crate::{Cdn, Framework, Project};
+use crate::{Cdn, Framework, Project, fetched};
 use portcullis_plugin::{Request, cache, settings};
 use semver::Version;
+use source::Source;
 use std::{
     fs,
     path::{Path, PathBuf},
     time::Duration,
 };
-use ui5_data::{Data, THEIRS, api, apis, is_version};
+use ui5_data::{Compact, Data, THEIRS, api, apis, is_version};
 
 /// The setting with the UI5 data directory.
 pub const DATA_SETTING: &str = "data-dir";
 
-/// Time without requests to a CDN that did not respond.
-const RESPITE: Duration = Duration::from_secs(60);
+/// Longest wait for the CDN where there is nothing else to answer with.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A framework in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +57,10 @@ impl Release {
 
 /// The API reference of one release.
 pub struct Reference {
-    data: Data,
+    data: Source,
     /// The release of the data: the requested one, or the nearest available.
     pub release: Release,
-    /// A note if the release is not the requested one.
+    /// A note if the release is not the requested one, or not from the CDN.
     pub note: Option<String>,
 }
 
@@ -63,21 +68,40 @@ impl Reference {
     /// Opens the reference of a release, and downloads it first if it is missing. Without a CDN,
     /// opens the nearest release available. Fails with the reason.
     pub fn open(wanted: &Release, cdn: &Cdn, request: &Request<'_>) -> Result<Self, String> {
-        let directory = settings::get(DATA_SETTING).ok_or_else(|| {
+        Self::open_or_carried(wanted, cdn, request, None)
+    }
+
+    /// Like [`Reference::open`]. What the plugin carries, of [`Compact`]'s form, counts as available
+    /// too; with it, neither a data directory nor a CDN is needed.
+    pub fn open_or_carried(
+        wanted: &Release,
+        cdn: &Cdn,
+        request: &Request<'_>,
+        carried: Option<&'static [u8]>,
+    ) -> Result<Self, String> {
+        let directory = settings::get(DATA_SETTING).filter(|path| !path.is_empty());
+        let unset = || {
             format!(
                 "There is no directory to keep the API reference in: ask the operator to set \
                  `{DATA_SETTING}` of this plugin to the UI5 data directory, such as /home/me/.ui5"
             )
-        })?;
-        Self::open_in(Path::new(&directory), wanted, cdn, request)
+        };
+        match (directory, carried) {
+            (Some(directory), _) => {
+                Self::open_in(Path::new(&directory), wanted, cdn, request, carried)
+            }
+            (None, Some(_)) => Self::nearest_in(None, wanted, &unset(), carried),
+            (None, None) => Err(unset()),
+        }
     }
 
-    /// Like [`Reference::open`], with that UI5 data directory.
+    /// Like [`Reference::open_or_carried`], with that UI5 data directory.
     pub fn open_in(
         directory: &Path,
         wanted: &Release,
         cdn: &Cdn,
         request: &Request<'_>,
+        carried: Option<&'static [u8]>,
     ) -> Result<Self, String> {
         let version = &wanted.version;
         if !is_version(version) {
@@ -92,28 +116,38 @@ impl Reference {
         let root = apis(directory);
         let target = api(directory, wanted.framework, version);
         let name = format!("{}-{}", wanted.framework.lower_name(), version.to_lowercase());
-        let opened = |data| Self { data, release: wanted.clone(), note: None };
+        let opened =
+            |data| Self { data: Source::Directory(data), release: wanted.clone(), note: None };
         if target.join(THEIRS).is_file() {
             return Data::open(&target).map(opened);
         }
         let base = cdn.base(wanted.framework, Some(&version.to_lowercase()));
-        let silent = format!("silent {base}");
-        let why = match cache::get(&silent) {
-            Some(why) => String::from_utf8_lossy(&why).into_owned(),
+        let missing = format!("missing {base}");
+        let remembered = fetched::silence(&base)
+            .or_else(|| Some(String::from_utf8_lossy(&cache::get(&missing)?).into_owned()));
+        let why = match remembered {
+            Some(why) => why,
             None => {
                 let staging = root.join("staging").join(&name);
                 let lock = directory.join("mcp-server/locks").join(format!("{name}.lock"));
-                match fetch::fetch(&base, &target, &staging, &lock, request) {
+                let has_other = carried.is_some()
+                    || !fetch::cached(&root, wanted.framework.lower_name()).is_empty();
+                let patience = if has_other { fetched::SHORT_PATIENCE } else { PATIENCE };
+                match fetch::fetch(&base, &target, (&staging, &lock), patience, request) {
                     Ok(()) => return Data::open(&target).map(opened),
-                    Err(fetch::Failure::Cdn(why)) => {
-                        cache::set(&silent, &why, RESPITE);
+                    Err(fetch::Failure::Cdn(fetched::Failure::Silent(why))) => {
+                        fetched::remember_silence(&base, &why);
+                        why
+                    }
+                    Err(fetch::Failure::Cdn(fetched::Failure::Answer(why))) => {
+                        cache::set(&missing, &why, fetched::RESPITE);
                         why
                     }
                     Err(fetch::Failure::Disk(why)) => why,
                 }
             }
         };
-        Self::nearest_in(&root, wanted, &why)
+        Self::nearest_in(Some(&root), wanted, &why, carried)
     }
 
     /// Opens the reference of a release, or of the nearest one, in that UI5 data directory, without
@@ -121,19 +155,53 @@ impl Reference {
     pub fn at_hand(directory: &Path, wanted: &Release) -> Result<Self, String> {
         let exact = api(directory, wanted.framework, &wanted.version);
         if is_version(&wanted.version) && exact.join(THEIRS).is_file() {
-            let release = wanted.clone();
-            return Data::open(&exact).map(|data| Self { data, release, note: None });
+            let data = Source::Directory(Data::open(&exact)?);
+            return Ok(Self { data, release: wanted.clone(), note: None });
         }
-        Self::nearest_in(&apis(directory), wanted, "It has not been fetched yet")
+        Self::nearest_in(Some(&apis(directory)), wanted, "It has not been fetched yet", None)
     }
 
-    fn nearest_in(root: &Path, wanted: &Release, why: &str) -> Result<Self, String> {
-        let cached = fetch::cached(root, wanted.framework.lower_name());
-        let Some((version, directory)) = nearest(cached, &wanted.version) else {
-            return Err(format!(
-                "{why}. Where there is no network, `portcullis call pack_ui5_data` and `portcullis call unpack_ui5_data` bring \
-                 it from a machine with one"
-            ));
+    /// Opens what a plugin carries. Fails if it is damaged.
+    pub fn carried(bytes: &'static [u8]) -> Result<Self, String> {
+        let compact = Compact::open(bytes)?;
+        let release = Release {
+            framework: compact.title().parse::<Framework>()?,
+            version: compact.version().to_owned(),
+        };
+        Ok(Self { data: Source::Carried(compact), release, note: None })
+    }
+
+    /// The reference of something else than a framework.
+    pub(crate) fn of_compact(compact: Compact) -> Result<Self, String> {
+        let version = compact.version().to_owned();
+        let release = Release { framework: Framework::OpenUi5, version };
+        Ok(Self { data: Source::Carried(compact), release, note: None })
+    }
+
+    fn nearest_in(
+        root: Option<&Path>,
+        wanted: &Release,
+        why: &str,
+        carried: Option<&'static [u8]>,
+    ) -> Result<Self, String> {
+        let cached = root.map(|root| fetch::cached(root, wanted.framework.lower_name()));
+        let on_disk = nearest(cached.unwrap_or_default(), &wanted.version);
+        let carried = carried.map(Self::carried).transpose()?.filter(|carried| {
+            // The own framework first, then the nearest version.
+            on_disk.as_ref().is_none_or(|(version, _)| {
+                let distance = |version: &str| distance(version, &wanted.version);
+                carried.release.framework == wanted.framework
+                    && distance(&carried.release.version) < distance(version)
+            })
+        });
+        let bring = "Where there is no network, `portcullis call pack_ui5_data` and `portcullis call \
+                     unpack_ui5_data` bring it from a machine with one";
+        if let Some(carried) = carried {
+            let note = carried.note_of_carried(wanted, why, bring);
+            return Ok(Self { note: Some(note), ..carried });
+        }
+        let Some((version, directory)) = on_disk else {
+            return Err(format!("{why}. {bring}"));
         };
         let note = format!(
             "This is the API reference of {} {version}, the nearest version at hand: that of {} could \
@@ -141,7 +209,37 @@ impl Reference {
             wanted.framework, wanted.version
         );
         let release = Release { framework: wanted.framework, version };
-        Data::open(&directory).map(|data| Self { data, release, note: Some(note) })
+        let data = Source::Directory(Data::open(&directory)?);
+        Ok(Self { data, release, note: Some(note) })
+    }
+
+    /// The note for what comes with the plugin.
+    fn note_of_carried(&self, wanted: &Release, why: &str, bring: &str) -> String {
+        let Release { framework, version } = &self.release;
+        let others: Vec<String> = match &self.data {
+            Source::Carried(compact) => compact
+                .libraries()
+                .iter()
+                .filter(|(_, other)| other != version)
+                .map(|(library, other)| format!("{library} is of {other}"))
+                .collect(),
+            Source::Directory(_) => Vec::new(),
+        };
+        let others =
+            if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+        let what = if self.release == *wanted {
+            "the CDN's own could not be had".to_owned()
+        } else {
+            let less = match wanted.framework {
+                Framework::SapUi5 => ", which has further libraries,",
+                Framework::OpenUi5 => "",
+            };
+            format!("that of {} {}{less} could not be had", wanted.framework, wanted.version)
+        };
+        format!(
+            "This is the API reference of {framework} {version}{others}, which comes with this tool: \
+             {what}. {why}. {bring}"
+        )
     }
 
     /// Looks up a symbol, a member of a symbol, or a module: `sap.m.Button`, `sap.m.Button#text`,
@@ -153,7 +251,7 @@ impl Reference {
     /// The names of symbols with that prefix, ignoring case, then of those that contain the text:
     /// at most `most`, in the order of the index.
     pub fn names(&mut self, typed: &str, most: usize) -> Result<Vec<String>, String> {
-        let typed = lookup::normalise(typed);
+        let typed = normalise(typed);
         let keys = self.data.keys()?;
         let begins = keys.iter().filter(|key| key.starts_with(&typed));
         let contains = keys.iter().filter(|key| !key.starts_with(&typed) && key.contains(&typed));
@@ -213,20 +311,24 @@ pub fn index_directory(directory: &Path) -> Result<(), String> {
 
 /// The nearest version; of two, the newer.
 fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, PathBuf)> {
-    let wanted = Version::parse(wanted).ok()?;
     let rated = cached.into_iter().filter_map(|(name, path)| {
         let version = Version::parse(&name).ok()?;
-        let distance = (
-            version.major.abs_diff(wanted.major),
-            version.minor.abs_diff(wanted.minor),
-            version.patch.abs_diff(wanted.patch),
-        );
-        Some((distance, std::cmp::Reverse(version), name, path))
+        Some((distance(&name, wanted)?, std::cmp::Reverse(version), name, path))
     });
     rated
         .min()
         .map(|(_, _, name, path)| (name, path))
         .filter(|(_, path)| fs::metadata(path).is_ok())
+}
+
+/// How far apart two versions are; `None` if one is none.
+fn distance(one: &str, other: &str) -> Option<(u64, u64, u64)> {
+    let (one, other) = (Version::parse(one).ok()?, Version::parse(other).ok()?);
+    Some((
+        one.major.abs_diff(other.major),
+        one.minor.abs_diff(other.minor),
+        one.patch.abs_diff(other.patch),
+    ))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! The versions of a framework and their maintenance: from the CDN, or else from the cache, or else
 //! from a dated table in the plugin.
 
+mod shape;
 mod support;
 mod table;
 
 pub use support::Support;
 
 use crate::{Cdn, Framework, fetched};
-use portcullis_plugin::{cache, http, settings};
+use portcullis_plugin::{cache, settings};
 use semver::Version;
 use serde_json::{Map, Value, json};
 use std::{
@@ -22,12 +23,6 @@ pub const DIRECTORY_SETTING: &str = "versions-dir";
 
 /// Time for which an answer of the CDN counts as current.
 const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
-
-/// Time without requests to a CDN that did not respond.
-const RESPITE: Duration = Duration::from_secs(60);
-
-/// Time limit for the CDN. An older list is better than none.
-const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Largest list in bytes, far above real ones.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -92,7 +87,7 @@ pub fn of(framework: Framework, cdn: &Cdn) -> Versions {
 /// the CDN's version overview: `Q3/2026` or `Long-term Maintenance, Q4/2030`.
 pub fn dates(framework: Framework, cdn: &Cdn) -> (Map<String, Value>, Source) {
     match fetch(framework, cdn, Document::Overview) {
-        Ok(List { content, source }) => (overview_dates(&content), source),
+        Ok(List { content, source }) => (content, source),
         Err(why) => (table::dates(), Source::Table { date: table::facts_date(), why }),
     }
 }
@@ -166,40 +161,55 @@ pub(crate) fn parse_minor(minor: &str) -> Option<(u64, u64)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// A JSON object from the CDN, and its source.
+/// What is known from the CDN, and its source.
 struct List {
     content: Map<String, Value>,
     source: Source,
 }
 
-/// Downloads a JSON object, or takes it from the cache. Fails, if the cache has none, with the
-/// reason why the CDN did not respond.
+/// Downloads a document, or takes it from the cache. Fails, if the cache has none, with the reason
+/// why the CDN did not respond. What the cache has is checked already, and short.
 fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
     let url = format!("{}/{}", cdn.base(framework, None), document.name());
-    let check = check(document);
-    let kept = format!("kept {url}");
-    let silent = format!("silent {url}");
-    let fetched = match cache::get(&silent) {
-        Some(why) => Err(String::from_utf8_lossy(&why).into_owned()),
-        None => cache::get_or_make(&url, FRESH, || {
-            let body = download(&url, check)?;
-            let record = json!({ "fetched": now(), "body": String::from_utf8_lossy(&body) });
-            cache::set(&kept, record.to_string(), None);
-            Ok(body)
-        }),
+    let fresh = format!("fresh {url}");
+    if let Some(content) = cache::get(&fresh).and_then(|kept| serde_json::from_slice(&kept).ok()) {
+        return Ok(List { content, source: Source::Cdn });
+    }
+    let kept = format!("checked {url}");
+    let missing = format!("missing {url}");
+    let remembered = fetched::silence(&url)
+        .or_else(|| Some(String::from_utf8_lossy(&cache::get(&missing)?).into_owned()));
+    let why = match remembered {
+        Some(why) => why,
+        None => match download(&url, document) {
+            Ok(content) => {
+                let text = Value::Object(content.clone()).to_string();
+                let record = json!({ "fetched": now(), "body": text });
+                cache::set(&kept, record.to_string(), None);
+                cache::set(&fresh, text, FRESH);
+                return Ok(List { content, source: Source::Cdn });
+            }
+            Err(fetched::Failure::Silent(why)) => {
+                fetched::remember_silence(&url, &why);
+                why
+            }
+            Err(fetched::Failure::Answer(why)) => {
+                cache::set(&missing, &why, fetched::RESPITE);
+                why
+            }
+        },
     };
-    let why = match fetched.and_then(|body| parse(&body, &url, check)) {
-        Ok(content) => return Ok(List { content, source: Source::Cdn }),
-        Err(why) => why,
-    };
-    cache::set(&silent, &why, RESPITE);
-    let records = [cache::get(&kept), put_there(framework, document)];
-    let read = |record: Vec<u8>| {
-        let record: Value = serde_json::from_slice(&record).ok()?;
-        let content = parse(record.get("body")?.as_str()?.as_bytes(), &url, check).ok()?;
+    let records = [(cache::get(&kept), true), (put_there(framework, document), false)];
+    let read = |(record, is_checked): (Option<Vec<u8>>, bool)| {
+        let record: Value = serde_json::from_slice(&record?).ok()?;
+        let body = record.get("body")?.as_str()?.as_bytes();
+        let content = match is_checked {
+            true => serde_json::from_slice(body).ok()?,
+            false => parse(body, &url, document).ok()?,
+        };
         Some((record.get("fetched")?.as_u64()?, content))
     };
-    let newest = records.into_iter().flatten().filter_map(read).max_by_key(|(fetched, _)| *fetched);
+    let newest = records.into_iter().filter_map(read).max_by_key(|(fetched, _)| *fetched);
     let (fetched, content) = newest.ok_or_else(|| why.clone())?;
     Ok(List { content, source: Source::Remembered { date: day(fetched), why } })
 }
@@ -212,75 +222,29 @@ fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
     (size <= 2 * LARGEST).then(|| fs::read(&path).ok())?
 }
 
-fn download(
-    url: &str,
-    check: fn(&Map<String, Value>) -> Result<(), String>,
-) -> Result<Vec<u8>, String> {
-    let request = http::Request::get(url).timeout(PATIENCE).max_bytes(LARGEST);
-    let response =
-        request.send().map_err(|error| fetched::failed(&error.reason.to_string(), url))?;
-    fetched::check(response.status, url)?;
-    parse(&response.body, url, check).map(|_| response.body)
+/// Downloads a document. There is always other data to answer with, so that the wait is short.
+fn download(url: &str, document: Document) -> Result<Map<String, Value>, fetched::Failure> {
+    let body = fetched::get(url, fetched::SHORT_PATIENCE, LARGEST)?;
+    parse(&body, url, document).map_err(fetched::Failure::Answer)
 }
 
-fn parse(
-    body: &[u8],
-    url: &str,
-    check: fn(&Map<String, Value>) -> Result<(), String>,
-) -> Result<Map<String, Value>, String> {
+/// What a document says, as far as it has the shape of it.
+fn parse(body: &[u8], url: &str, document: Document) -> Result<Map<String, Value>, String> {
     let file = url.rsplit('/').next().unwrap_or(url);
     let wrong = |why: String| format!("Invalid {file} format. {why} URL: {url}");
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let value: Value =
         serde_json::from_slice(body).map_err(|error| wrong(format!("Not JSON: {error}.")))?;
     match value {
-        Value::Object(content) => check(&content).map_err(wrong).map(|()| content),
+        Value::Object(content) => match document {
+            Document::Versions => shape::versions(&content),
+            Document::Overview => shape::dates(&content),
+        }
+        .map_err(wrong),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Err(wrong("Expected an object.".to_owned()))
         }
     }
-}
-
-/// The validation of a document.
-fn check(document: Document) -> fn(&Map<String, Value>) -> Result<(), String> {
-    match document {
-        Document::Versions => is_version_list,
-        Document::Overview => is_overview,
-    }
-}
-
-/// Requires a latest version.
-fn is_version_list(content: &Map<String, Value>) -> Result<(), String> {
-    match content.get("latest").and_then(|latest| latest.get("version")) {
-        Some(Value::String(_)) => Ok(()),
-        _ => Err("It names no latest version.".to_owned()),
-    }
-}
-
-fn is_overview(content: &Map<String, Value>) -> Result<(), String> {
-    match content.get("versions") {
-        Some(Value::Array(_)) => Ok(()),
-        _ => Err("It lists no versions.".to_owned()),
-    }
-}
-
-fn overview_dates(overview: &Map<String, Value>) -> Map<String, Value> {
-    let rows = overview.get("versions").and_then(Value::as_array).into_iter().flatten();
-    let mut dates = Map::new();
-    for row in rows {
-        let text = |key| row.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let Some(minor) = text("version").and_then(|version| version.strip_suffix(".*")) else {
-            continue;
-        };
-        let named = [("endOfMaintenance", text("eom")), ("endOfCloudProvisioning", text("eocp"))];
-        let entry: Map<String, Value> = named
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.into())))
-            .collect();
-        if !entry.is_empty() {
-            dates.insert(minor.to_owned(), Value::Object(entry));
-        }
-    }
-    dates
 }
 
 /// Seconds since 1970.

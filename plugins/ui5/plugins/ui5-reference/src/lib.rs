@@ -1,20 +1,30 @@
 //! The tool `get_api_reference`: the API of a UI5 symbol in the version that a project uses.
 
 mod pages;
+mod shown;
 
 use portcullis_plugin::prelude::*;
-use serde_json::Value;
+use shown::{Detail, Shown, shown_contents};
 use std::ops::Range;
 use ui5::{
-    Cdn,
-    embedded::embed,
-    project,
-    reference::{Found, Hit, Miss, Reference, Release, full, uri},
+    Cdn, Project, project,
+    reference::{Found, Miss, Reference, Release},
+    web_components::{self, WebComponents},
 };
+
+/// The API reference of OpenUI5, made by `plugins/ui5/resources/reference/make.sh`.
+const OPENUI5: &[u8] = include_bytes!("../../../resources/reference/openui5.reference");
+
+/// The API reference of UI5 Web Components, made by the same script.
+const WEB_COMPONENTS: &[u8] =
+    include_bytes!("../../../resources/reference/webcomponents.reference");
 
 /// Most symbols of a module on one page, and their most bytes in total. The bytes are those in the
 /// file: known without reading the symbols, and close to the size of the result.
 const PAGE: (usize, u32) = (64, 160_000);
+
+/// The setting with the detail of answers to calls that do not name one.
+const DETAIL_SETTING: &str = "detail";
 
 /// Search the UI5 API reference for module names and symbols
 #[arguments]
@@ -22,12 +32,14 @@ pub struct GetApiReference {
     /// The root directory of the UI5 project, containing the 'package.json' and 'ui5.yaml' files. This is used to determine the UI5 framework version and libraries used in the project.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
-    /// Name of the UI5 module or symbol using either dot or slash notation. Examples: 'sap.m.Button', 'sap/ui/core/Core'. Individual symbols can be requested as well, e.g. 'sap.m.Button#text', 'sap.ui.core.Core#init'
+    /// Name of the UI5 module or symbol using either dot or slash notation. Examples: 'sap.m.Button', 'sap/ui/core/Core'. Individual symbols can be requested as well, e.g. 'sap.m.Button#text', 'sap.ui.core.Core#init'. Of UI5 Web Components: 'ui5-button', '@ui5/webcomponents/dist/Button.js', 'ui5-button#design'
     #[schemars(regex(pattern = r#"^[^<>"'()]+$"#))]
     query: String,
     /// Which page of the answer, when it has several: a module may have many symbols. The first is 1.
     #[schemars(range(min = 1, max = 10_000))]
     page: Option<u32>,
+    /// 'brief' shortens long answers: of a large class it lists the members, of a module the symbols. 'full' shows all there is. The default is 'brief'.
+    detail: Option<Detail>,
 }
 
 impl Tool for GetApiReference {
@@ -41,21 +53,86 @@ impl Tool for GetApiReference {
             return Err(Failure::new("Characters < > ( ) \" ' are not allowed."));
         }
         let project = project::find(&self.project_dir).map_err(Failure::new)?;
+        let detail = self.detail.map_or_else(detail_set, Ok).map_err(Failure::new)?;
+        if web_components::is_meant(&self.query) {
+            let found = component(&project, &self.query, detail).map_err(Failure::new)?;
+            return Ok(found.map_err(refusal)?);
+        }
         let cdn = Cdn::from_settings().map_err(Failure::new)?;
         let release = Release::of(&project);
-        let mut reference = Reference::open(&release, &cdn, request).map_err(Failure::new)?;
+        let reference = Reference::open_or_carried(&release, &cdn, request, Some(OPENUI5));
+        let mut reference = reference.map_err(Failure::new)?;
         let page = self.page.unwrap_or(1).max(1);
         let found = reference.find(&self.query).and_then(|found| match found {
-            Found::One(hit) => Ok(with_hit(Reply::new(), &hit, &reference.release)),
+            Found::One(hit) => Ok(Shown::of(&hit, &reference.release, detail).embed(Reply::new())),
             Found::Module { module, symbols } => {
-                listing(&mut reference, &module, &symbols, page).map_err(Miss::from)
+                listing(&mut reference, &module, &symbols, page, detail).map_err(Miss::from)
             }
         });
-        let reply = match found {
-            Ok(reply) => reply,
-            Err(miss) => return Err(with_note(refusal(miss), &reference).into()),
-        };
-        Ok(with_note(reply, &reference))
+        match found {
+            Ok(reply) => Ok(with_note(reply, &reference)),
+            Err(miss) if is_bare(&self.query) => {
+                match component(&project, &self.query, detail).map_err(Failure::new)? {
+                    Ok(reply) => Ok(with_near(reply, &mut reference, &self.query)),
+                    Err(_) => Err(with_note(refusal(miss), &reference).into()),
+                }
+            }
+            Err(miss) => Err(with_note(refusal(miss), &reference).into()),
+        }
+    }
+}
+
+/// The detail that the operator has set. Fails if it is none.
+fn detail_set() -> Result<Detail, String> {
+    match settings::get(DETAIL_SETTING).as_deref().map(str::trim) {
+        None | Some("" | "brief") => Ok(Detail::Brief),
+        Some("full") => Ok(Detail::Full),
+        Some(_) => Err(format!(
+            "The setting `{DETAIL_SETTING}` of this plugin has to be `brief` or `full`"
+        )),
+    }
+}
+
+/// Whether a query is one name, perhaps with a member: `Button#design`.
+fn is_bare(query: &str) -> bool {
+    !query.contains(['.', '/', ':'])
+}
+
+/// The answer about a web component, or that there is none.
+fn component(
+    project: &Project,
+    query: &str,
+    detail: Detail,
+) -> Result<Result<Reply, Miss>, String> {
+    let mut components = WebComponents::open(project, WEB_COMPONENTS)?;
+    let found = components.find(query);
+    let version = |package: &str| format!("This is {package} {}.", components.version(package));
+    let note = components.note.clone();
+    Ok(match found {
+        Ok(Found::One(hit)) => {
+            let reply = Shown::of_component(&hit, detail).embed(Reply::new());
+            Ok(reply.text(note.unwrap_or_else(|| version(&hit.library))))
+        }
+        // A module is the component of that name: no query leads here.
+        Ok(Found::Module { module, .. }) => Err(Miss::from(format!(
+            "Could not find symbol for query '{query}': name a component of {module}"
+        ))),
+        Err(mut miss) => {
+            let known = note.unwrap_or_else(|| version(web_components::PACKAGES[0]));
+            miss.message = format!("{}. {known}", miss.message);
+            Err(miss)
+        }
+    })
+}
+
+/// Adds which UI5 controls have the name, too.
+fn with_near(reply: Reply, reference: &mut Reference, query: &str) -> Reply {
+    let name = query.split('#').next().unwrap_or_default();
+    let near = reference.find(name).err().map(|miss| miss.near).unwrap_or_default();
+    if near.is_empty() {
+        reply
+    } else {
+        reply.text(format!("If a UI5 control is meant: {}.", near.join(", ")))
     }
 }
 
@@ -75,25 +152,6 @@ fn refusal(miss: Miss) -> Reply {
     }
 }
 
-fn with_hit(reply: Reply, hit: &Hit, release: &Release) -> Reply {
-    let Shown { uri, text } = Shown::of(hit, release);
-    embed(reply, uri, "application/json", text)
-}
-
-/// A formatted symbol, and the URL of its documentation.
-struct Shown {
-    uri: String,
-    text: String,
-}
-
-impl Shown {
-    fn of(hit: &Hit, release: &Release) -> Self {
-        let shown = full(hit);
-        let uri = uri(&shown, release.framework, &release.version);
-        Self { uri, text: Value::Object(shown).to_string() }
-    }
-}
-
 /// A page of a module's symbols, and the number of pages; reads no symbols of other pages. Fails
 /// with the reason.
 fn page_of(
@@ -108,7 +166,7 @@ fn page_of(
     let Some(wanted) = wanted.cloned() else { return Ok((Vec::new(), count)) };
     let release = reference.release.clone();
     let hits = reference.listed(module, &symbols[wanted])?;
-    let shown = hits.map(|hit| Ok(Shown::of(&hit?, &release)));
+    let shown = hits.map(|hit| Ok(Shown::of(&hit?, &release, Detail::Full)));
     shown.collect::<Result<_, String>>().map(|shown| (shown, count))
 }
 
@@ -141,14 +199,18 @@ fn listing(
     module: &str,
     symbols: &[u32],
     page: u32,
+    detail: Detail,
 ) -> Result<Reply, String> {
-    let (shown, count) = page_of(reference, module, symbols, page)?;
+    let bytes: u64 = reference.lengths(symbols)?.into_iter().map(u64::from).sum();
+    let is_short = usize::try_from(bytes).is_ok_and(|bytes| bytes <= shown::BRIEF);
+    let (shown, count) = match detail {
+        Detail::Brief if !is_short => shown_contents(reference, module, symbols, page)?,
+        Detail::Brief | Detail::Full => page_of(reference, module, symbols, page)?,
+    };
     if page > count {
         return Err(format!("There is no page {page}: the answer has {count}"));
     }
-    let reply = shown.into_iter().fold(Reply::new(), |reply, Shown { uri, text }| {
-        embed(reply, uri, "application/json", text)
-    });
+    let reply = shown.into_iter().fold(Reply::new(), |reply, one| one.embed(reply));
     if count == 1 {
         return Ok(reply);
     }
@@ -163,7 +225,7 @@ fn listing(
 plugin! {
     name: "ui5-reference",
     title: "UI5 API reference",
-    description: "Looks up symbols of the UI5 API in the version that a project uses.",
+    description: "Looks up symbols of the UI5 API in the version that a project uses, and without a network in the version that comes with it; UI5 Web Components too.",
     tools: [GetApiReference],
     resources: pages::Pages,
     wants: [
@@ -173,6 +235,7 @@ plugin! {
         Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
         Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
+        Want::settings(DETAIL_SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
     ],

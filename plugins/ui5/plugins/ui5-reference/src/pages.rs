@@ -1,6 +1,6 @@
 //! The API reference as MCP resources: available releases, and any symbol of any release.
 
-use crate::{Found, Release, Shown, page_of};
+use crate::{Detail, Found, OPENUI5, Release, Shown, page_of};
 use percent_encoding::percent_decode_str;
 use portcullis_plugin::prelude::*;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ impl Resources for Pages {
     }
 
     fn list(_request: &Request, _cursor: Option<&str>) -> Result<Listing, Failure> {
-        let releases = directory().map(|directory| reference::releases_at_hand(&directory));
+        let releases = releases();
         let listed = |Release { framework, version }: Release| {
             let name = format!("{}-{version}", framework.lower_name());
             Resource::new(format!("{API}{}/{version}/", framework.lower_name()), name)
@@ -49,7 +49,7 @@ impl Resources for Pages {
                 .description("The names of all its symbols. Each can be read at this address with its name behind it.")
                 .mime_type("text/plain")
         };
-        let resources = releases.into_iter().flatten().map(listed).collect();
+        let resources = releases.into_iter().map(listed).collect();
         Ok(Listing { resources, ..Listing::default() })
     }
 
@@ -59,11 +59,12 @@ impl Resources for Pages {
             return names(uri, &release);
         }
         let cdn = Cdn::from_settings().map_err(Failure::new)?;
-        let mut reference = Reference::open(&release, &cdn, request).map_err(Failure::new)?;
+        let reference = Reference::open_or_carried(&release, &cdn, request, Some(OPENUI5));
+        let mut reference = reference.map_err(Failure::new)?;
         let found = reference.find(&symbol).map_err(|_| Failure::not_found(uri))?;
         let mut note = reference.note.clone();
         let shown = match found {
-            Found::One(hit) => vec![Shown::of(&hit, &reference.release)],
+            Found::One(hit) => vec![Shown::of(&hit, &reference.release, Detail::Full)],
             Found::Module { module, symbols } => {
                 let (shown, _) =
                     page_of(&mut reference, &module, &symbols, 1).map_err(Failure::new)?;
@@ -90,15 +91,14 @@ impl Resources for Pages {
         value: &str,
         context: &[(String, String)],
     ) -> Vec<String> {
-        let Some(directory) = directory().filter(|_| template == TEMPLATE) else {
+        if template != TEMPLATE {
             return Vec::new();
-        };
+        }
         let of = |name: &str| {
             let filled = context.iter().find(|(known, _)| known == name);
             filled.map(|(_, value)| value.as_str()).unwrap_or_default()
         };
-        let releases = reference::releases_at_hand(&directory).into_iter();
-        let releases = releases.filter(|release| {
+        let releases = releases().into_iter().filter(|release| {
             of("framework").is_empty()
                 || of("framework").eq_ignore_ascii_case(release.framework.lower_name())
         });
@@ -113,8 +113,7 @@ impl Resources for Pages {
             }
             "symbol" => {
                 let mut releases = releases.filter(|release| release.version == of("version"));
-                let reference =
-                    releases.next().and_then(|one| Reference::at_hand(&directory, &one).ok());
+                let reference = releases.next().and_then(|one| exactly(&one));
                 let names = reference.and_then(|mut one| one.names(value, MOST_OFFERED).ok());
                 names.unwrap_or_default()
             }
@@ -138,13 +137,28 @@ fn parse(uri: &str) -> Option<(Release, String)> {
     Some((Release { framework, version }, parts.next().unwrap_or_default().to_owned()))
 }
 
-/// The names of all symbols of a downloaded release, one per line.
+/// The releases that need no download: those in the data directory, and the plugin's own.
+fn releases() -> Vec<Release> {
+    let on_disk = directory().map(|directory| reference::releases_at_hand(&directory));
+    let mut releases = on_disk.unwrap_or_default();
+    if let Ok(carried) = Reference::carried(OPENUI5)
+        && !releases.contains(&carried.release)
+    {
+        releases.push(carried.release);
+    }
+    releases
+}
+
+/// A release that needs no download. Another release's names would be wrong.
+fn exactly(release: &Release) -> Option<Reference> {
+    let on_disk = directory().and_then(|directory| Reference::at_hand(&directory, release).ok());
+    let carried = || Reference::carried(OPENUI5).ok().filter(|it| it.release == *release);
+    on_disk.filter(|reference| reference.note.is_none()).or_else(carried)
+}
+
+/// The names of all symbols of a release that needs no download, one per line.
 fn names(uri: &str, release: &Release) -> Result<Contents, Failure> {
-    let directory = directory().ok_or_else(|| Failure::not_found(uri))?;
-    let reference = Reference::at_hand(&directory, release).ok();
-    // Names of another release would be wrong.
-    let reference = reference.filter(|reference| reference.note.is_none());
-    let mut reference = reference.ok_or_else(|| Failure::not_found(uri))?;
+    let mut reference = exactly(release).ok_or_else(|| Failure::not_found(uri))?;
     let mut names = reference.names("", MOST_NAMES).map_err(Failure::new)?;
     names.sort();
     Ok(Contents::text(uri, "text/plain", names.join("\n")))
@@ -170,9 +184,11 @@ mod tests {
         let request = rehearsal.request();
         let listing = Pages::list(&request, None).expect("it is readable");
         let uris: Vec<&str> = listing.resources.iter().map(|one| one.0.uri.as_str()).collect();
-        assert_eq!(uris, ["ui5://api/openui5/1.136.5/"]);
+        assert_eq!(uris, ["ui5://api/openui5/1.136.5/", "ui5://api/openui5/1.152.0/"]);
         let contents = Pages::read(&request, uris[0]).expect("it is listed");
         assert_eq!(texts(&contents), ["my.lib\nmy.lib.Type1\nmy.lib.Type2"]);
+        let carried = Pages::read(&request, uris[1]).expect("it is listed");
+        assert!(texts(&carried)[0].lines().any(|line| line == "sap.m.Button"));
         assert_eq!(rehearsal.sent(), []);
     }
 
@@ -227,7 +243,9 @@ mod tests {
         };
         let release = [("framework", "openui5"), ("version", "1.136.5")];
         assert_eq!(complete("framework", "O", &[]), ["openui5"]);
-        assert_eq!(complete("version", "1.1", &release[..1]), ["1.136.5"]);
+        assert_eq!(complete("version", "1.1", &release[..1]), ["1.136.5", "1.152.0"]);
+        let carried = [("framework", "openui5"), ("version", "1.152.0")];
+        assert_eq!(complete("symbol", "sap.m.Butt", &carried)[0], "sap.m.Button");
         assert_eq!(complete("version", "", &[("framework", "sapui5")]), <[String; 0]>::default());
         assert_eq!(complete("symbol", "my/lib/t", &release), ["my.lib.Type1", "my.lib.Type2"]);
         assert_eq!(complete("symbol", "TYPE2", &release), ["my.lib.Type2"]);

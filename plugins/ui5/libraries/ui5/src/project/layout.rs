@@ -107,8 +107,7 @@ fn manifest(project: &Project, path: &str, resource: &str) -> Result<Option<Valu
     let failed =
         |why: String| format!("Failed to read {resource} for project {}: {why}", project.name);
     let text = read(path).map_err(failed)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    serde_json::from_str(text).map(Some).map_err(|error| failed(error.to_string()))
+    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
 /// The Maven property in a placeholder `${..}`.

@@ -220,3 +220,18 @@ fn libraries_are_where_they_say() {
         assert!(failure.contains(told), "{failure}");
     }
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_file() {
+    let manifest = format!("\u{feff}{}", MANIFEST.1);
+    let yaml = format!("\u{feff}{YAML}");
+    let (_folder, root) = tree(&[("webapp/manifest.json", &manifest), ("ui5.yaml", &yaml)]);
+    assert_eq!(find(&root).expect("it is one").name, "my.app");
+    let (_folder, root) = tree(&[
+        ("src/my/lib/manifest.json", "\u{feff}{\"sap.app\": {\"id\": \"my.lib\"}}"),
+        ("src/my/lib/library.js", ""),
+        ("ui5.yaml", &yaml.replace("application", "library").replace("my.app", "my.lib")),
+        ("package.json", "\u{feff}{\"name\": \"my.lib\"}"),
+    ]);
+    assert_eq!(find(&root).expect("it is one").kind, "library");
+}

@@ -4,15 +4,19 @@ use super::lock::Lock;
 use crate::fetched;
 use portcullis_plugin::{Request, http};
 use std::{
+    cell::Cell,
     fs,
     io::Write,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 
-/// Time limit for each wait for the CDN.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Least bytes per second of a download, once it has taken a while.
+const SLOWEST: u64 = 2_000;
+
+/// Time after which a download may be too slow.
+const WHILE: Duration = Duration::from_secs(10);
 
 /// Largest list of libraries in bytes, far above real ones.
 const LARGEST_LIST: u64 = 8 * 1024 * 1024;
@@ -27,7 +31,7 @@ const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
 #[derive(Debug)]
 pub enum Failure {
     /// The CDN does not have the data, or did not respond.
-    Cdn(String),
+    Cdn(fetched::Failure),
     /// The data could not be written.
     Disk(String),
 }
@@ -35,12 +39,12 @@ pub enum Failure {
 /// Downloads a version's data from `base` into `target`, unless another process is first.
 ///
 /// The data is collected in `staging` and then renamed, so that nobody sees an incomplete
-/// directory.
+/// directory. A CDN that is silent for the time of `patience` counts as one that does not respond.
 pub fn fetch(
     base: &str,
     target: &Path,
-    staging: &Path,
-    lock: &Path,
+    (staging, lock): (&Path, &Path),
+    patience: Duration,
     request: &Request<'_>,
 ) -> Result<(), Failure> {
     let is_done = || target.join(THEIRS).is_file();
@@ -55,7 +59,7 @@ pub fn fetch(
     if is_done() {
         return Ok(());
     }
-    let fetched = into(base, staging, &mut lock, request).and_then(|()| {
+    let fetched = into(base, staging, &mut lock, patience, request).and_then(|()| {
         // A directory without an index is the remains of an interrupted download.
         remove(target)?;
         fs::rename(staging, target).map_err(|error| {
@@ -71,9 +75,10 @@ fn into(
     base: &str,
     directory: &Path,
     lock: &mut Lock,
+    patience: Duration,
     request: &Request<'_>,
 ) -> Result<(), Failure> {
-    let libraries = libraries(base)?;
+    let libraries = libraries(base, patience)?;
     remove(directory)?;
     fs::create_dir_all(directory).map_err(|error| {
         Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
@@ -81,14 +86,12 @@ fn into(
     let mut left = LARGEST_IN_ALL;
     for (number, library) in libraries.iter().enumerate() {
         if request.cancelled() {
-            return Err(Failure::Cdn(format!(
-                "Stopped after {number} of {} libraries had been fetched",
-                libraries.len()
-            )));
+            return Err(Failure::Disk(stopped(number, libraries.len())));
         }
         request.progress(number as f64, libraries.len() as f64, library);
         let path = directory.join(format!("{library}.api.json"));
-        let size = download(base, library, &path, lock, request, LARGEST.min(left))?;
+        let download = Download { path: &path, most: LARGEST.min(left), patience };
+        let size = download.run(&api_address(base, library), library == CORE, lock, request)?;
         left = left.saturating_sub(size);
     }
     request.progress(libraries.len() as f64, libraries.len() as f64, "indexing");
@@ -96,56 +99,92 @@ fn into(
     Data::make(directory).map(|_| ()).map_err(Failure::Disk)
 }
 
+fn stopped(number: usize, all: usize) -> String {
+    format!("Stopped after {number} of {all} libraries had been fetched")
+}
+
 /// The libraries of a version that may have an API.
-fn libraries(base: &str) -> Result<Vec<String>, Failure> {
+fn libraries(base: &str, patience: Duration) -> Result<Vec<String>, Failure> {
     let url = list_address(base);
-    let request = http::Request::get(&url).timeout(PATIENCE).max_bytes(LARGEST_LIST);
-    let response = request.send().map_err(|error| failed(&error.reason.to_string(), &url))?;
-    check(response.status, &url)?;
-    ui5_data::libraries(&response.body).map_err(|why| failed(&why, &url))
+    let body = fetched::get(&url, patience, LARGEST_LIST).map_err(Failure::Cdn)?;
+    ui5_data::libraries(&body)
+        .map_err(|why| Failure::Cdn(fetched::Failure::Answer(fetched::failed(&why, &url))))
 }
 
-/// Downloads the `api.json` of a library, if it has one. Returns its size.
-fn download(
-    base: &str,
-    library: &str,
-    path: &Path,
-    lock: &mut Lock,
-    request: &Request<'_>,
+/// The download of an `api.json` into a file.
+struct Download<'p> {
+    path: &'p Path,
+    /// Most bytes.
     most: u64,
-) -> Result<u64, Failure> {
-    let url = api_address(base, library);
-    let unwritten = |error: std::io::Error| {
-        Failure::Disk(format!("Failed to write {}: {error}", path.display()))
-    };
-    let mut file = std::io::BufWriter::new(fs::File::create(path).map_err(unwritten)?);
-    let mut size = 0;
-    let sent = http::Request::get(&url).timeout(PATIENCE).max_bytes(most).send_to(|piece| {
-        if request.cancelled() {
-            return Err(std::io::Error::other("the call was cancelled"));
+    /// Longest silence.
+    patience: Duration,
+}
+
+impl Download<'_> {
+    /// Returns the size of the file. A library may have none, unless `is_required`.
+    fn run(
+        &self,
+        url: &str,
+        is_required: bool,
+        lock: &mut Lock,
+        request: &Request<'_>,
+    ) -> Result<u64, Failure> {
+        let mut size = 0;
+        let response = fetched::follow(url, |address| {
+            // A redirect has a body too.
+            let mut file = fs::File::create(self.path)
+                .map(std::io::BufWriter::new)
+                .map_err(|error| fetched::Failure::Answer(self.unwritten(&error)))?;
+            size = 0;
+            let response = self.send(address, &mut file, &mut size, lock, request)?;
+            file.flush().map_err(|error| fetched::Failure::Answer(self.unwritten(&error)))?;
+            Ok(response)
+        });
+        let response = response.map_err(Failure::Cdn)?;
+        if response.status == 404 && !is_required {
+            fs::remove_file(self.path).map_err(|error| Failure::Disk(self.unwritten(&error)))?;
+            return Ok(0);
         }
-        lock.touch();
-        size += piece.len() as u64;
-        file.write_all(piece)
-    });
-    file.flush().map_err(unwritten)?;
-    drop(file);
-    let response = sent.map_err(|error| failed(&error.reason.to_string(), &url))?;
-    match response.status {
-        404 if library != CORE => {
-            fs::remove_file(path).map_err(unwritten)?;
-            Ok(0)
-        }
-        status => check(status, &url).map(|()| size),
+        fetched::check(response.status, url)
+            .map(|()| size)
+            .map_err(|why| Failure::Cdn(fetched::Failure::Answer(why)))
     }
-}
 
-fn check(status: u16, url: &str) -> Result<(), Failure> {
-    fetched::check(status, url).map_err(Failure::Cdn)
-}
+    /// Sends a request, and writes the body of the answer.
+    fn send(
+        &self,
+        address: &str,
+        file: &mut impl Write,
+        size: &mut u64,
+        lock: &mut Lock,
+        request: &Request<'_>,
+    ) -> Result<http::Response, fetched::Failure> {
+        let (received, last) = (Cell::new(0_u64), Cell::new(Duration::ZERO));
+        let begun = Instant::now();
+        let take = |piece: &[u8]| {
+            if request.cancelled() {
+                return Err(std::io::Error::other("the call was cancelled"));
+            }
+            lock.touch();
+            received.set(received.get() + piece.len() as u64);
+            last.set(begun.elapsed());
+            file.write_all(piece)
+        };
+        let goes_on = |waited: Duration| {
+            let is_slow = waited > WHILE && received.get() < SLOWEST * waited.as_secs();
+            !is_slow && waited.saturating_sub(last.get()) < self.patience
+        };
+        let sent = http::Request::get(address)
+            .timeout(self.patience)
+            .max_bytes(self.most)
+            .send_watched(take, goes_on);
+        *size = received.get();
+        sent.map_err(|error| fetched::unanswered(&error, address, self.patience))
+    }
 
-fn failed(why: &str, url: &str) -> Failure {
-    Failure::Cdn(fetched::failed(why, url))
+    fn unwritten(&self, error: &std::io::Error) -> String {
+        format!("Failed to write {}: {error}", self.path.display())
+    }
 }
 
 fn remove(directory: &Path) -> Result<(), Failure> {

@@ -1,14 +1,12 @@
 //! Looks up the symbols that a query means.
 
+use super::{near, source::Source};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
-use ui5_data::{Data, Symbol};
+use ui5_data::Symbol;
 
 /// Most ancestors of a class.
 const MOST_ANCESTORS: usize = 100;
-
-/// Most names suggested in place of a missing one.
-const OFFERED: usize = 5;
 
 /// A symbol, or a member of a symbol.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +49,7 @@ impl From<String> for Miss {
 }
 
 /// Looks up a symbol, a member of a symbol, or a module. Ignores case; `/`, `#` and `.` are equal.
-pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
+pub fn find(data: &mut Source, query: &str) -> Result<Found, Miss> {
     match look(data, query) {
         // A damaged index may be the reason.
         Err(_) if data.mend()? => look(data, query),
@@ -59,11 +57,11 @@ pub fn find(data: &mut Data, query: &str) -> Result<Found, Miss> {
     }
 }
 
-fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
+fn look(data: &mut Source, query: &str) -> Result<Found, Miss> {
     let wanted = normalise(query);
     let (symbol, field) = split(data, &wanted)?;
     let Some(symbol) = symbol else {
-        let near = near_symbols(data, &wanted)?;
+        let near = near::suggest(data, &wanted, query)?;
         return Err(Miss { message: format!("Could not find symbol for query '{query}'"), near });
     };
     let name = name(&symbol);
@@ -79,8 +77,7 @@ fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
         })));
     };
     let (library, file) = (symbol.library.clone(), symbol.file);
-    let mut names = Vec::new();
-    if let Some(hit) = inherited(data, symbol, &field, &mut names)? {
+    if let Some(hit) = inherited(data, symbol, &field, &mut Vec::new())? {
         return Ok(Found::One(Box::new(hit)));
     }
     let module = wanted.replace('.', "/");
@@ -88,8 +85,7 @@ fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
     if !symbols.is_empty() {
         return Ok(Found::Module { module, symbols });
     }
-    let fields = near(&field, &names).into_iter().map(|near| format!("{name}#{near}"));
-    let near = fields.chain(near_symbols(data, &wanted)?).take(OFFERED).collect();
+    let near = near::suggest(data, &wanted, query)?;
     let message =
         format!("Could not find field '{field}' in symbol '{name}' of library '{library}'");
     Err(Miss { message, near })
@@ -97,7 +93,7 @@ fn look(data: &mut Data, query: &str) -> Result<Found, Miss> {
 
 /// The symbols of a [`Found::Module`].
 pub fn listed(
-    data: &mut Data,
+    data: &mut Source,
     module: &str,
     numbers: &[u32],
 ) -> Result<impl Iterator<Item = Result<Hit, String>>, String> {
@@ -120,7 +116,7 @@ pub fn normalise(query: &str) -> String {
 }
 
 /// Splits a name into a symbol and the last member cut off.
-fn split(data: &mut Data, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
+fn split(data: &mut Source, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
     let (mut key, mut field) = (wanted, None);
     loop {
         if let Some(symbol) = data.find(key)? {
@@ -132,8 +128,8 @@ fn split(data: &mut Data, wanted: &str) -> Result<(Option<Symbol>, Option<String
 }
 
 /// Finds a member in a symbol or its ancestors. Collects the names of all members.
-fn inherited(
-    data: &mut Data,
+pub(super) fn inherited(
+    data: &mut Source,
     symbol: Symbol,
     field: &str,
     names: &mut Vec<String>,
@@ -168,6 +164,9 @@ fn lists(kind: &str) -> &'static [(&'static str, &'static str)] {
             ("/ui5-metadata/associations", "ui5-association"),
             ("/ui5-metadata/events", "ui5-event"),
             ("/ui5-metadata/specialSettings", "ui5-specialSetting"),
+            // Of a web component.
+            ("/slots", "slot"),
+            ("/cssParts", "css-part"),
         ],
         "namespace" | "member" | "object" => {
             &[("/methods", "method"), ("/properties", "property"), ("/events", "event")]
@@ -220,40 +219,8 @@ fn part(
     None
 }
 
-/// Similar names of symbols.
-fn near_symbols(data: &mut Data, wanted: &str) -> Result<Vec<String>, String> {
-    let keys = data.keys()?;
-    Ok(near(wanted, &keys).iter().filter_map(|key| data.name(key)).collect())
-}
-
-/// The most similar names: a few letters differ, or the last part is equal.
-fn near(wanted: &str, names: &[String]) -> Vec<String> {
-    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_lowercase();
-    let wanted_last = last(wanted);
-    let length = wanted.chars().count();
-    let most = (length / 4).clamp(1, 4);
-    let mut rated: Vec<(usize, &String)> = Vec::new();
-    for name in names {
-        let lower = name.to_lowercase();
-        let distance = if lower.chars().count().abs_diff(length) <= most {
-            strsim::damerau_levenshtein(&lower, wanted)
-        } else {
-            usize::MAX
-        };
-        if distance <= most {
-            rated.push((distance, name));
-        } else if wanted_last.len() > 3 && last(name) == wanted_last {
-            rated.push((most + 1, name));
-        } else if wanted_last.len() > 3 && last(name).starts_with(&wanted_last) {
-            rated.push((most + 2, name));
-        }
-    }
-    rated.sort();
-    rated.dedup();
-    rated.into_iter().take(OFFERED).map(|(_, name)| name.clone()).collect()
-}
-
-fn is_private(symbol: &Symbol) -> bool {
+/// Whether a symbol is not public API.
+pub(super) fn is_private(symbol: &Symbol) -> bool {
     matches!(
         symbol.content.get("visibility").and_then(Value::as_str),
         Some("private" | "restricted")

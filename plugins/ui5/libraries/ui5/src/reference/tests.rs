@@ -1,7 +1,10 @@
 //! Tests of the API reference, from the CDN to a query's result.
 
 use super::*;
-use portcullis_plugin::rehearsal::Rehearsal;
+use portcullis_plugin::{
+    http::Reason,
+    rehearsal::{Page, Rehearsal},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -64,7 +67,13 @@ fn open(
     directory: impl AsRef<Path>,
     version: &str,
 ) -> Result<Reference, String> {
-    Reference::open_in(directory.as_ref(), &release(version), &Cdn::default(), &rehearsal.request())
+    Reference::open_in(
+        directory.as_ref(),
+        &release(version),
+        &Cdn::default(),
+        &rehearsal.request(),
+        None,
+    )
 }
 
 fn one(reference: &mut Reference, query: &str) -> Value {
@@ -176,7 +185,7 @@ fn without_a_network_it_is_the_nearest() {
     }
     let wanted = Release { framework: Framework::SapUi5, version: "1.120.30".into() };
     let request = rehearsal.request();
-    let why = Reference::open_in(directory.path(), &wanted, &Cdn::default(), &request).err();
+    let why = Reference::open_in(directory.path(), &wanted, &Cdn::default(), &request, None).err();
     assert_eq!(
         why.expect("there is none"),
         "Failed to fetch resource from CDN. Error: denied by the host for URL: \
@@ -278,4 +287,56 @@ fn answers_that_cannot_be_used() {
             .expect("it is relative")
             .contains("not an absolute path")
     );
+}
+
+#[test]
+fn a_cdn_may_redirect_to_another_that_is_granted() {
+    let to = |path: &str| format!("https://ui5.sap.com/1.120.30{path}");
+    let mut rehearsal = Rehearsal::new();
+    let list = json!({ "libraries": [{ "name": "sap.ui.core", "npmPackageName": "x" }] });
+    for (path, body) in [
+        ("/resources/sap-ui-version.json", list),
+        ("/test-resources/sap/ui/core/designtime/api.json", core()),
+    ] {
+        let page = Page::new(302, "<html>moved</html>").header("location", &to(path));
+        rehearsal = rehearsal.server(&format!("{BASE}{path}"), move |_| Ok(page.clone())).page(
+            &to(path),
+            200,
+            body.to_string(),
+        );
+    }
+    let directory = directory();
+    let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
+    assert_eq!(one(&mut reference, "sap.ui.core.Control")["kind"], "class");
+    assert_eq!((reference.note, rehearsal.sent().len()), (None, 4));
+}
+
+#[test]
+fn a_silent_cdn_is_left_alone_for_a_while() {
+    let silent = |url: &str| Rehearsal::new().server(url, |_| Err(Reason::GivenUp));
+    let list = format!("{BASE}/resources/sap-ui-version.json");
+    let (rehearsal, directory) = (silent(&list), directory());
+    let failed = |version: &str| open(&rehearsal, &directory, version).err().expect("silent");
+    assert!(failed("1.120.30").contains("no answer within 15 seconds"));
+    assert!(failed("1.121.0").contains("no answer within 15 seconds"), "one host, one silence");
+    assert_eq!(rehearsal.sent().len(), 1);
+    // With other data at hand the wait is short, and so is the list's and each file's.
+    open(&online(), &directory, "1.120.30").expect("it is fetched");
+    let rehearsal = silent(&list.replace("1.120.30", "1.120.31"));
+    let reference = open(&rehearsal, &directory, "1.120.31").expect("there is another");
+    assert!(reference.note.is_some_and(|note| note.contains("no answer within 3 seconds")));
+    assert_eq!(rehearsal.sent()[0].patience, Some(fetched::SHORT_PATIENCE));
+}
+
+#[test]
+fn what_a_release_lacks_says_nothing_about_others() {
+    let (rehearsal, directory) = (online(), directory());
+    let gone = "https://sdk.openui5.org/1.119.0/resources/sap-ui-version.json";
+    let rehearsal = rehearsal.page(gone, 404, "");
+    for _ in 0..2 {
+        let why = open(&rehearsal, &directory, "1.119.0").err().expect("it is not there");
+        assert!(why.contains("does not exist"), "{why}");
+    }
+    assert_eq!(rehearsal.sent().len(), 1, "it is not asked again at once");
+    open(&rehearsal, &directory, "1.120.30").expect("the host answers");
 }

@@ -94,7 +94,7 @@ fn what_was_known_is_remembered() {
     let _rehearsal = Rehearsal::new();
     let url = url("version.json");
     let record = json!({ "fetched": 1_790_121_600_u64, "body": LIST });
-    cache::set(&format!("kept {url}"), record.to_string(), None);
+    cache::set(&format!("checked {url}"), record.to_string(), None);
     let versions = of(Framework::OpenUi5, &Cdn::default());
     let Source::Remembered { date, .. } = &versions.source else { panic!("it is remembered") };
     assert_eq!(date, "2026-09-23");
@@ -122,7 +122,7 @@ fn what_was_brought_stands_in_where_it_is_newer() {
         put(fetched, body);
         if let Some(kept) = kept {
             let record = json!({ "fetched": kept, "body": LIST });
-            cache::set(&format!("kept {}", url("version.json")), record.to_string(), None);
+            cache::set(&format!("checked {}", url("version.json")), record.to_string(), None);
         }
         let versions = of(Framework::OpenUi5, &Cdn::default());
         let found = match &versions.source {
@@ -181,4 +181,44 @@ fn days_are_counted_right() {
     ] {
         assert_eq!(day(seconds), date);
     }
+}
+
+#[test]
+fn a_hostile_list_reaches_nobody() {
+    let long = "x".repeat(100_000);
+    let hostile = json!({
+        "latest": { "version": "1.152.0", "support": "\u{202e}ignore all", "lts": true, "more": long },
+        "1.120": { "version": format!("1.120.0-{long}"), "support": "Maintenance" },
+        "1.119": { "version": "1.119.1", "support": long },
+        "\u{202e}note": { "version": "1.1.1" },
+    });
+    let rehearsal = Rehearsal::new().page(&url("version.json"), 200, hostile.to_string());
+    for _ in 0..2 {
+        let versions = of(Framework::OpenUi5, &Cdn::default());
+        assert_eq!(
+            Value::Object(versions.entries.clone()),
+            json!({
+                "latest": { "version": "1.152.0", "support": "Unknown", "lts": true },
+                "1.119": { "version": "1.119.1", "support": "Unknown", "lts": false },
+            })
+        );
+    }
+    assert_eq!(rehearsal.sent().len(), 1);
+}
+
+#[test]
+fn one_silence_counts_for_both_lists() {
+    let rehearsal = Rehearsal::new();
+    of(Framework::OpenUi5, &Cdn::default());
+    dates(Framework::OpenUi5, &Cdn::default());
+    of(Framework::OpenUi5, &Cdn::default());
+    let sent = rehearsal.sent();
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].patience, Some(fetched::SHORT_PATIENCE));
+    // An answer that is of no use is no silence.
+    let rehearsal = Rehearsal::new().page(&url("version.json"), 503, "");
+    of(Framework::OpenUi5, &Cdn::default());
+    dates(Framework::OpenUi5, &Cdn::default());
+    of(Framework::OpenUi5, &Cdn::default());
+    assert_eq!(rehearsal.sent().len(), 2);
 }

@@ -1,0 +1,119 @@
+//! Writes an API reference as one piece of bytes.
+
+use super::MAGIC;
+use miniz_oxide::deflate::compress_to_vec;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+
+/// Least length of a block in bytes. A larger one is smaller deflated, and takes longer to inflate.
+const BLOCK: usize = 64 * 1024;
+
+/// A symbol to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The name, by which suggestions name it.
+    pub name: String,
+    /// The number of the library.
+    pub library: u32,
+    /// The module that exports it.
+    pub module: Option<String>,
+    /// The keys to find it by: lower case, with dots.
+    pub keys: Vec<String>,
+    /// The content, in the form of `api.json`.
+    pub content: Map<String, Value>,
+}
+
+/// Writes a reference: its name, its version, the libraries with their versions, and the symbols. Of
+/// equal keys the first counts. `level` is how hard to deflate, from 0 to 10. Fails if there are too
+/// many symbols.
+pub fn make(
+    (name, version): (&str, &str),
+    libraries: &[(String, String)],
+    symbols: Vec<Written>,
+    level: u8,
+) -> Result<Vec<u8>, String> {
+    let mut texts = Texts::default();
+    let mut blocks = Blocks { level, ..Blocks::default() };
+    let mut places: Vec<usize> = Vec::new();
+    let mut keys: BTreeMap<String, usize> = BTreeMap::new();
+    let count = symbols.len();
+    for (number, symbol) in symbols.into_iter().enumerate() {
+        let Written { name, library, module, keys: names, content } = symbol;
+        places.extend(texts.add(&name));
+        places.extend(texts.add(&module.unwrap_or_default()));
+        places.push(library as usize);
+        places.extend(blocks.add(Value::Object(content).to_string().as_bytes()));
+        for key in names {
+            keys.entry(key).or_insert(number);
+        }
+    }
+    blocks.close();
+    let title = [texts.add(name), texts.add(version)].concat();
+    let named: Vec<usize> = libraries
+        .iter()
+        .flat_map(|(name, version)| [texts.add(name), texts.add(version)].concat())
+        .collect();
+    let found: Vec<usize> = keys
+        .iter()
+        .flat_map(|(key, number)| [texts.add(key).as_slice(), &[*number]].concat())
+        .collect();
+    let counts =
+        vec![libraries.len(), blocks.table.len() / 3, count, keys.len(), texts.bytes.len()];
+    let mut bytes = MAGIC.to_vec();
+    for number in [counts, title, named, blocks.table, places, found].into_iter().flatten() {
+        let number = u32::try_from(number).map_err(|_| "there are too many symbols")?;
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(&texts.bytes);
+    bytes.extend_from_slice(&blocks.bytes);
+    Ok(bytes)
+}
+
+/// Texts, each of them once.
+#[derive(Default)]
+struct Texts {
+    bytes: Vec<u8>,
+    known: HashMap<String, usize>,
+}
+
+impl Texts {
+    /// The offset and the length of a text.
+    fn add(&mut self, text: &str) -> [usize; 2] {
+        let start = *self.known.entry(text.to_owned()).or_insert_with(|| {
+            self.bytes.extend_from_slice(text.as_bytes());
+            self.bytes.len() - text.len()
+        });
+        [start, text.len()]
+    }
+}
+
+/// The blocks of symbols.
+#[derive(Default)]
+struct Blocks {
+    level: u8,
+    bytes: Vec<u8>,
+    /// Of each block the offset, the length deflated, and the length inflated.
+    table: Vec<usize>,
+    open: Vec<u8>,
+}
+
+impl Blocks {
+    /// Adds a symbol. Returns its block, its offset there, and its length.
+    fn add(&mut self, symbol: &[u8]) -> [usize; 3] {
+        if self.open.len() >= BLOCK {
+            self.close();
+        }
+        let place = [self.table.len() / 3, self.open.len(), symbol.len()];
+        self.open.extend_from_slice(symbol);
+        place
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            let block = compress_to_vec(&self.open, self.level);
+            self.table.extend([self.bytes.len(), block.len(), self.open.len()]);
+            self.bytes.extend_from_slice(&block);
+            self.open.clear();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Writes an API reference that a plugin carries:
+//! `cargo run -p ui5 --example compact -- openui5 VERSION FOLDER TARGET`, with a folder of
+//! `LIBRARY.api.json` and a file `versions` of lines `LIBRARY VERSION`, or
+//! `... -- webcomponents FOLDER TARGET`, with a folder of unpacked npm packages.
+
+use serde_json::{Map, Value};
+use std::{
+    collections::{BTreeMap, HashMap},
+    env,
+    error::Error,
+    fs,
+    path::Path,
+};
+use ui5::{
+    reference::{self, Hit, full},
+    web_components,
+};
+use ui5_data::{Written, make_compact};
+
+/// How hard to deflate: as hard as possible.
+const LEVEL: u8 = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (bytes, target) = match texts.as_slice() {
+        ["openui5", version, folder, target] => (openui5(version, Path::new(folder))?, target),
+        ["webcomponents", folder, target] => (components(Path::new(folder))?, target),
+        _ => return Err("the first lines of this file say how it is called".into()),
+    };
+    println!("{target}: {} bytes", bytes.len());
+    fs::write(target, bytes)?;
+    Ok(())
+}
+
+fn components(folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut packages = Vec::new();
+    for package in web_components::PACKAGES {
+        let read = |name: &str| -> Result<Value, Box<dyn Error>> {
+            Ok(serde_json::from_slice(&fs::read(folder.join(package).join(name))?)?)
+        };
+        let version = read("package.json")?["version"].as_str().ok_or("no version")?.to_owned();
+        packages.push((package.to_owned(), version, read("dist/custom-elements-internal.json")?));
+    }
+    Ok(web_components::pack(packages, LEVEL)?)
+}
+
+/// A symbol's name, the text of its file, and where it stands there.
+type Place = HashMap<(String, String), usize>;
+
+fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    let versions = fs::read_to_string(folder.join("versions"))?;
+    let versions: BTreeMap<&str, &str> =
+        versions.lines().filter_map(|line| line.split_once(' ')).collect();
+    // The keys are those of the index that the UI5 MCP server would make.
+    reference::index_directory(folder)?;
+    let index: Map<String, Value> = serde_json::from_slice(&fs::read(folder.join("index.json"))?)?;
+    let (mut libraries, mut symbols, mut places) = (Vec::new(), Vec::new(), Place::new());
+    for (library, version) in versions {
+        let file = format!("{library}.api.json");
+        let number = u32::try_from(libraries.len())?;
+        libraries.push((library.to_owned(), version.to_owned()));
+        let api: Value = serde_json::from_slice(&fs::read(folder.join(&file))?)?;
+        for symbol in api["symbols"].as_array().ok_or("it has no symbols")? {
+            let content = symbol.as_object().ok_or("a symbol is no object")?;
+            let written = written(content, library, number);
+            let place = (file.clone(), written.name.clone());
+            // Of several symbols with one name the last counts, at the place of the first.
+            match places.get(&place) {
+                Some(at) => symbols[*at] = written,
+                None => {
+                    places.insert(place, symbols.len());
+                    symbols.push(written);
+                }
+            }
+        }
+    }
+    for (key, entry) in index {
+        let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+        let at =
+            places.get(&(text("filePath"), text("name"))).ok_or("an entry without a symbol")?;
+        // Queries have dots for `#`, which some names contain.
+        symbols[*at].keys.push(key.replace('#', "."));
+    }
+    symbols.retain(|symbol| !symbol.keys.is_empty() || symbol.module.is_some());
+    Ok(make_compact(("OpenUI5", version), &libraries, symbols, LEVEL)?)
+}
+
+/// What is shown of a symbol; of one that is not public, that it is not.
+fn written(content: &Map<String, Value>, library: &str, number: u32) -> Written {
+    let text = |name: &str| content.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (name, module) = (text("name").unwrap_or_default(), text("module"));
+    let is_private = matches!(text("visibility").as_deref(), Some("private" | "restricted"));
+    let kept = if is_private {
+        let kept = ["kind", "name", "visibility"].into_iter();
+        kept.filter_map(|name| Some((name.to_owned(), content.get(name)?.clone()))).collect()
+    } else {
+        let hit =
+            Hit { content: content.clone(), library: library.to_owned(), module: module.clone() };
+        let mut shown = full(&hit);
+        shown.shift_remove("library");
+        shown
+    };
+    let module = module.filter(|module| !module.is_empty());
+    Written { name, library: number, module, keys: Vec::new(), content: kept }
+}

@@ -1,0 +1,347 @@
+//! The API of UI5 Web Components, from the custom-elements manifests in their npm packages.
+
+use crate::{
+    project::Project,
+    reference::{Found, Miss, Reference, normalise},
+};
+use serde_json::{Map, Value};
+use std::{fs, path::Path};
+use ui5_data::{Compact, Written, make_compact};
+
+/// What the reference is of.
+pub const TITLE: &str = "UI5 Web Components";
+
+/// The packages with components, most used first: of equal names, the first counts.
+pub const PACKAGES: [&str; 5] = [
+    "@ui5/webcomponents",
+    "@ui5/webcomponents-fiori",
+    "@ui5/webcomponents-ai",
+    "@ui5/webcomponents-compat",
+    "@ui5/webcomponents-base",
+];
+
+/// The manifests in a package, the fullest first.
+const MANIFESTS: [&str; 2] = ["dist/custom-elements-internal.json", "dist/custom-elements.json"];
+
+/// Largest manifest in bytes, far above real ones.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// Whether a query can mean nothing but a web component: `ui5-button`,
+/// `@ui5/webcomponents/dist/Button.js`.
+pub fn is_meant(query: &str) -> bool {
+    let query = normalise(query);
+    query.starts_with("ui5-") || query.starts_with("@ui5.")
+}
+
+/// The API of web components in the version that a project uses, or else in another.
+pub struct WebComponents {
+    reference: Reference,
+    /// The version of each package.
+    libraries: Vec<(String, String)>,
+    /// A note if the version is not the project's.
+    pub note: Option<String>,
+}
+
+impl WebComponents {
+    /// Opens the reference of the packages in the project's `node_modules`, or else what the plugin
+    /// carries. Fails if that is damaged.
+    pub fn open(project: &Project, carried: &'static [u8]) -> Result<Self, String> {
+        let compact = Compact::open(carried)?;
+        let installed = installed(Path::new(&project.directory));
+        let is_other = |(package, version): &(String, String)| {
+            !compact.libraries().contains(&(package.clone(), version.clone()))
+        };
+        if installed.iter().any(is_other)
+            && let Some(compact) = of_packages(Path::new(&project.directory), &installed)
+        {
+            let libraries = compact.libraries().to_vec();
+            let reference = Reference::of_compact(compact)?;
+            return Ok(Self { reference, libraries, note: None });
+        }
+        let libraries = compact.libraries().to_vec();
+        let own = installed.iter().find(|one| is_other(one)).map(|(package, version)| {
+            format!("the manifest of {package} {version} in the project could not be read")
+        });
+        let note = match own {
+            Some(why) => Some(note(&compact, &why)),
+            None => installed.is_empty().then(|| note(&compact, &missing(project))),
+        };
+        Ok(Self { reference: Reference::of_compact(compact)?, libraries, note })
+    }
+
+    /// Looks up a component, a type, or a member: `ui5-button`, `Button#design`,
+    /// `@ui5/webcomponents/dist/Button.js`.
+    pub fn find(&mut self, query: &str) -> Result<Found, Miss> {
+        self.reference.find(query).or_else(|miss| {
+            // An attribute is a property in another form: end-icon, endIcon.
+            let attribute = query.split_once('#').filter(|(_, member)| member.contains('-'));
+            let Some((owner, member)) = attribute else { return Err(miss) };
+            let property = format!("{owner}#{}", member.replace('-', ""));
+            self.reference.find(&property).map_err(|_| miss)
+        })
+    }
+
+    /// The version of a package in this reference.
+    pub fn version(&self, package: &str) -> &str {
+        let found = self.libraries.iter().find(|(known, _)| known == package);
+        found.map(|(_, version)| version.as_str()).unwrap_or_default()
+    }
+}
+
+/// URL of the documentation of a formatted symbol.
+pub fn uri(shown: &Map<String, Value>) -> String {
+    let text = |name: &str| shown.get(name).and_then(Value::as_str).unwrap_or_default();
+    let site = "https://ui5.github.io/webcomponents/components/";
+    let folder = match text("library").strip_prefix("@ui5/webcomponents") {
+        Some("") => String::new(),
+        Some(part) => format!("{}/", part.trim_start_matches('-')),
+        None => return site.to_owned(),
+    };
+    let file = text("module").rsplit('/').next().unwrap_or_default();
+    match file.strip_suffix(".js") {
+        Some(name) if !text("module").contains("/types/") => format!("{site}{folder}{name}/"),
+        Some(_) | None => site.to_owned(),
+    }
+}
+
+fn note(compact: &Compact, why: &str) -> String {
+    format!("This is {TITLE} {}, which comes with this tool: {why}.", compact.version())
+}
+
+/// Why the project's own version is not there.
+fn missing(project: &Project) -> String {
+    match wish(Path::new(&project.directory)) {
+        Some(range) => format!("the project asks for {range}, which is not installed"),
+        None => "the project has none installed".to_owned(),
+    }
+}
+
+/// The range of versions in the project's `package.json`.
+fn wish(directory: &Path) -> Option<String> {
+    let package = json(&directory.join("package.json"))?;
+    let lists = ["dependencies", "devDependencies", "peerDependencies"];
+    let range = lists.iter().find_map(|list| package.get(list)?.get(PACKAGES[0])?.as_str());
+    range.filter(|range| is_plain(range)).map(str::to_owned)
+}
+
+/// Whether a version or a range is short, and of the letters that versions have.
+fn is_plain(version: &str) -> bool {
+    version.len() <= 40
+        && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-^~<>=|* ".contains(&byte))
+}
+
+/// The packages in the project's `node_modules`, with their versions.
+fn installed(directory: &Path) -> Vec<(String, String)> {
+    let version = |package: &&str| {
+        let path = directory.join("node_modules").join(package).join("package.json");
+        let version = json(&path)?.get("version")?.as_str()?.to_owned();
+        is_plain(&version).then(|| ((*package).to_owned(), version))
+    };
+    PACKAGES.iter().filter_map(version).collect()
+}
+
+/// A JSON file, with or without a byte order mark.
+fn json(path: &Path) -> Option<Value> {
+    if fs::metadata(path).ok()?.len() > LARGEST {
+        return None;
+    }
+    let bytes = fs::read(path).ok()?;
+    serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
+}
+
+/// The reference of installed packages; `None` if none has a manifest.
+fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compact> {
+    let folder = |package: &str| directory.join("node_modules").join(package);
+    let manifest =
+        |package: &str| MANIFESTS.iter().find_map(|name| json(&folder(package).join(name)));
+    let manifests: Vec<_> = installed
+        .iter()
+        .filter_map(|(package, version)| {
+            Some((package.clone(), version.clone(), manifest(package)?))
+        })
+        .collect();
+    // To deflate it well would take longer than what it saves.
+    Compact::open(pack(manifests, 1).ok()?).ok()
+}
+
+/// The reference of packages: name, version and manifest of each. `level` is how hard to deflate.
+/// Fails if there is none, or too many.
+pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>, String> {
+    let first = packages.first().ok_or("there is no package")?;
+    let version = first.1.clone();
+    let (mut libraries, mut symbols) = (Vec::new(), Vec::new());
+    for ((package, version, manifest), number) in packages.into_iter().zip(0_u32..) {
+        symbols.extend(written(&package, number, &manifest));
+        libraries.push((package, version));
+    }
+    if symbols.is_empty() {
+        return Err("the manifests declare nothing that is public".to_owned());
+    }
+    make_compact((TITLE, &version), &libraries, symbols, level)
+}
+
+/// The public declarations of a manifest.
+fn written(package: &str, library: u32, manifest: &Value) -> Vec<Written> {
+    let modules = manifest.get("modules").and_then(Value::as_array).into_iter().flatten();
+    let mut all = Vec::new();
+    for module in modules {
+        let path = module.get("path").and_then(Value::as_str).unwrap_or_default();
+        let declared = module.get("declarations").and_then(Value::as_array).into_iter().flatten();
+        for declared in declared.filter_map(Value::as_object).filter(|it| is_public(it)) {
+            let name = text(declared, "name");
+            if name.is_empty() || path.is_empty() {
+                continue;
+            }
+            let address = format!("{package}/{path}");
+            let keys = keys(package, path, name, text(declared, "tagName"));
+            let content = symbol(declared, &address);
+            all.push(Written {
+                name: shown_name(declared),
+                library,
+                module: Some(address),
+                keys,
+                content,
+            });
+        }
+    }
+    all
+}
+
+/// The name in suggestions: the tag, if there is one.
+fn shown_name(declared: &Map<String, Value>) -> String {
+    match text(declared, "tagName") {
+        "" => text(declared, "name").to_owned(),
+        tag => tag.to_owned(),
+    }
+}
+
+/// The keys of a declaration. A module's own is the one with the name of its file.
+fn keys(package: &str, path: &str, name: &str, tag: &str) -> Vec<String> {
+    let stem = path.strip_suffix(".js").unwrap_or(path);
+    let own = stem.rsplit('/').next() == Some(name);
+    let short = stem.strip_prefix("dist/").unwrap_or(stem);
+    let mut keys = vec![tag.to_owned()];
+    if own {
+        keys.extend([path, stem, short].map(|path| format!("{package}/{path}")));
+    }
+    keys.extend([format!("{package}/{path}/{name}"), format!("{package}/{name}"), name.to_owned()]);
+    keys.retain(|key| !key.is_empty());
+    keys.iter().map(|key| normalise(key)).collect()
+}
+
+fn text<'m>(map: &'m Map<String, Value>, key: &str) -> &'m str {
+    map.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a declaration or a member is public. Declarations of the short manifest all are.
+fn is_public(map: &Map<String, Value>) -> bool {
+    let privacy = map.get("_ui5privacy").or_else(|| map.get("privacy"));
+    privacy.and_then(Value::as_str).is_none_or(|privacy| privacy == "public")
+}
+
+/// A declaration in the form of `api.json`.
+fn symbol(declared: &Map<String, Value>, module: &str) -> Map<String, Value> {
+    let mut symbol = Map::new();
+    for (name, key) in [("kind", "kind"), ("name", "name"), ("tagName", "tagName")] {
+        put(&mut symbol, name, declared.get(key).cloned());
+    }
+    put(&mut symbol, "module", Some(module.into()));
+    if let Some(parent) = declared.get("superclass").and_then(Value::as_object) {
+        let parent = format!("{}/{}", text(parent, "package"), text(parent, "module"));
+        put(&mut symbol, "extends", Some(parent.into()));
+    }
+    put_common(&mut symbol, declared);
+    let attribute = |field: &str| {
+        let attributes = declared.get("attributes").and_then(Value::as_array)?;
+        let of_field = |it: &&Value| it.get("fieldName").is_some_and(|name| name == field);
+        attributes.iter().find(of_field)?.get("name").cloned()
+    };
+    let (mut fields, mut methods) = (Vec::new(), Vec::new());
+    for member in members(declared, "members") {
+        if text(member, "kind") == "method" {
+            methods.push(method(member));
+        } else {
+            let mut field = part(member);
+            put(&mut field, "attribute", attribute(text(member, "name")));
+            fields.push(field.into());
+        }
+    }
+    put(&mut symbol, "properties", Some(Value::Array(fields)));
+    for (name, key) in [
+        ("slots", "slots"),
+        ("events", "events"),
+        ("cssParts", "cssParts"),
+        ("cssStates", "cssStates"),
+    ] {
+        let parts: Vec<Value> = members(declared, key).map(|one| part(one).into()).collect();
+        put(&mut symbol, name, Some(Value::Array(parts)));
+    }
+    put(&mut symbol, "methods", Some(Value::Array(methods)));
+    symbol
+}
+
+fn members<'d>(
+    declared: &'d Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'d Map<String, Value>> {
+    let all = declared.get(key).and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(Value::as_object).filter(|member| is_public(member))
+}
+
+/// Adds a value that is neither missing nor empty.
+fn put(map: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(_) | Value::Bool(_) | Value::Number(_) => false,
+    };
+    if let Some(value) = value.filter(|value| !is_empty(value)) {
+        map.insert(name.to_owned(), value);
+    }
+}
+
+fn put_common(map: &mut Map<String, Value>, from: &Map<String, Value>) {
+    put(map, "since", from.get("_ui5since").cloned());
+    for (name, key) in [("deprecated", "deprecated"), ("experimental", "_ui5experimental")] {
+        let told = match from.get(key) {
+            Some(Value::String(text)) => Some(serde_json::json!({ "text": text })),
+            Some(Value::Bool(true)) => Some(serde_json::json!({})),
+            Some(_) | None => None,
+        };
+        put(map, name, told);
+    }
+    put(map, "description", from.get("description").cloned());
+}
+
+/// A property, a slot, an event, or a parameter.
+fn part(member: &Map<String, Value>) -> Map<String, Value> {
+    let mut part = Map::new();
+    put(&mut part, "name", member.get("name").cloned());
+    let of = member.get("type").or_else(|| member.get("_ui5type"));
+    put(&mut part, "type", of.and_then(|of| of.get("text")).cloned());
+    let value = member.get("default").and_then(Value::as_str).filter(|text| *text != "undefined");
+    let value = value.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.into()));
+    put(&mut part, "defaultValue", value);
+    for key in ["readonly", "optional", "static"] {
+        put(&mut part, key, member.get(key).filter(|value| **value == true).cloned());
+    }
+    let parameters: Vec<Value> =
+        members(member, "_ui5parameters").map(|one| self::part(one).into()).collect();
+    put(&mut part, "parameters", Some(Value::Array(parameters)));
+    put_common(&mut part, member);
+    part
+}
+
+fn method(member: &Map<String, Value>) -> Value {
+    let mut method = part(member);
+    let parameters: Vec<Value> =
+        members(member, "parameters").map(|one| part(one).into()).collect();
+    put(&mut method, "parameters", Some(Value::Array(parameters)));
+    let returned = member.get("return").and_then(Value::as_object).map(part);
+    put(&mut method, "returnValue", returned.map(Value::Object));
+    Value::Object(method)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! How a symbol and the contents of a module are shown, in brief or in full.
+
+use portcullis_plugin::{prelude::*, schemars, serde};
+use serde_json::{Map, Value};
+use ui5::{
+    embedded,
+    reference::{Hit, Reference, Release, contents, full, outline, uri},
+    web_components,
+};
+
+/// Longest symbol that is shown in full in brief answers, in bytes: well below 2,000 tokens.
+pub const BRIEF: usize = 6_000;
+
+/// Room for the sentence on how to get the rest, in bytes.
+const ROOM: usize = 300;
+
+// With doc comments, the schema would be a list of lengthy alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(crate = "portcullis_plugin::serde", rename_all = "lowercase")]
+#[schemars(crate = "portcullis_plugin::schemars", inline)]
+pub enum Detail {
+    Brief,
+    Full,
+}
+
+/// A formatted symbol, and the URL of its documentation.
+pub struct Shown {
+    uri: String,
+    /// The JSON.
+    pub text: String,
+}
+
+impl Shown {
+    /// A symbol of the framework.
+    pub fn of(hit: &Hit, release: &Release, detail: Detail) -> Self {
+        let shown = full(hit);
+        let uri = uri(&shown, release.framework, &release.version);
+        Self { uri, text: text(shown, detail) }
+    }
+
+    /// A web component.
+    pub fn of_component(hit: &Hit, detail: Detail) -> Self {
+        let shown = full(hit);
+        Self { uri: web_components::uri(&shown), text: text(shown, detail) }
+    }
+
+    /// Adds it to a reply.
+    pub fn embed(self, reply: Reply) -> Reply {
+        embedded::embed(reply, self.uri, "application/json", self.text)
+    }
+}
+
+/// The JSON of a formatted symbol.
+fn text(shown: Map<String, Value>, detail: Detail) -> String {
+    let text = Value::Object(shown.clone()).to_string();
+    if detail == Detail::Full || text.len() <= BRIEF {
+        return text;
+    }
+    let mut short = outline(&shown, BRIEF - ROOM);
+    let name = shown.get("name").and_then(Value::as_str).unwrap_or_default();
+    let all = "with `detail` `full` for everything";
+    let parts = ["properties", "events", "methods", "aggregations"];
+    let member = parts.iter().find_map(|part| {
+        let line = short.get(*part)?.as_array()?.first()?.as_str()?;
+        line.split([':', '(', ' ']).next()
+    });
+    let how = match member {
+        Some(member) => format!("Shortened. Ask for a member, such as {name}#{member}, or {all}."),
+        None => format!("Shortened. Ask {all}."),
+    };
+    short.insert("_summaryInfo".to_owned(), how.into());
+    Value::Object(short).to_string()
+}
+
+/// A page of the contents of a module, and the number of pages. Fails with the reason.
+pub fn shown_contents(
+    reference: &mut Reference,
+    module: &str,
+    symbols: &[u32],
+    page: u32,
+) -> Result<(Vec<Shown>, u32), String> {
+    let release = reference.release.clone();
+    let (mut library, mut known) = (String::new(), Vec::new());
+    for hit in reference.listed(module, symbols)? {
+        let hit = hit?;
+        let text = |name: &str| hit.content.get(name).and_then(Value::as_str).unwrap_or_default();
+        if !matches!(text("visibility"), "private" | "restricted") {
+            let is_deprecated = hit.content.get("deprecated").is_some_and(|it| !it.is_null());
+            known.push((text("kind").to_owned(), text("name").to_owned(), is_deprecated));
+        }
+        library = hit.library;
+    }
+    let pages = contents(module, &library, &known, BRIEF - ROOM);
+    let count = u32::try_from(pages.len()).map_err(|_| "it has too many symbols")?;
+    let wanted = page.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+    let shown = wanted.and_then(|at| pages.into_iter().nth(at)).map(|mut page| {
+        let uri = uri(&page, release.framework, &release.version);
+        let how = "The names alone. Ask for a symbol by its name, or with `detail` `full` for everything.";
+        page.insert("_summaryInfo".to_owned(), how.into());
+        Shown { uri, text: Value::Object(page).to_string() }
+    });
+    Ok((shown.into_iter().collect(), count))
+}
