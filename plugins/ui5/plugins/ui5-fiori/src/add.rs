@@ -20,7 +20,7 @@ pub struct AddPage {
     /// Absolute path of the app: the folder with manifest.json, or the one with webapp/manifest.json.
     #[path(directory, write)]
     app_directory: String,
-    /// Type of the page.
+    /// Type of the page: a list report shows a table with filters, an object page one entity with its details.
     page_type: PageType,
     /// Entity set that the page shows, such as 'Books'. Omit it for an object page that is reached by a navigation property.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
@@ -40,10 +40,9 @@ pub struct AddPage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "PascalCase")]
 #[schemars(inline)]
+#[expect(missing_docs, reason = "with docs, the schema would be a list of lengthy alternatives")]
 pub enum PageType {
-    /// A table with filters
     ListReport,
-    /// One entity with its details
     ObjectPage,
 }
 

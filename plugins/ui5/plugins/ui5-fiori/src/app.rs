@@ -25,6 +25,7 @@ pub struct Manifest {
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[schemars(inline)]
+#[expect(missing_docs, reason = "with docs, the schema would be a list of lengthy alternatives")]
 pub enum Kind {
     #[serde(rename = "Fiori elements for OData V4")]
     V4,
@@ -52,7 +53,9 @@ pub struct Page {
 #[data]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
+    /// The name of the data source
     pub name: String,
+    /// The URL, as the manifest has it
     pub uri: String,
     /// The version of OData, such as '4.0'
     pub odata_version: String,

@@ -1,14 +1,14 @@
 //! The tools for SAP Fiori elements: they find the apps of a folder, and add pages to one.
 
-mod add;
-mod app;
+pub mod add;
+pub mod app;
 mod edit;
 mod find;
 #[cfg(test)]
 #[path = "../../ui5-create/src/judge.rs"]
 #[expect(dead_code, reason = "the tests here need less of it than those of ui5-create")]
 mod judge;
-mod list;
+pub mod list;
 mod metadata;
 
 use add::AddPage;

@@ -35,11 +35,15 @@ pub struct Apps {
 #[data]
 #[derive(Debug, PartialEq)]
 pub struct App {
+    /// The id, which is the namespace of the app
     pub id: String,
+    /// The kind of app
     pub kind: Kind,
     /// Absolute path of the manifest
     pub manifest: String,
+    /// The pages, in the order of the manifest
     pub pages: Vec<Page>,
+    /// The OData services
     pub services: Vec<Service>,
 }
 
