@@ -1,4 +1,5 @@
-// Takes what create_ui5_app makes at its word: installs, lints, compiles, builds and runs four apps.
+// Takes what create_ui5_app makes at its word: installs, lints, compiles, builds and runs six apps: with the model
+// of OData V2, with that of V4, and with none.
 //
 //   PORTCULLIS=target/debug/portcullis npm test
 //
@@ -9,14 +10,14 @@
 // REFRESH_LOCKS      set it to write the lock files anew after a template has changed
 
 import assert from "node:assert/strict";
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 import { run, serve } from "./processes.mjs";
-import { startService } from "./service.mjs";
+import { PATHS, startService } from "./service.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const portcullis = process.env.PORTCULLIS;
@@ -25,20 +26,16 @@ const chromium = process.env.CHROMIUM ?? "chromium";
 /** The version whose libraries are all on npm. */
 const UI5 = "1.152.0";
 
-const DATA = {
-	oDataV4Url: "/odata/v4/catalog",
-	oDataEntitySet: "Books",
-	entityProperties: ["ID", "title", "price"]
-};
-
 /** Not by animation frames, which is the default: OPA5 waits until nobody asks for any. */
 const POLLING = { polling: 250 };
 
 const APPS = [
 	{ name: "com.example.ts", typescript: true },
-	{ name: "com.example.tsdata", typescript: true, data: DATA },
+	{ name: "com.example.tsv4", typescript: true, odata: "V4" },
+	{ name: "com.example.tsv2", typescript: true, odata: "V2" },
 	{ name: "com.example.js", typescript: false },
-	{ name: "com.example.jsdata", typescript: false, data: DATA }
+	{ name: "com.example.jsv4", typescript: false, odata: "V4" },
+	{ name: "com.example.jsv2", typescript: false, odata: "V2" }
 ];
 
 assert.ok(portcullis, "PORTCULLIS must say where the binary is");
@@ -57,7 +54,11 @@ test("what create_ui5_app makes works", { timeout: 15 * 60_000 }, async (t) => {
 	});
 	t.after(() => browser.close());
 	for (const app of APPS) {
-		await t.test(app.name, (t) => check(t, app, browser));
+		await t.test(app.name, async (t) => {
+			const service = app.odata && await startService();
+			t.after(() => service?.stop());
+			await check(t, app, browser, service);
+		});
 	}
 });
 
@@ -68,9 +69,9 @@ async function which(program) {
 }
 
 /** Everything about one app. */
-async function check(t, app, browser) {
+async function check(t, app, browser, service) {
 	const directory = path.join(base, app.name);
-	await t.test("is created", () => create(app));
+	await t.test("is created", () => create(app, service));
 	await t.test("installs", () => install(app, directory));
 	await t.test("has no findings of the UI5 linter", () => run("node", [
 		path.join(here, "node_modules/@ui5/linter/bin/ui5lint.js")
@@ -81,17 +82,17 @@ async function check(t, app, browser) {
 	}
 	await t.test("builds", () => builds(directory));
 	await t.test("runs", async (t) => {
-		const served = await serve(directory, app.data && await startService(t));
+		const served = await serve(directory, service);
 		t.after(() => served.stop());
 		const look = (action) => withPage(browser, action);
-		await t.test("as an app", () => look((page, complaints) => shows(app, page, served.url, complaints)));
+		await t.test("as an app", () => look((page, complaints) => shows(app, page, served.url, complaints, service)));
 		for (const name of ["unit/unitTests", "integration/opaTests"]) {
 			await t.test(name, () => look((page, complaints) => passes(app, name, page, served.url, complaints)));
 		}
 	});
 }
 
-async function create({ name, typescript, data }) {
+async function create({ name, typescript, odata }, service) {
 	const args = {
 		appNamespace: name,
 		basePath: base,
@@ -100,14 +101,40 @@ async function create({ name, typescript, data }) {
 		typescript,
 		runNpmInstall: false,
 		initializeGitRepository: false,
-		...data
+		...odata && { oDataV4Url: `http://localhost:${service.port}${PATHS[odata]}`, oDataEntitySet: "Books" }
 	};
 	await rm(path.join(base, name), { recursive: true, force: true });
-	const config = process.env.PORTCULLIS_CONFIG ? ["--config", process.env.PORTCULLIS_CONFIG] : [];
+	const file = odata ? await configure(service) : process.env.PORTCULLIS_CONFIG;
+	const config = file ? ["--config", file] : [];
 	const command = [...config, "call", "create_ui5_app", "--root", base, JSON.stringify(args)];
 	const { stdout } = await run(portcullis, command, { seconds: 60 });
 	const language = typescript ? "TypeScript" : "JavaScript";
 	assert.match(stdout, new RegExp(`Successfully created a OpenUI5 ${language} application`));
+	if (odata) {
+		assert.ok(stdout.includes(`The service speaks OData ${odata} (found in its metadata).`), stdout);
+		assert.ok(stdout.includes("the entity set 'Books': ID, title, price, published."), stdout);
+	}
+}
+
+/** A configuration that lets the tool read the metadata of the service. */
+async function configure({ port }) {
+	const file = path.join(base, "portcullis.toml");
+	await writeFile(file, `[plugins.ui5-create.settings]
+odata-server = "http://localhost:${port}"
+
+[plugins.ui5-create.grants.files]
+access = "write"
+
+[plugins.ui5-create.grants.http]
+hosts = ["http://localhost:${port}"]
+
+[plugins.ui5-create.grants.process]
+commands = ["npm-install", "git-repository"]
+
+[plugins.ui5-create.grants.cache]
+bytes = 2_000_000
+`);
+	return file;
 }
 
 /** Apps of one language need the same packages: the second borrows those of the first. */
@@ -139,23 +166,46 @@ async function builds(directory) {
 }
 
 /** The page of the app shows what it should, and complains of nothing. */
-async function shows({ name, data }, page, url, complaints) {
+async function shows({ name, odata }, page, url, complaints, service) {
 	await page.goto(`${url}/index.html`, { timeout: 120_000 });
-	const text = data ? "second book" : "The app is up and running";
+	const text = odata ? "2 The second book 21.00 Mar 2, 2024" : "The app is up and running";
 	// UI5 keeps words together with spaces of other kinds.
 	const isThere = (text) => document.body.innerText.replace(/\s+/g, " ").includes(text);
 	await page.waitForFunction(isThere, { ...POLLING, timeout: 120_000 }, text);
-	if (data) {
-		await page.click("[id$='--table-rowsel1']");
-		await page.waitForFunction(
-			() => [...document.querySelectorAll("input")].some(({ value }) => value === "The second book"),
-			{ ...POLLING, timeout: 20_000 }
-		);
+	if (odata) {
+		await changes(odata, page, service);
 	}
 	if (kept) {
 		await page.screenshot({ path: path.join(kept, `${name}.png`) });
 	}
 	assert.deepEqual(complaints, []);
+}
+
+/** A title that is typed into the form of the second row reaches the service. */
+async function changes(odata, page, service) {
+	await page.click("[id$='--table-rowsel1']");
+	const find = () => [...document.querySelectorAll("input")].find(({ value }) => value === "The second book");
+	const input = await page.waitForFunction(find, { ...POLLING, timeout: 20_000 });
+	await input.focus();
+	await input.evaluate((input) => input.select());
+	await page.keyboard.type("Another book");
+	await page.keyboard.press("Tab");
+	if (odata === "V2") {
+		// The model of V2 collects changes, that of V4 sends them by itself.
+		await input.evaluate((input) => new Promise((success, error) => {
+			const Element = sap.ui.require("sap/ui/core/Element");
+			Element.closestTo(input).getModel().submitChanges({ success, error });
+		}));
+	}
+	const address = `http://localhost:${service.port}${PATHS[odata]}/Books(2)?$format=json`;
+	const until = Date.now() + 20_000;
+	let stored;
+	do {
+		await new Promise((resolve) => setTimeout(resolve, 100));
+		stored = await (await fetch(address)).json();
+	} while ((stored.d ?? stored).title !== "Another book" && Date.now() < until);
+	assert.equal((stored.d ?? stored).title, "Another book", JSON.stringify(stored));
+	assert.notDeepEqual(service.tokens, [], "the model asks for a token");
 }
 
 /** The QUnit page says that there were tests, and that none failed. */

@@ -13,7 +13,11 @@ use crate::{
     is_author,
     place::{Base, is_there},
     render::File,
-    service::{Service, metadata::is_plain},
+    service::{
+        Service,
+        metadata::is_plain,
+        version::{ODataVersion, settle},
+    },
     versions::{self, Chosen},
 };
 use answer::Answer;
@@ -48,10 +52,13 @@ pub struct CreateApp {
     /// Author of the application (if not provided, the one that the operator has set, if any)
     #[schemars(regex(pattern = r"^[a-zA-Z0-9 .,'@_-]+$"))]
     author: Option<String>,
-    /// URL of an OData V4 service, if applicable. Entirely optional, but without it the generated app has no OData model configured. Only for OData V4 services, not for OData V2. The URL must be either a complete URL starting with http:// or https:// or a server-root-relative URL like '/odata/v4/serviceName' when the OData service runs on the same server. In this case, the prefix 'http://localhost:4004/' is assumed and used by this tool for inquiries about the service. When the port is not 4004, a complete 'http://localhost:4711/...' URL must be provided. In the generated application, any 'http://localhost:PORT' prefix is removed. HINT: when the project is a SAP CAP project and CAP/CDS tools are available, you **MUST** use them to search for OData services and entities and properties **BEFORE** calling this tool. This will help you find the correct service URL.
+    /// URL of an OData service, V4 or V2, if applicable. Entirely optional, but without it the generated app has no OData model configured. The version is found in the metadata of the service, and the app has the model for that version. The URL must be either a complete URL starting with http:// or https:// or a server-root-relative URL like '/odata/v4/serviceName' when the OData service runs on the same server. In this case, the prefix 'http://localhost:4004/' is assumed and used by this tool for inquiries about the service. When the port is not 4004, a complete 'http://localhost:4711/...' URL must be provided. In the generated application, any 'http://localhost:PORT' prefix is removed. HINT: when the project is a SAP CAP project and CAP/CDS tools are available, you **MUST** use them to search for OData services and entities and properties **BEFORE** calling this tool. This will help you find the correct service URL.
     #[serde(rename = "oDataV4Url")]
     odata_v4_url: Option<String>,
-    /// Entity set of the OData V4 service to display. Only has an effect when 'oDataV4Url' is set as well. Optional, but setting an entity set is beneficial, as it configures a basic UI in the application which displays the entity set.
+    /// OData version of the service. Only needed when the service is not reachable while this tool runs; otherwise the metadata of the service decide.
+    #[serde(rename = "oDataVersion")]
+    odata_version: Option<ODataVersion>,
+    /// Entity set of the OData service to display. Only has an effect when 'oDataV4Url' is set as well. Optional, but setting an entity set is beneficial, as it configures a basic UI in the application which displays the entity set.
     #[serde(rename = "oDataEntitySet")]
     #[schemars(regex(pattern = r"^[a-zA-Z0-9_]+$"))]
     odata_entity_set: Option<String>,
@@ -87,6 +94,8 @@ pub struct App {
     version: Chosen,
     author: String,
     service: Option<Service>,
+    /// The version of the service.
+    odata_version: ODataVersion,
     /// The entity set and the columns to show.
     columns: Option<Columns>,
     typescript: bool,
@@ -129,7 +138,7 @@ impl CreateApp {
             return Ok(base.path().to_owned());
         }
         let location = base.path().join(app.namespace.as_str());
-        if is_there(&location) {
+        if is_there(&location)? {
             return Err(format!(
                 "Target directory '{}' already exists. Please choose a different namespace or base \
                  path or remove the existing directory.",
@@ -175,6 +184,7 @@ impl App {
             None => None,
         };
         let mut columns = None;
+        let mut odata_version = ODataVersion::V4;
         if let Some(service) = &service {
             request.progress(1.0, 3.0, "asking the OData service");
             let metadata = service.metadata();
@@ -188,12 +198,26 @@ impl App {
                     ));
                 }
             }
-            let planned = columns::plan(set, properties, metadata)?;
+            let spoken = metadata.as_ref().ok().map(|metadata| &metadata.spoken);
+            let settled = settle(spoken, wanted.odata_version, service.path())?;
+            odata_version = settled.version;
+            notes.push(settled.note);
+            let planned = columns::plan(set, properties, metadata, odata_version)?;
             columns = planned.columns;
             notes.extend(planned.notes);
         }
         let (framework, typescript) = (wanted.framework, wanted.typescript);
-        Ok(Self { namespace, framework, version, author, service, columns, typescript, notes })
+        Ok(Self {
+            namespace,
+            framework,
+            version,
+            author,
+            service,
+            odata_version,
+            columns,
+            typescript,
+            notes,
+        })
     }
 }
 

@@ -144,7 +144,7 @@ impl CreateCard {
                 base.path().display()
             )
         })?;
-        if is_there(&folder) {
+        if is_there(&folder)? {
             return Err(format!(
                 "The target directory '{}' already exists. Please choose a different path or remove \
                  the existing directory.",

@@ -110,6 +110,15 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_names_allows_these_and_nothing_beneath_them() {
+        let list = "localhost, example.com, sub.example.com";
+        for url in ["http://localhost:8080", "https://example.com/a", "https://sub.example.com"] {
+            assert_eq!(check(list, url), Ok(()), "{url}");
+        }
+        check(list, "https://other.example.com").expect_err("it is not in the list");
+    }
+
+    #[test]
     fn an_empty_list_allows_all() {
         assert_eq!(check(" ", "https://anything.example"), Ok(()));
         assert_eq!(Domains(Vec::new()).note(), "");

@@ -82,11 +82,12 @@ impl Base {
 
     /// Fails if some of the files exist, and names them.
     pub fn check_free(&self, files: &[File]) -> Result<(), String> {
-        let taken: Vec<&str> = files
-            .iter()
-            .map(|file| file.path.as_str())
-            .filter(|path| is_there(&self.0.join(path)))
-            .collect();
+        let mut taken = Vec::new();
+        for file in files {
+            if is_there(&self.0.join(&file.path))? {
+                taken.push(file.path.as_str());
+            }
+        }
         if !taken.is_empty() {
             return Err(format!(
                 "Nothing was written, since these files in '{}' exist already and would be \
@@ -127,10 +128,24 @@ impl Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside(pub PathBuf);
 
-/// Whether the path exists, including links without a target.
-pub fn is_there(path: &Path) -> bool {
+/// Most bytes of the name of a file, on the file systems in use.
+const LONGEST_NAME: usize = 255;
+
+/// Whether the path exists, including links without a target. Fails if that cannot be found out, and says
+/// why.
+pub fn is_there(path: &Path) -> Result<bool, String> {
+    let too_long =
+        path.components().map(Component::as_os_str).find(|name| name.len() > LONGEST_NAME);
+    if let Some(name) = too_long {
+        let start: String = name.to_string_lossy().chars().take(20).collect();
+        return Err(format!(
+            "The file name '{start}...' is too long: it has {} bytes, and {LONGEST_NAME} is the limit.",
+            name.len()
+        ));
+    }
     match fs::symlink_metadata(path) {
-        Ok(_) => true,
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(format!("'{}' cannot be looked at: {error}", path.display())),
     }
 }

@@ -1,8 +1,10 @@
 //! The OData service of an app: its URL and its metadata.
 
 pub mod metadata;
+pub mod property;
 #[cfg(test)]
 mod tests;
+pub mod version;
 
 use crate::domains::{Domains, web_url};
 use metadata::Metadata;
@@ -22,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Largest metadata in bytes, far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// An OData V4 service.
+/// An OData service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// The URL to ask now.
@@ -64,6 +66,11 @@ impl Service {
             address.to_string()
         };
         Ok(Self { address, app_url })
+    }
+
+    /// The path of the URL, which may suggest a version of OData.
+    pub fn path(&self) -> &str {
+        self.address.path()
     }
 
     /// Whether the service is a CAP server, which requires a token for writing.

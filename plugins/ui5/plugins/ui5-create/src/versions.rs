@@ -1,5 +1,7 @@
 //! Versions of UI5, of its types and of the manifest in what is created.
 
+mod existing;
+
 use portcullis_plugin::serde_json;
 use semver::Version;
 use serde::Deserialize;
@@ -14,6 +16,12 @@ const OLDEST: Version = Version::new(1, 96, 0);
 
 /// The manifest version that UI5 1.136 introduced and every later one knows.
 const SECOND_MANIFEST: &str = "2.0.0";
+
+/// What to do about a list of versions that is of no use.
+const NAME_ONE: &str = "Please name a version with frameworkVersion.";
+
+/// The npm packages of which the TypeScript guide states the versions, and which apps install.
+const PACKAGES: &str = include_str!("../../../resources/guides/versions.json");
 
 #[derive(Deserialize)]
 struct ManifestVersions {
@@ -34,18 +42,18 @@ pub struct Chosen {
 
 /// The version that the call names, or else the latest. Fails with the reason.
 pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, String> {
-    let (text, note) = match wanted {
-        Some(text) if !is_three_numbers(text) => {
-            return Err("Version must be in format X.Y.Z, e.g. 1.120.0".to_owned());
-        }
-        Some(text) => (text.to_owned(), None),
-        None => {
-            let cdn = Cdn::from_settings()?;
-            let versions = versions::of(framework, &cdn);
-            (versions.latest().version.to_owned(), versions.note())
-        }
+    let Some(text) = wanted else {
+        let versions = versions::of(framework, &Cdn::from_settings()?);
+        let latest = versions.latest().version;
+        let version = Version::parse(latest).map_err(|_| {
+            format!("The list of {framework} versions names no latest version that can be used. {NAME_ONE}")
+        })?;
+        return Ok(Chosen { version, note: versions.note() });
     };
-    let version = Version::parse(&text).map_err(|_| {
+    if !is_three_numbers(text) {
+        return Err("Version must be in format X.Y.Z, e.g. 1.120.0".to_owned());
+    }
+    let version = Version::parse(text).map_err(|_| {
         "The provided framework version is not valid! Please use a semantic version, e.g. 1.136.0"
             .to_owned()
     })?;
@@ -55,6 +63,8 @@ pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, Stri
              {framework} is {OLDEST}."
         ));
     }
+    let versions = versions::of(framework, &Cdn::from_settings()?);
+    let note = existing::check(framework, &version, &versions)?;
     Ok(Chosen { version, note })
 }
 
@@ -80,6 +90,20 @@ pub fn manifest_of_card() -> String {
 
 fn manifest_versions() -> ManifestVersions {
     serde_json::from_str(MANIFEST_VERSIONS).expect("the table is as it is read here")
+}
+
+/// The versions of npm packages that apps install, by name: those of the TypeScript guide.
+pub fn packages() -> HashMap<String, String> {
+    #[derive(Deserialize)]
+    struct Table {
+        packages: HashMap<String, Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        version: String,
+    }
+    let table: Table = serde_json::from_str(PACKAGES).expect("the table is as it is read here");
+    table.packages.into_iter().map(|(name, package)| (name, package.version)).collect()
 }
 
 /// The npm package with the TypeScript definitions, and its versions: any patch of the same minor,

@@ -129,3 +129,33 @@ fn the_prompt_says_what_to_convert() {
     assert_eq!(complete("scope", "Cont"), ["the controllers", "the custom controls"]);
     assert_eq!(complete("projectDir", ""), <[String; 0]>::default());
 }
+
+/// The files of the app that `create_ui5_app` makes.
+const APP: [&str; 2] = [
+    include_str!("../../../resources/templates/app-ts/package.json"),
+    include_str!("../../../resources/templates/app-ts/tsconfig.json"),
+];
+
+#[test]
+fn new_apps_have_the_versions_and_the_settings_of_the_guide() {
+    let [package, config] = APP;
+    let text = answer();
+    let guide: Value = serde_json::from_str(file(&text, "json package.json")).expect("it is JSON");
+    let mut same = 0;
+    for (name, range) in guide["devDependencies"].as_object().expect("there are some") {
+        let marker =
+            range.as_str().expect("it is text").trim_end_matches(|c: char| c != '^' && c != '~');
+        let line = package.lines().find(|line| line.contains(&format!("\"{name}\":")));
+        if let Some(line) = line {
+            let expected = format!("\"{name}\": \"{marker}[= npm[\"{name}\"] =]\"");
+            assert!(line.contains(&expected), "{line}: {expected}");
+            same += 1;
+        }
+    }
+    assert_eq!(same, 5, "the CLI, TypeScript, its ESLint, and two extensions of the CLI");
+    let guide: Value = serde_json::from_str(file(&text, "json tsconfig.json")).expect("it is JSON");
+    for key in ["module", "moduleResolution", "strict", "noEmit", "skipLibCheck"] {
+        let expected = format!("\"{key}\": {},", guide["compilerOptions"][key]);
+        assert!(config.contains(&expected), "{expected}");
+    }
+}

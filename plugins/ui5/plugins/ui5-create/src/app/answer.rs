@@ -97,9 +97,11 @@ impl<'a> Answer<'a> {
         let App { service, columns, .. } = self.app;
         match (service, columns) {
             (None, _) => String::new(),
-            (Some(_), None) => "An OData model was set up, but no UI for displaying data was created, \
-                                as no entity set was specified."
-                .to_owned(),
+            (Some(_), None) => format!(
+                "An OData {} model was set up, but no UI for displaying data was created, as no entity \
+                 set was specified.",
+                self.app.odata_version.name()
+            ),
             (Some(_), Some(columns)) if columns.properties.is_empty() => {
                 "Note that the table in the Main view has no columns and the Form has no fields, as \
                  an OData service and entity was provided, but no properties were specified and none \
@@ -110,7 +112,7 @@ impl<'a> Answer<'a> {
                 "The table in the Main view displays the following properties of the entity set '{}': \
                  {}.",
                 columns.set,
-                columns.properties.join(", ")
+                columns.names().join(", ")
             ),
         }
     }

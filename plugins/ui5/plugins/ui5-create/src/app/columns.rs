@@ -1,6 +1,6 @@
 //! The columns of an app's table: the properties that the call names, as far as the service has them.
 
-use crate::service::metadata::Metadata;
+use crate::service::{metadata::Metadata, property::Property, version::ODataVersion};
 
 /// Number of columns if the call names none.
 const AT_MOST: usize = 5;
@@ -14,7 +14,26 @@ pub struct Columns {
     /// The entity set.
     pub set: String,
     /// Its properties, each once.
-    pub properties: Vec<String>,
+    pub properties: Vec<Property>,
+}
+
+impl Columns {
+    /// The names of the properties.
+    pub fn names(&self) -> Vec<&str> {
+        self.properties.iter().map(|property| property.name.as_str()).collect()
+    }
+
+    /// The UI5 types that bindings of these properties name, each once, in order of their names.
+    pub fn types(&self, version: ODataVersion) -> Vec<&'static str> {
+        let formats = self.properties.iter().filter_map(|property| property.format.as_ref());
+        let mut types: Vec<&str> = match version {
+            ODataVersion::V2 => formats.map(|format| format.ui5_type).collect(),
+            ODataVersion::V4 => Vec::new(),
+        };
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
 }
 
 /// The columns, and messages to the caller about them.
@@ -31,6 +50,7 @@ pub fn plan(
     set: Option<&str>,
     wanted: &[String],
     metadata: Result<Metadata, String>,
+    version: ODataVersion,
 ) -> Result<Planned, String> {
     let mut planned = Planned::default();
     let metadata = match metadata {
@@ -47,29 +67,36 @@ pub fn plan(
         planned.notes.extend(metadata.and_then(|metadata| name_sets(&metadata)));
         return Ok(planned);
     };
-    let mut properties: Vec<String> = Vec::new();
+    let mut properties: Vec<Property> = Vec::new();
     for name in wanted {
-        if !properties.contains(name) {
-            properties.push(name.clone());
+        if !properties.iter().any(|known| known.name == *name) {
+            properties.push(Property::named(name));
         }
     }
     if let Some(metadata) = metadata {
         let Some(found) = metadata.set(set) else {
             return Err(format!(
-                "The provided OData V4 entity set '{set}' does not exist in the service metadata. \
+                "The provided OData {} entity set '{set}' does not exist in the service metadata. \
                  Please check the entity set name and ensure it is correct or omit it to generate \
-                 the app without data in the UI."
+                 the app without data in the UI.",
+                version.name()
             ));
         };
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            properties.into_iter().partition(|name| found.properties.contains(name));
+        let mut unknown = Vec::new();
+        properties.retain_mut(|property| {
+            let known = found.properties.iter().find(|known| known.name == property.name);
+            match known {
+                Some(known) => property.clone_from(known),
+                None => unknown.push(property.name.clone()),
+            }
+            known.is_some()
+        });
         if !unknown.is_empty() {
             planned.notes.push(format!(
                 "Left out, since '{set}' has no such properties that a table can show: {}.",
                 unknown.join(", ")
             ));
         }
-        properties = known;
         if properties.is_empty() {
             properties = found.properties.iter().take(AT_MOST).cloned().collect();
         }

@@ -1,8 +1,9 @@
 //! The files of an app and the values for their templates.
 
-use super::App;
+use super::{App, columns::Columns};
 use crate::{
     render::{File, Template, render},
+    service::property::Property,
     versions,
 };
 use portcullis_plugin::serde_json::{Value, json};
@@ -174,6 +175,7 @@ fn values(app: &App) -> Value {
             Framework::SapUi5 => "ui5.sap.com",
         },
         "types": { "package": types_package, "range": types_range },
+        "npm": versions::packages(),
         "author": app.author,
         "typescript": app.typescript,
         "libraries": libraries,
@@ -186,6 +188,15 @@ fn values(app: &App) -> Value {
         "early_requests": service.is_some_and(|service| service.is_cap())
             || *version >= Version::new(1, 141, 0),
         "entity_set": columns.map(|columns| columns.set.as_str()),
-        "properties": columns.map_or(&[][..], |columns| &columns.properties),
+        "odata": { "number": app.odata_version.number(), "name": app.odata_version.name() },
+        "value_types": columns.map(|columns| columns.types(app.odata_version)).unwrap_or_default(),
+        "properties": columns.map(|columns| properties(columns, app)).unwrap_or_default(),
     })
+}
+
+/// The names of properties, and their bindings, which are of plain characters only.
+fn properties(columns: &Columns, app: &App) -> Vec<Value> {
+    let version = app.odata_version;
+    let value = |property: &Property| json!({ "name": property.name, "binding": property.binding(version) });
+    columns.properties.iter().map(value).collect()
 }

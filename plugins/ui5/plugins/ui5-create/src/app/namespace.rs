@@ -4,8 +4,8 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace(String);
 
-/// Most characters of the name of a UI5 project.
-const LONGEST_PROJECT: usize = 80;
+/// Most characters of an app's id, by the schema of manifests. File systems allow more (255 bytes).
+const LONGEST: usize = 70;
 
 impl Namespace {
     /// Parses a namespace. Fails with the reason.
@@ -18,6 +18,14 @@ impl Namespace {
                 "The namespace '{}' is not valid. Only alphanumeric characters, underscores and dots \
                  are allowed.",
                 text.escape_debug()
+            ));
+        }
+        if text.len() > LONGEST {
+            return Err(format!(
+                "The namespace is too long: it has {} characters, and {LONGEST} is the limit. It becomes \
+                 the id of the app, for which the schema of manifests allows no more, and the name of \
+                 its directory.",
+                text.len()
             ));
         }
         if text.split('.').any(str::is_empty) {
@@ -43,13 +51,11 @@ impl Namespace {
     pub fn project(&self) -> String {
         let starts_well = self.0.starts_with(|c: char| c.is_ascii_lowercase());
         let is_taken = matches!(self.0.as_str(), "node_modules" | "favicon.ico");
-        let mut name = if starts_well && self.0.len() >= 3 && !is_taken {
+        if starts_well && self.0.len() >= 3 && !is_taken {
             self.0.clone()
         } else {
             format!("app-{}", self.0)
-        };
-        name.truncate(LONGEST_PROJECT);
-        name
+        }
     }
 }
 
@@ -67,7 +73,15 @@ mod tests {
         {
             assert_eq!(Namespace::parse(text).expect(text).project(), project);
         }
-        assert_eq!(Namespace::parse(&"a".repeat(200)).expect("long").project().len(), 80);
+        // The name of a UI5 project has at most 80 characters.
+        let longest = Namespace::parse(&"1".repeat(LONGEST)).expect("it is not too long");
+        assert_eq!(longest.project().len(), 74);
+    }
+
+    #[test]
+    fn what_is_too_long_is_said_with_the_limit() {
+        let refused = Namespace::parse(&"a".repeat(300)).expect_err("it is too long");
+        assert!(refused.contains("it has 300 characters, and 70 is the limit"), "{refused}");
     }
 
     #[test]

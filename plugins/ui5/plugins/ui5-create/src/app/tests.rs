@@ -12,7 +12,7 @@ const VERSIONS: [&str; 24] = [
     "1.123.0", "1.124.0", "1.135.0", "1.136.0", "1.141.0", "1.142.0", "1.152.0",
 ];
 
-const METADATA: &str = r#"<Edmx><DataServices><Schema Namespace="s">
+const METADATA: &str = r#"<Edmx Version="4.0"><DataServices><Schema Namespace="s">
   <EntityType Name="B"><Property Name="ID" Type="Edm.Int32"/><Property Name="title" Type="Edm.String"/>
    <Property Name="c" Type="Edm.String"/><Property Name="d" Type="Edm.String"/>
    <Property Name="e" Type="Edm.Date"/><Property Name="f" Type="Edm.Date"/></EntityType>
@@ -52,17 +52,18 @@ fn apps_of_all_versions_are_well_formed() {
     let folder = Folder::new();
     for version in VERSIONS {
         for typescript in [true, false] {
-            for set in [None, Some("Books")] {
-                let namespace = format!("v{version}.ts{typescript}.d{}", set.is_some());
+            for odata in [None, Some("2.0"), Some("4.0")] {
+                let namespace = format!("v{version}.ts{typescript}.d{}", odata.unwrap_or("0"));
                 let mut more = json!({
                     "appNamespace": namespace,
                     "frameworkVersion": version,
                     "typescript": typescript,
                     "author": "Ada O'Neil, @ada",
                 });
-                if let Some(set) = set {
-                    more["oDataV4Url"] = json!("/odata/v4/catalog");
-                    more["oDataEntitySet"] = json!(set);
+                if let Some(odata) = odata {
+                    more["oDataV4Url"] = json!("/odata/catalog");
+                    more["oDataVersion"] = json!(odata);
+                    more["oDataEntitySet"] = json!("Books");
                     more["entityProperties"] = json!(["ID", "title"]);
                 }
                 let answer = call(&folder, more).expect(version);
@@ -155,11 +156,158 @@ fn the_service_is_asked_and_believed() {
     let first = data("b", Some("Books"), &[]).expect("it is there");
     assert!(first.contains("the entity set 'Books': ID, title, c, d, e.\n"), "{first}");
     let model = data("c", None, &[]).expect("it is there");
-    assert!(model.contains("An OData model was set up, but no UI"), "{model}");
+    assert!(model.contains("An OData V4 model was set up, but no UI"), "{model}");
     assert!(model.contains("The service has the entity sets Books.\n"), "{model}");
     let unknown = data("d", Some("Cooks"), &[]).expect_err("there is no such set");
     assert!(unknown.starts_with("The provided OData V4 entity set 'Cooks' does not exist in"));
     assert!(!folder.path().join("d").exists());
+}
+
+/// Metadata of OData V2, with prefixes that nobody expects.
+const METADATA_V2: &str = r#"<x:Edmx Version="1.0" xmlns:x="http://schemas.microsoft.com/ado/2007/06/edmx"
+  xmlns:y="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
+  xmlns:z="http://www.sap.com/Protocols/SAPData"><x:DataServices y:DataServiceVersion="2.0">
+ <Schema Namespace="s" xmlns="http://schemas.microsoft.com/ado/2008/09/edm">
+  <EntityType Name="B"><Property Name="ID" Type="Edm.Int32"/><Property Name="title" Type="Edm.String"/>
+   <Property Name="price" Type="Edm.Decimal" Precision="9" Scale="2"/>
+   <Property Name="day" Type="Edm.DateTime" z:display-format="Date"/>
+   <Property Name="cover" Type="Edm.Binary"/></EntityType>
+  <EntityContainer Name="C"><EntitySet Name="Books" EntityType="s.B"/></EntityContainer>
+</Schema></x:DataServices></x:Edmx>"#;
+
+#[test]
+fn a_service_of_odata_v2_gets_the_model_of_v2() {
+    let folder = Folder::new();
+    for typescript in [true, false] {
+        let host = Rehearsal::new().page("http://localhost:4004/c/$metadata", 200, METADATA_V2);
+        let name = format!("ts.{typescript}");
+        let more = json!({
+            "appNamespace": name, "oDataV4Url": "/c", "oDataEntitySet": "Books",
+            "typescript": typescript,
+        });
+        let answer = call_on(&host, with(&folder, more)).expect("it is there");
+        assert!(
+            answer.contains("The service speaks OData V2 (found in its metadata).\n"),
+            "{answer}"
+        );
+        assert!(answer.contains("set 'Books': ID, title, price, day.\n"), "{answer}");
+        let manifest = folder.json(&format!("{name}/webapp/manifest.json"));
+        let source = &manifest["sap.app"]["dataSources"]["default"];
+        assert_eq!(source["settings"]["odataVersion"], "2.0");
+        let model = &manifest["sap.ui5"]["models"][""];
+        assert_eq!(
+            *model,
+            json!({
+                "type": "sap.ui.model.odata.v2.ODataModel", "dataSource": "default", "preload": true,
+                "settings": {
+                    "earlyTokenRequest": true, "defaultBindingMode": "TwoWay",
+                    "defaultCountMode": "Inline", "defaultOperationMode": "Server",
+                },
+            })
+        );
+        let view = folder.read(&format!("{name}/webapp/view/Main.view.xml"));
+        for part in [
+            "DecimalType: 'sap/ui/model/odata/type/Decimal'",
+            "{ path: 'price', type: 'DecimalType', constraints: { precision: 9, scale: 2 } }",
+            "{ path: 'day', type: 'DateTimeType', constraints: { displayFormat: 'Date' } }",
+            "text=\"{title}\"",
+        ] {
+            assert!(view.contains(part), "{part}: {view}");
+        }
+        let readme = folder.read(&format!("{name}/README.md"));
+        assert!(readme.contains("the OData V2 service at"), "{readme}");
+        is_well_formed_v2(&folder, &name);
+    }
+    let v4 = json!({ "appNamespace": "v4", "oDataV4Url": "/c", "oDataEntitySet": "Books" });
+    let host = Rehearsal::new().page("http://localhost:4004/c/$metadata", 200, METADATA);
+    let answer = call_on(&host, with(&folder, v4)).expect("it is there");
+    assert!(answer.contains("The service speaks OData V4 (found in its metadata).\n"), "{answer}");
+    let model = &folder.json("v4/webapp/manifest.json")["sap.ui5"]["models"][""];
+    assert_eq!(
+        (&model["type"], &model["settings"]["earlyTokenRequest"]),
+        (&json!(null), &json!(null))
+    );
+    assert_eq!(model["settings"]["earlyRequests"], true);
+    assert!(!folder.read("v4/webapp/view/Main.view.xml").contains("core:require"));
+}
+
+fn is_well_formed_v2(folder: &Folder, name: &str) {
+    assert_valid(&folder.json(&format!("{name}/webapp/manifest.json")));
+    let view = folder.read(&format!("{name}/webapp/view/Main.view.xml"));
+    roxmltree::Document::parse(&view).expect("it is XML");
+}
+
+#[test]
+fn a_service_that_ui5_has_no_model_for_is_refused() {
+    let folder = Folder::new();
+    for (metadata, what) in [
+        (METADATA_V2.replace("Version=\"2.0\"", "Version=\"3.0\""), "name OData 3.0 only."),
+        (METADATA.replace("4.0", "5.0"), "name the version '5.0'."),
+        (METADATA.replace(" Version=\"4.0\"", ""), "name no version of OData."),
+    ] {
+        let host = Rehearsal::new().page("http://localhost:4004/c/$metadata", 200, metadata);
+        let arguments = with(&folder, json!({ "oDataV4Url": "/c", "oDataVersion": "2.0" }));
+        let refused = call_on(&host, arguments).expect_err("there is no model");
+        assert!(refused.contains(what) && refused.contains("Nothing was written."), "{refused}");
+        assert_eq!(folder.list(), [""; 0]);
+    }
+}
+
+#[test]
+fn the_version_of_a_service_that_is_away_is_told() {
+    let folder = Folder::new();
+    let version = |name: &str| {
+        let manifest = folder.json(&format!("{name}/webapp/manifest.json"));
+        manifest["sap.app"]["dataSources"]["default"]["settings"]["odataVersion"].clone()
+    };
+    for (name, url, odata, expected, told) in [
+        ("a", "/sap/opu/odata/sap/x", json!(null), "2.0", "which the URL suggests"),
+        ("b", "/x", json!(null), "4.0", "call this tool again with oDataVersion \"2.0\""),
+        ("c", "/x", json!("2.0"), "2.0", "as oDataVersion says"),
+    ] {
+        let more = json!({ "appNamespace": name, "oDataV4Url": url, "oDataVersion": odata });
+        let answer = call(&folder, more).expect("nothing is in the way");
+        assert!(answer.contains(told), "{answer}");
+        assert_eq!(version(name), expected);
+    }
+}
+
+#[test]
+fn a_version_that_does_not_exist_is_refused() {
+    let folder = Folder::new();
+    let list = r#"{ "latest": { "version": "1.152.0" }, "1.136": { "version": "1.136.20" } }"#;
+    let host = || Rehearsal::new().page("https://ui5.sap.com/version.json", 200, list);
+    let wrong = with(&folder, json!({ "frameworkVersion": "1.136.99" }));
+    let refused = call_on(&host(), wrong).expect_err("it does not exist");
+    assert!(refused.starts_with("SAPUI5 1.136.99 does not exist:"), "{refused}");
+    assert!(refused.contains("1.136.20 and 1.152.0"), "{refused}");
+    assert_eq!(folder.list(), [""; 0]);
+    call_on(&host(), with(&folder, json!({ "frameworkVersion": "1.136.3" }))).expect("it exists");
+}
+
+#[test]
+fn a_namespace_that_is_too_long_is_not_said_to_exist() {
+    let folder = Folder::new();
+    let refusal = refused(&folder, json!({ "appNamespace": "a".repeat(300) }));
+    assert!(refusal.starts_with("The namespace is too long: it has 300 characters"), "{refusal}");
+    call(&folder, json!({ "appNamespace": "a".repeat(70) })).expect("it is as long as can be");
+}
+
+#[test]
+fn packages_have_the_versions_of_the_guide() {
+    let folder = Folder::new();
+    call(&folder, json!({})).expect("nothing is in the way");
+    let installed = &folder.json("com.x/package.json")["devDependencies"];
+    for (name, version) in versions::packages() {
+        let range = installed[&name].as_str();
+        match name.as_str() {
+            "typescript" => assert_eq!(range, Some(format!("~{version}").as_str())),
+            // The types are those of the app's UI5; the linter is run without being installed, and
+            // controls of its own are what an app begins without.
+            "@openui5/types" | "@ui5/linter" | "@ui5/ts-interface-generator" => {}
+            _ => assert_eq!(range, Some(format!("^{version}").as_str()), "{name}"),
+        }
+    }
 }
 
 #[test]

@@ -170,3 +170,11 @@ fn the_schema_is_plain() {
     assert_eq!(listed, ui5::Framework::ALL);
     assert_eq!(framework["default"], "SAPUI5");
 }
+
+#[test]
+fn a_folder_name_that_is_too_long_is_not_said_to_exist() {
+    let folder = Folder::new();
+    let arguments = json!({ "basePath": folder.argument(), "cardFolderName": "c".repeat(300) });
+    let refused = Rehearsal::new().call::<CreateCard>(arguments).expect_err("it is too long");
+    assert!(refused.to_string().contains("has 300 bytes, and 255 is the limit"), "{refused}");
+}

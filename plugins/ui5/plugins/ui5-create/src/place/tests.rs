@@ -66,6 +66,10 @@ fn a_write_that_fails_leaves_nothing() {
     let long = folder.path().join("x").join("y".repeat(300));
     base.create(&long, &files(&["a"])).expect_err("no file system has such names");
     assert_eq!(folder.list(), [""; 0]);
+    let unknown = is_there(&long).expect_err("nothing of that name can be there or not");
+    assert!(unknown.contains("has 300 bytes, and 255 is the limit"), "{unknown}");
+    assert_eq!(is_there(folder.path()), Ok(true));
+    assert_eq!(is_there(&folder.path().join("x")), Ok(false));
 }
 
 #[test]

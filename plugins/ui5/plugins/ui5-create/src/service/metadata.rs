@@ -1,5 +1,6 @@
-//! The metadata of an OData V4 service, as far as a table needs them: sets, and their properties.
+//! The metadata of an OData service, as far as a table needs them: version, sets, and their properties.
 
+use super::{property::Property, version::Spoken};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
@@ -9,9 +10,11 @@ const MOST_NODES: u32 = 2_000_000;
 /// Most base types that are followed: the chain may be a circle.
 const LONGEST_CHAIN: usize = 32;
 
-/// The entity sets of a service.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The version of a service, and its entity sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
+    /// The version of OData.
+    pub spoken: Spoken,
     sets: Vec<EntitySet>,
 }
 
@@ -21,12 +24,12 @@ pub struct EntitySet {
     /// The name in the URL.
     pub name: String,
     /// Properties whose values fit into a cell, in order, those of the base types first.
-    pub properties: Vec<String>,
+    pub properties: Vec<Property>,
 }
 
 struct EntityType<'x> {
     base: Option<&'x str>,
-    properties: Vec<&'x str>,
+    properties: Vec<Property>,
 }
 
 impl Metadata {
@@ -53,7 +56,7 @@ impl Metadata {
             let properties = set.attribute("EntityType").map(|of| properties_of(of, &types));
             Some(EntitySet { name: name.to_owned(), properties: properties.unwrap_or_default() })
         });
-        Ok(Self { sets: sets.collect() })
+        Ok(Self { spoken: Spoken::of(document.root_element()), sets: sets.collect() })
     }
 
     /// The entity set of that name.
@@ -73,8 +76,9 @@ impl<'x> EntityType<'x> {
             .children()
             .filter(|child| child.tag_name().name() == "Property")
             .filter(|property| property.attribute("Type").is_none_or(fits_into_a_cell))
-            .filter_map(|property| property.attribute("Name"))
-            .filter(|name| is_plain(name));
+            .filter_map(|property| Some((property.attribute("Name")?, property)))
+            .filter(|(name, _)| is_plain(name))
+            .map(|(name, property)| Property::read(name, property));
         Self { base: entity_type.attribute("BaseType"), properties: properties.collect() }
     }
 }
@@ -85,10 +89,12 @@ pub fn is_plain(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Collections, complex types and streams do not fit.
+/// Collections, complex types, streams and other binary data do not fit.
 fn fits_into_a_cell(edm_type: &str) -> bool {
     edm_type.strip_prefix("Edm.").is_some_and(|name| {
-        name != "Stream" && !name.starts_with("Geography") && !name.starts_with("Geometry")
+        !matches!(name, "Stream" | "Binary")
+            && !name.starts_with("Geography")
+            && !name.starts_with("Geometry")
     })
 }
 
@@ -103,17 +109,17 @@ fn namespaces<'x>(node: Node<'x, 'x>) -> impl Iterator<Item = &'x str> {
     names.into_iter().flatten().flatten()
 }
 
-fn properties_of(name: &str, types: &HashMap<String, EntityType<'_>>) -> Vec<String> {
+fn properties_of(name: &str, types: &HashMap<String, EntityType<'_>>) -> Vec<Property> {
     let mut chain = Vec::new();
     let mut next = Some(name);
     while let Some(found) = next.and_then(|name| types.get(name)) {
         chain.push(found);
         next = found.base.filter(|_| chain.len() < LONGEST_CHAIN);
     }
-    let mut properties: Vec<String> = Vec::new();
+    let mut properties: Vec<Property> = Vec::new();
     for property in chain.iter().rev().flat_map(|found| &found.properties) {
-        if !properties.iter().any(|known| known == property) {
-            properties.push((*property).to_owned());
+        if !properties.iter().any(|known| known.name == property.name) {
+            properties.push(property.clone());
         }
     }
     properties

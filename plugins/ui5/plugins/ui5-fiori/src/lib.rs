@@ -1,0 +1,24 @@
+//! The tools for SAP Fiori elements: they find the apps of a folder, and add pages to one.
+
+pub mod add;
+pub mod app;
+mod edit;
+mod find;
+#[cfg(test)]
+#[path = "../../ui5-create/src/judge.rs"]
+#[expect(dead_code, reason = "the tests here need less of it than those of ui5-create")]
+mod judge;
+pub mod list;
+mod metadata;
+
+use add::AddPage;
+use list::ListApps;
+use portcullis_plugin::prelude::*;
+
+plugin! {
+    name: "ui5-fiori",
+    title: "SAP Fiori elements",
+    description: "Finds SAP Fiori elements apps, and adds list reports and object pages to their manifests.",
+    tools: [ListApps, AddPage],
+    wants: [],
+}

@@ -1,0 +1,192 @@
+//! The local copy of a service's metadata: checks that a context path leads somewhere.
+
+use roxmltree::{Document, Node, ParsingOptions};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+};
+
+/// Largest metadata in bytes, far above real ones.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// Most elements of metadata.
+const MOST_NODES: u32 = 2_000_000;
+
+/// Most base types that are followed: the chain may be a circle.
+const LONGEST_CHAIN: usize = 32;
+
+/// Names in one message.
+const NAMED: usize = 20;
+
+/// Entity sets and navigation properties of a service.
+#[derive(Debug, Default)]
+pub struct Metadata {
+    /// The entity type of each entity set.
+    sets: BTreeMap<String, String>,
+    types: HashMap<String, EntityType>,
+}
+
+#[derive(Debug, Default)]
+struct EntityType {
+    base: Option<String>,
+    /// The entity type of each navigation property, and whether it leads to many entities.
+    navigation: BTreeMap<String, (String, bool)>,
+}
+
+impl Metadata {
+    /// Reads a file. `None` if it is missing or is no metadata of OData V4.
+    pub fn read(path: &Path) -> Option<Self> {
+        if fs::metadata(path).ok()?.len() > LARGEST {
+            return None;
+        }
+        Self::parse(&fs::read_to_string(path).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let document = Document::parse_with_options(text, options).ok()?;
+        let is_v4 = document.root_element().attribute("Version")?.starts_with('4');
+        if !is_v4 {
+            return None;
+        }
+        let mut metadata = Self::default();
+        for node in document.descendants() {
+            match (node.tag_name().name(), node.attribute("Name")) {
+                ("EntityType", Some(name)) => {
+                    for namespace in namespaces(node) {
+                        metadata
+                            .types
+                            .insert(format!("{namespace}.{name}"), EntityType::read(node));
+                    }
+                }
+                ("EntitySet", Some(name)) => {
+                    let of = node.attribute("EntityType").unwrap_or_default();
+                    metadata.sets.insert(name.to_owned(), of.to_owned());
+                }
+                _ => {}
+            }
+        }
+        Some(metadata)
+    }
+
+    /// Checks a path such as `/Books/chapters`. Fails with what is there instead.
+    pub fn check(&self, context_path: &str) -> Result<(), String> {
+        let mut parts = context_path.trim_start_matches('/').split('/');
+        let set = parts.next().unwrap_or_default();
+        let Some(mut of) = self.sets.get(set).map(String::as_str) else {
+            return Err(format!(
+                "The local metadata have no entity set '{set}', but {}. Nothing was written.",
+                listed(self.sets.keys())
+            ));
+        };
+        for part in parts {
+            let navigation = self.navigation(of);
+            match navigation.get(part).copied() {
+                Some((next, true)) => of = next,
+                Some((_, false)) => {
+                    return Err(format!(
+                        "The navigation property '{part}' leads to one entity, not to a list from which \
+                         a user could choose. Nothing was written."
+                    ));
+                }
+                None => {
+                    return Err(format!(
+                        "The local metadata have no navigation property '{part}' there, but {}. Nothing \
+                         was written.",
+                        listed(navigation.keys())
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The navigation properties of a type and of its base types.
+    fn navigation(&self, name: &str) -> BTreeMap<&str, (&str, bool)> {
+        let mut found = BTreeMap::new();
+        let mut next = self.types.get(name);
+        for _ in 0..LONGEST_CHAIN {
+            let Some(known) = next else {
+                break;
+            };
+            for (name, (to, is_many)) in &known.navigation {
+                found.entry(name.as_str()).or_insert((to.as_str(), *is_many));
+            }
+            next = known.base.as_ref().and_then(|base| self.types.get(base));
+        }
+        found
+    }
+}
+
+impl EntityType {
+    fn read(node: Node<'_, '_>) -> Self {
+        let mut navigation = BTreeMap::new();
+        for child in node.children().filter(|child| child.tag_name().name() == "NavigationProperty")
+        {
+            let (Some(name), Some(to)) = (child.attribute("Name"), child.attribute("Type")) else {
+                continue;
+            };
+            let of_many = to.strip_prefix("Collection(").and_then(|to| to.strip_suffix(')'));
+            let target = (of_many.unwrap_or(to).to_owned(), of_many.is_some());
+            navigation.insert(name.to_owned(), target);
+        }
+        Self { base: node.attribute("BaseType").map(str::to_owned), navigation }
+    }
+}
+
+/// The schema's namespace, and its alias.
+fn namespaces<'x>(node: Node<'x, '_>) -> impl Iterator<Item = &'x str> {
+    let schema = node.ancestors().find(|ancestor| ancestor.tag_name().name() == "Schema");
+    let names = schema.map(|schema| [schema.attribute("Namespace"), schema.attribute("Alias")]);
+    names.into_iter().flatten().flatten()
+}
+
+/// Names for a message, only those of plain characters.
+fn listed<'n>(names: impl Iterator<Item = impl AsRef<str> + 'n>) -> String {
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let names: Vec<String> =
+        names.map(|name| name.as_ref().to_owned()).filter(|name| plain(name)).take(NAMED).collect();
+    if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOP: &str = r#"<e:Edmx Version="4.0" xmlns:e="http://docs.oasis-open.org/odata/ns/edmx"><e:DataServices>
+ <Schema Namespace="shop" Alias="S" xmlns="http://docs.oasis-open.org/odata/ns/edm">
+  <EntityType Name="Thing" BaseType="shop.Thing">
+   <NavigationProperty Name="texts" Type="Collection(shop.Text)"/></EntityType>
+  <EntityType Name="Book" BaseType="S.Thing">
+   <NavigationProperty Name="chapters" Type="Collection(shop.Chapter)"/>
+   <NavigationProperty Name="author" Type="shop.Author"/></EntityType>
+  <EntityType Name="Chapter"/>
+  <EntityContainer Name="C"><EntitySet Name="Books" EntityType="S.Book"/></EntityContainer>
+ </Schema></e:DataServices></e:Edmx>"#;
+
+    #[test]
+    fn paths_that_lead_nowhere_are_refused_with_what_is_there() {
+        let metadata = Metadata::parse(SHOP).expect("they are metadata");
+        for path in ["/Books", "/Books/chapters", "/Books/texts"] {
+            assert_eq!(metadata.check(path), Ok(()), "{path}");
+        }
+        for (path, expected) in [
+            ("/Cooks", "no entity set 'Cooks', but Books."),
+            ("/Books/pages", "no navigation property 'pages' there, but author, chapters, texts."),
+            ("/Books/author", "'author' leads to one entity"),
+            ("/Books/chapters/x", "but none at all."),
+        ] {
+            let refused = metadata.check(path).expect_err(path);
+            assert!(refused.contains(expected), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_metadata_of_odata_v4_is_not_used() {
+        for text in ["", "<a/>", "<Edmx Version=\"1.0\"/>"] {
+            assert!(Metadata::parse(text).is_none(), "{text}");
+        }
+    }
+}
