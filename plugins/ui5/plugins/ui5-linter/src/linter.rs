@@ -10,7 +10,7 @@ use portcullis_plugin::{
     process::{self, Error},
     serde::{Deserialize, Serialize},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::Path;
 use ui5_lint_context::{FileFindings, read};
 
