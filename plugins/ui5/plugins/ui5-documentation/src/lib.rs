@@ -163,7 +163,8 @@ plugin! {
             "raw.githubusercontent.com",
             "GET",
             "to fetch the documentation of OpenUI5, from UI5/docs, when no pack has it",
-        ),
+        )
+        .optional(),
         Want::directory("$documentation-dir", "to read packs of documentation that were brought from elsewhere").optional(),
         Want::settings(sources::SETTING, "the absolute path of the folder with packs of documentation: NAME.pack"),
         Want::cache(8 * 1024 * 1024, "to keep the pages it has fetched"),
