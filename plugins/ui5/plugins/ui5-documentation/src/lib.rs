@@ -149,7 +149,11 @@ fn listing(
 /// Where the pages of a pack are from.
 fn credit(pack: &Pack<'_>) -> String {
     let about = &pack.about;
-    format!("Source: {}, {}, by {}.", about.title, about.state, about.licence)
+    let without = match about.left_out.as_str() {
+        "" => String::new(),
+        left_out => format!(" Left out: {left_out}."),
+    };
+    format!("Source: {}, {}, by {}.{without}", about.title, about.state, about.licence)
 }
 
 plugin! {
