@@ -28,7 +28,7 @@ make_pack records "$work/package/data/embeddings/records.jsonl" documentation/fi
 if [ $# -gt 0 ]; then
     commit=$(git -C "$1" log -1 --format='%h of %cs')
     mkdir "$work/docs"
-    git -C "$1" archive HEAD docs | tar --extract --directory "$work/docs" --exclude='*/images/*'
+    git -C "$1" archive HEAD ':(glob)docs/**/*.md' | tar --extract --directory "$work/docs"
     make_pack pages "$work/docs/docs" "${2:-documentation}/openui5.pack" \
         openui5 "OpenUI5 documentation" "github.com/UI5/docs, commit $commit" \
         "SAP SE or an SAP affiliate company and OpenUI5 contributors, CC-BY-SA-4.0" \

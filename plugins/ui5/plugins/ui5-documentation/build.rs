@@ -47,8 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
          include_bytes!(concat!(env!(\"OUT_DIR\"), \"/portcullis.pack\")),\n",
     );
     for path in files(&packs, "pack")? {
-        source +=
-            &format!("    include_bytes!({:?}),\n", path.canonicalize()?.display().to_string());
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or("it is not UTF-8")?;
+        fs::copy(&path, out.join(name))?;
+        source += &format!("    include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}\")),\n");
     }
     source += "];\n";
     fs::write(out.join("embedded.rs"), source)?;

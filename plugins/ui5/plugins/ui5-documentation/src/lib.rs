@@ -149,7 +149,11 @@ fn listing(
 /// Where the pages of a pack are from.
 fn credit(pack: &Pack<'_>) -> String {
     let about = &pack.about;
-    format!("Source: {}, {}, by {}.", about.title, about.state, about.licence)
+    let without = match about.left_out.as_str() {
+        "" => String::new(),
+        left_out => format!(" Left out: {left_out}."),
+    };
+    format!("Source: {}, {}, by {}.{without}", about.title, about.state, about.licence)
 }
 
 plugin! {
@@ -163,7 +167,8 @@ plugin! {
             "raw.githubusercontent.com",
             "GET",
             "to fetch the documentation of OpenUI5, from UI5/docs, when no pack has it",
-        ),
+        )
+        .optional(),
         Want::directory("$documentation-dir", "to read packs of documentation that were brought from elsewhere").optional(),
         Want::settings(sources::SETTING, "the absolute path of the folder with packs of documentation: NAME.pack"),
         Want::cache(8 * 1024 * 1024, "to keep the pages it has fetched"),

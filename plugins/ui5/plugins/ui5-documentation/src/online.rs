@@ -18,13 +18,13 @@ const PAGES: &str = "https://raw.githubusercontent.com/UI5/docs/main/docs/";
 const CONTENTS: &str = "index.md";
 
 /// Time limit for the server. An answer without these pages is better than none.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a list of contents or a page is kept.
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Time without requests to a server that did not answer.
-const RESPITE: Duration = Duration::from_secs(60);
+const RESPITE: Duration = Duration::from_secs(10 * 60);
 
 /// Most pages of a list of contents.
 const MOST_PAGES: usize = 5_000;

@@ -96,11 +96,10 @@ fn answer(pack: &Pack<'_>, page: u32, text: &str, start: usize) -> String {
         }
     }
     let entry = pack.entry(page);
-    if let Some(key) = entry.map(|entry| entry.key).filter(|key| !key.is_empty()) {
-        if !pack.about.address.is_empty() {
-            let _ =
-                write!(answer, "\nThe page itself: {}", pack.about.address.replace("{key}", key));
-        }
+    let key = entry.map(|entry| entry.key).filter(|key| !key.is_empty());
+    if let Some(key) = key.filter(|_| !pack.about.address.is_empty()) {
+        let address = pack.about.address.replace("{key}", key);
+        let _ = write!(answer, "\nThe page itself: {address}");
     }
     let _ = write!(answer, "\n{}", credit(pack));
     answer

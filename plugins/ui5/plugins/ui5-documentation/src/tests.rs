@@ -20,7 +20,7 @@ fn made(name: &str, pages: &[(&str, &str, &str)]) -> Vec<u8> {
         title: format!("Documentation of {name}"),
         state: "1.0".to_owned(),
         licence: "somebody, CC-BY-4.0".to_owned(),
-        left_out: String::new(),
+        left_out: "pictures".to_owned(),
         address: "https://example.com/{key}".to_owned(),
     };
     let pages: Vec<Page> = pages
@@ -64,7 +64,9 @@ fn a_page_is_found_with_its_section_and_shown() {
     let first = "1. **Routes** › Parameters of routes\n   ui5://docs/openui5/routes-1\n   \
                  Call navTo with the zebra.";
     assert!(answer.contains(first), "{answer}");
-    assert!(answer.contains("Source: Documentation of openui5, 1.0, by somebody, CC-BY-4.0."));
+    assert!(answer.contains(
+        "Source: Documentation of openui5, 1.0, by somebody, CC-BY-4.0. Left out: pictures."
+    ));
     for page in ["ui5://docs/openui5/routes-1", "openui5/routes-1", "routes-1.md#x", " routes-1"] {
         let reply = rehearsal.call::<ReadDocs>(json!({ "page": page })).expect(page);
         let text = reply.as_text();
