@@ -88,15 +88,24 @@ impl Reference {
         };
         match (directory, carried) {
             (Some(directory), _) => {
-                Self::open_in(Path::new(&directory), wanted, cdn, request, carried)
+                Self::open_in_or_carried(Path::new(&directory), wanted, cdn, request, carried)
             }
             (None, Some(_)) => Self::nearest_in(None, wanted, &unset(), carried),
             (None, None) => Err(unset()),
         }
     }
 
-    /// Like [`Reference::open_or_carried`], with that UI5 data directory.
+    /// Like [`Reference::open`], with that UI5 data directory.
     pub fn open_in(
+        directory: &Path,
+        wanted: &Release,
+        cdn: &Cdn,
+        request: &Request<'_>,
+    ) -> Result<Self, String> {
+        Self::open_in_or_carried(directory, wanted, cdn, request, None)
+    }
+
+    fn open_in_or_carried(
         directory: &Path,
         wanted: &Release,
         cdn: &Cdn,

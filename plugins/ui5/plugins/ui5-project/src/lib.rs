@@ -64,20 +64,12 @@ impl Tool for VersionInfo {
         let list = versions::of(self.framework_name, &cdn);
         let (mut maintenance, source) = versions::dates(self.framework_name, &cdn);
         maintenance.retain(|minor, _| list.minor(minor).is_some());
-        let mut versions = Map::new();
-        for (key, release) in list.releases() {
-            let version = Version {
-                version: release.version.to_owned(),
-                support: release.support.to_owned(),
-                lts: release.is_lts,
-            };
-            versions.insert(key.to_owned(), serde_json::to_value(version)?);
-        }
         let note = list.note().or_else(|| {
             let note = source.note()?;
             (!maintenance.is_empty()).then(|| format!("The end of maintenance: {note}"))
         });
-        Ok(Json(VersionList { versions, maintenance, note }))
+        // Checked entries have the members of `Version`, and no others.
+        Ok(Json(VersionList { versions: list.entries, maintenance, note }))
     }
 }
 

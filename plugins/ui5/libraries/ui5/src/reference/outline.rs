@@ -78,9 +78,12 @@ pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
         }
         outline
     };
-    let forms: [fn(&Map<String, Value>) -> String; 2] = [described, signature];
-    let fitting = forms.into_iter().map(kept).find(|outline| size(outline) <= most);
-    let mut outline = fitting.unwrap_or_else(|| kept(name));
+    let mut outline = kept(described);
+    for form in [signature, name] {
+        if size(&outline) > most {
+            outline = kept(form);
+        }
+    }
     shorten(&mut outline, &parts.iter().map(|(list, _)| *list).collect::<Vec<_>>(), most);
     outline
 }

@@ -67,13 +67,7 @@ fn open(
     directory: impl AsRef<Path>,
     version: &str,
 ) -> Result<Reference, String> {
-    Reference::open_in(
-        directory.as_ref(),
-        &release(version),
-        &Cdn::default(),
-        &rehearsal.request(),
-        None,
-    )
+    Reference::open_in(directory.as_ref(), &release(version), &Cdn::default(), &rehearsal.request())
 }
 
 fn one(reference: &mut Reference, query: &str) -> Value {
@@ -185,7 +179,7 @@ fn without_a_network_it_is_the_nearest() {
     }
     let wanted = Release { framework: Framework::SapUi5, version: "1.120.30".into() };
     let request = rehearsal.request();
-    let why = Reference::open_in(directory.path(), &wanted, &Cdn::default(), &request, None).err();
+    let why = Reference::open_in(directory.path(), &wanted, &Cdn::default(), &request).err();
     assert_eq!(
         why.expect("there is none"),
         "Failed to fetch resource from CDN. Error: denied by the host for URL: \
