@@ -34,9 +34,9 @@ const servers = {
 const calls = [
 	["get_guidelines", {}, 1],
 	["get_project_info", { projectDir }, 1],
-	["get_api_reference", { projectDir, query: "sap.m.Button#press" }, 1],
-	["get_api_reference", { projectDir, query: "sap.m.Button" }, 1],
-	["get_api_reference", { projectDir, query: "sap/m/library" }, 1],
+	["get_api_reference", { projectDir, query: "sap.m.Button#press", detail: "full" }, 1],
+	["get_api_reference", { projectDir, query: "sap.m.Button", detail: "full" }, 1],
+	["get_api_reference", { projectDir, query: "sap/m/library", detail: "full" }, 1],
 	["run_manifest_validation", { manifestPath: path.join(projectDir, "webapp/manifest.json") }, 2],
 	["run_ui5_linter", { projectDir, provideContextInformation: false }, 2]
 ];

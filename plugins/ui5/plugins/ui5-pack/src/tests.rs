@@ -139,9 +139,8 @@ fn what_is_packed_is_found_by_the_plugins() {
     let lists = ui5_data_versions(&data);
     let rehearsal = Rehearsal::new().setting(DIRECTORY_SETTING, &lists);
     let release = Release { framework: Framework::OpenUi5, version: "1.136.5".to_owned() };
-    let mut reference =
-        Reference::open_in(&data, &release, &Cdn::default(), &rehearsal.request(), None)
-            .expect("it is there");
+    let mut reference = Reference::open_in(&data, &release, &Cdn::default(), &rehearsal.request())
+        .expect("it is there");
     let Ok(Found::One(hit)) = reference.find("sap.m.thing") else { panic!("it is in the pack") };
     assert_eq!((hit.library.as_str(), &reference.note), ("sap.m", &None));
     assert_eq!(rehearsal.sent(), [], "nobody is asked for what is at hand");
