@@ -142,7 +142,8 @@ impl WantedArgument {
 
 impl fmt::Display for WantedArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} the host in the argument {}", self.methods.join(","), self.pointer)
+        let name = self.pointer.trim_start_matches('/');
+        write!(f, "{} the host in the argument `{name}`", self.methods.join(","))
     }
 }
 
