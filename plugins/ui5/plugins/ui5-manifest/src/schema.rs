@@ -46,8 +46,8 @@ impl StandIn {
 }
 
 /// Finds the schema for a manifest version: packed, or from the source. If the source does not
-/// respond, or a packed schema lists the version, a packed one stands in: see [`stand_in`] and
-/// [`nearest`]. Real manifests declare versions that were never released, such as 1.74.0.
+/// respond, or a packed schema lists the version, a packed one stands in: see `stand_in` and
+/// `nearest`. Real manifests declare versions that were never released, such as 1.74.0.
 ///
 /// The caller has validated the version. Fails with the source's error.
 pub fn find(
