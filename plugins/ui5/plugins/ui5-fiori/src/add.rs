@@ -93,10 +93,7 @@ impl AddPage {
             if request.cancelled() {
                 return Err("The call was cancelled. Nothing was written.".to_owned());
             }
-            changes::new()
-                .replace(&path, edit::text(&manifest, &content))
-                .apply()
-                .map_err(|error| format!("The manifest was not changed: {error}."))?;
+            write(&manifest, &path, &content)?;
         }
         Ok(self.answer(&plan, &manifest, &path))
     }
@@ -164,6 +161,14 @@ impl AddPage {
         );
         text
     }
+}
+
+/// Writes the changed content, unless somebody else has changed the file since it was read.
+fn write(manifest: &Manifest, path: &Path, content: &Value) -> Result<(), String> {
+    changes::new()
+        .replace_version(path, &manifest.sha256(), edit::text(manifest, content))
+        .apply()
+        .map_err(|error| format!("The manifest was not changed: {error}."))
 }
 
 /// The manifest of an app, by a folder of the app.

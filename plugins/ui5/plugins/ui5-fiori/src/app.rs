@@ -2,6 +2,7 @@
 
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::{fs, io::Read, path::Path};
 
 /// Largest manifest in bytes, far above real ones.
@@ -84,6 +85,13 @@ impl Manifest {
         let content = serde_json::from_str(&text)
             .map_err(|error| format!("The manifest {shown} is not JSON: {error}"))?;
         Ok(Self { text, has_mark, content })
+    }
+
+    /// The SHA-256 of the file as it was read, in hexadecimal.
+    pub fn sha256(&self) -> String {
+        let mark = if self.has_mark { "\u{feff}" } else { "" };
+        let digest = Sha256::new().chain_update(mark).chain_update(&self.text).finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The id of the app.
