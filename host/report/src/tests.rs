@@ -354,3 +354,14 @@ fn the_page_of_the_reference_lists_the_rules() {
     let page = include_str!("../../../docs/reference/report.md");
     assert!(page.contains(&table), "docs/reference/report.md should have:\n{table}");
 }
+
+#[test]
+fn nothing_is_cut_off_on_paper() {
+    // Rules of equal weight count in their order: those for paper must come after those for screens.
+    let style = include_str!("page.css");
+    let print = style.find("@media print").expect("there are rules for paper");
+    assert!(style[print..].contains("pre { max-height: none; overflow: visible;"));
+    for screen in ["\npre {", "\ntd {", "\nsvg {", "\n.scroll {", "\nbody {"] {
+        assert!(style.rfind(screen).is_some_and(|place| place < print), "{screen}");
+    }
+}

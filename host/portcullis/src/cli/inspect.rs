@@ -73,19 +73,22 @@ fn origin_text(origin: &Origin) -> String {
     visible_line(&origin.to_string(), 500)
 }
 
+/// What a want is about, in words where the manifest has a sign for it: see `want` in `wit/manifest.wit`.
+pub fn want_target(target: &str) -> String {
+    match (target.strip_prefix('$'), target.strip_prefix("arguments/")) {
+        (Some(setting), _) => format!("(the setting `{setting}`)"),
+        (None, Some(argument)) => format!("(the host in the argument `{argument}`)"),
+        (None, None) => target.to_owned(),
+    }
+}
+
 /// The wants with their reasons, one line each.
 pub fn wants_text(wants: &[Want]) -> String {
     let mut text = String::new();
     for (index, Want { capability, target, access, reason, optional }) in wants.iter().enumerate() {
+        let target = want_target(target);
         let [capability, target, access] =
-            [capability, target, access].map(|part| visible_line(part, 100));
-        let target = match target.strip_prefix('$') {
-            Some(setting) => format!("(the setting `{setting}`)"),
-            None => match target.strip_prefix("arguments/") {
-                Some(pointer) => format!("(the host in the argument `{pointer}`)"),
-                None => target,
-            },
-        };
+            [capability, &target, access].map(|part| visible_line(part, 100));
         let what = format!("{capability} {target} {access}");
         let optional = if *optional { " (optional)" } else { "" };
         let reason = match visible_line(reason, 200) {

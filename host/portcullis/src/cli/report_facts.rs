@@ -20,6 +20,7 @@ use portcullis_report::{
 };
 use serde_json::Value;
 
+use super::inspect::want_target;
 use super::setup::Setup;
 
 /// The version of the form of the report.
@@ -181,7 +182,7 @@ impl Known {
             ImportFacts { interface, functions }
         });
         let wants = wants.iter().filter(|want| want.capability == name).map(|want| WantFacts {
-            target: format!("{} {}", want.target, want.access).trim_end().to_owned(),
+            target: format!("{} {}", want_target(&want.target), want.access).trim_end().to_owned(),
             reason: want.reason.clone(),
             optional: want.optional,
         });
