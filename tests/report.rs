@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::support::guests::guests;
 use crate::support::home::Home;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.echo.grants.files]\n\
@@ -69,4 +70,33 @@ fn a_report_fails_on_the_rules_that_are_named() {
     // A report that cannot be written leaves nothing.
     let nowhere = home.run(&["report", "--out", "/no/such/folder/report.html"]);
     assert!(nowhere.code == Some(2) && nowhere.stderr.contains("/no/such/folder"), "{nowhere:?}");
+}
+
+#[test]
+fn a_report_on_a_component_shows_what_it_could_do_before_it_is_installed() {
+    let home = Home::with(&[], "[host]\nbundled = false\n");
+    let file = guests().component("fetcher").to_str().expect("a path is UTF-8");
+    let ran = home.run(&["report", file, "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let all: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+    let plugins = all["plugins"].as_array().expect("a list");
+    assert_eq!(plugins.len(), 1, "{all}");
+    assert_eq!(plugins[0]["state"], "uninstalled");
+    assert_eq!(plugins[0]["settings"], json!(["base", "other"]));
+    let http = &plugins[0]["capabilities"][0];
+    assert_eq!((&http["name"], &http["granted"]), (&json!("http"), &Value::Null));
+    assert!(http["imports"].to_string().contains("outgoing-request"), "{http}");
+    assert!(http["wants"].to_string().contains("to ask there too"), "{http}");
+    assert_eq!(plugins[0]["tools"][0]["name"], "fetch");
+    assert!(plugins[0]["cannot"].to_string().contains("use `files`"), "{all}");
+
+    let page = home.file("fetcher.html");
+    home.run(&["report", file, "--out", &page]);
+    let page = fs::read_to_string(page).expect("it was written");
+    assert!(page.contains("not installed") && page.contains("to ask there too"), "{page}");
+    assert!(page.contains("nothing is granted yet"), "{page}");
+    // Nothing was approved or installed.
+    assert!(!home.run(&["plugin", "list"]).stdout.contains("fetcher"));
+    let ran = home.run(&["report", "fetcher"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("no file, folder or address"), "{ran:?}");
 }

@@ -18,7 +18,7 @@ pub struct Facts {
     pub configuration: Option<String>,
     /// The folders that tools may access. A client may narrow them.
     pub roots: Vec<String>,
-    /// The plugins, loaded and refused.
+    /// The plugins, loaded and refused; or components that are not installed.
     pub plugins: Vec<PluginFacts>,
     /// The upstream servers: other MCP servers, which nothing confines.
     pub upstreams: Vec<UpstreamFacts>,
@@ -37,6 +37,8 @@ pub enum State {
     Loaded,
     /// It is refused.
     Refused,
+    /// It is not installed: nothing is granted to it.
+    Uninstalled,
 }
 
 /// One plugin.

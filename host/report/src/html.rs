@@ -21,9 +21,17 @@ pub fn page(report: &Report) -> String {
     let mut body = String::new();
     header(report, &mut body);
     body.push_str("<main>\n");
-    section("Findings", "findings", &findings(&report.findings), &mut body);
-    let reach = picture::picture(facts)
-        .unwrap_or_else(|| "<p>No plugin reaches beyond the sandbox.</p>".to_owned());
+    let is_installed = |plugin: &PluginFacts| plugin.state != State::Uninstalled;
+    let is_granted = facts.plugins.is_empty() || facts.plugins.iter().any(is_installed);
+    let (nothing_found, nothing_reached) = match is_granted {
+        true => ("Nothing was found.", "No plugin reaches beyond the sandbox."),
+        false => (
+            "Findings are about grants, and nothing is granted yet.",
+            "Nothing is granted yet. What each component wants is below.",
+        ),
+    };
+    section("Findings", "findings", &findings(&report.findings, nothing_found), &mut body);
+    let reach = picture::picture(facts).unwrap_or_else(|| format!("<p>{nothing_reached}</p>"));
     section("What can reach what", "picture", &reach, &mut body);
     let plugins: String = facts.plugins.iter().map(plugin).collect();
     section("Plugins", "plugins", &plugins, &mut body);
@@ -77,7 +85,13 @@ fn list(all: &[String], nothing: &str) -> String {
 fn header(report: &Report, body: &mut String) {
     let facts = &report.facts;
     let count = |level| report.findings.iter().filter(|finding| finding.level == level).count();
-    let loaded = facts.plugins.iter().filter(|plugin| plugin.state == State::Loaded).count();
+    let of = |state| facts.plugins.iter().filter(|plugin| plugin.state == state).count();
+    let uninstalled = match of(State::Uninstalled) {
+        0 => String::new(),
+        count => {
+            format!(", {count} not installed: what they could do is shown, and nothing is granted")
+        }
+    };
     let configuration = facts.configuration.as_deref().unwrap_or("none: the defaults apply");
     let _ = writeln!(
         body,
@@ -87,7 +101,14 @@ fn header(report: &Report, body: &mut String) {
             ("Portcullis", format!("{} (report format {})", escaped(&facts.host), facts.format)),
             ("Configuration", code(configuration)),
             ("Roots", list(&facts.roots, "none: no tool can access files")),
-            ("Plugins", format!("{loaded} loaded, {} refused", facts.plugins.len() - loaded),),
+            (
+                "Plugins",
+                format!(
+                    "{} loaded, {} refused{uninstalled}",
+                    of(State::Loaded),
+                    of(State::Refused)
+                ),
+            ),
             ("Upstream servers", facts.upstreams.len().to_string()),
             (
                 "Findings",
@@ -102,9 +123,9 @@ fn header(report: &Report, body: &mut String) {
     );
 }
 
-fn findings(all: &[Finding]) -> String {
+fn findings(all: &[Finding], nothing: &str) -> String {
     if all.is_empty() {
-        return "<p>Nothing was found.</p>".to_owned();
+        return format!("<p>{nothing}</p>");
     }
     let finding = |one: &Finding| {
         let Finding { rule, level, source, message, mend } = one;
@@ -150,6 +171,7 @@ fn plugin(plugin: &PluginFacts) -> String {
     let state = match plugin.state {
         State::Loaded => "loaded",
         State::Refused => "refused",
+        State::Uninstalled => "not installed",
     };
     let digest = plugin
         .digest

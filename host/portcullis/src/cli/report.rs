@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use portcullis_report::{Report, page, sarif, selected};
 use portcullis_sanitize::visible_line;
 
 use super::End;
-use super::report_facts::facts;
+use super::report_facts::{facts, facts_of_uninstalled};
 use super::setup::Setup;
 use super::style::{green, red};
+use super::uninstalled::Uninstalled;
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -28,6 +29,9 @@ enum Format {
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Report on components that are not installed, instead of the plugins: a file, a folder or an address each
+    #[arg(value_name = "COMPONENT")]
+    components: Vec<String>,
     /// Write the report to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -43,6 +47,7 @@ const EXAMPLES: &str = "\
 Examples:
   portcullis report                                what a reviewer should look at
   portcullis report --out report.html              one page with all facts
+  portcullis report weather.wasm --out weather.html    what a component could do, before it is installed
   portcullis report --out report.sarif --fail-on changed,unused-grant,write+network";
 
 /// Checks the ids of the rules before the report is made.
@@ -65,7 +70,23 @@ impl Format {
 
 impl Args {
     pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
-        let report = Report::of(facts(&setup).await?);
+        let report = Report::of(match self.components.as_slice() {
+            [] => facts(&setup).await?,
+            components => {
+                let mut inspected = Vec::new();
+                for component in components {
+                    let Some(uninstalled) = Uninstalled::of(component) else {
+                        bail!(
+                            "`{}` is no file, folder or address of a component: without a component, the \
+                             report is about all plugins",
+                            visible_line(component, 200)
+                        );
+                    };
+                    inspected.extend(uninstalled.inspect(&setup).await?);
+                }
+                facts_of_uninstalled(&setup, &inspected)?
+            }
+        });
         let by_name = self.out.as_deref().and_then(Format::of);
         let format = self.format.or(by_name).unwrap_or(Format::Text);
         match &self.out {

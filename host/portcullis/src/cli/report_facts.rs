@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use portcullis_audit::{CapabilityUse, CapabilityUses, PluginUse, Usage, capability_uses, verify};
+use portcullis_audit::{
+    CapabilityUse, CapabilityUses, Dropped, PluginUse, Usage, capability_uses, verify,
+};
 use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::Capability;
 use portcullis_core::gate::Policy;
 use portcullis_core::lock::{self, ApprovalKey, LockFile};
-use portcullis_core::plugins::inspect::{cannot, is_of};
+use portcullis_core::plugins::inspect::{Inspection, cannot, granted_imports, is_of};
 use portcullis_core::plugins::{
     LoadedPlugin, PluginTool, Refused, Unused, Uses, compare, unused_grants,
 };
@@ -20,7 +22,7 @@ use portcullis_report::{
 };
 use serde_json::Value;
 
-use super::inspect::want_target;
+use super::inspect::{settings, want_target};
 use super::setup::Setup;
 
 /// The version of the form of the report.
@@ -30,20 +32,26 @@ const FORMAT: u32 = 1;
 struct Known {
     usage: Usage,
     uses: CapabilityUses,
+    dropped: Dropped,
     lock: LockFile,
     folder: PathBuf,
+}
+
+impl Known {
+    fn read(setup: &Setup) -> anyhow::Result<Self> {
+        let folder = setup.audit.folder();
+        let failed = || format!("reading the audit in {}", folder.display());
+        let uses = capability_uses(folder).with_context(failed)?;
+        let (usage, dropped) = portcullis_audit::usage_and_dropped(folder).with_context(failed)?;
+        let lock = LockFile::at(setup.folders.lock.clone());
+        Ok(Self { usage, uses, dropped, lock, folder: folder.to_owned() })
+    }
 }
 
 /// All facts.
 pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
     let (catalog, summaries) = setup.overview().await?;
-    let folder = setup.audit.folder();
-    let failed = || format!("reading the audit in {}", folder.display());
-    let uses = capability_uses(folder).with_context(failed)?;
-    let (usage, dropped) = portcullis_audit::usage_and_dropped(folder).with_context(failed)?;
-    let verified = verify(folder).with_context(failed)?;
-    let lock = LockFile::at(setup.folders.lock.clone());
-    let known = Known { usage, uses, lock, folder: folder.to_owned() };
+    let known = Known::read(setup)?;
     let loaded = catalog.plugins.loaded.iter().map(|plugin| {
         let of_catalog =
             catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
@@ -52,35 +60,65 @@ pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
         facts
     });
     let refused = catalog.plugins.refused.iter().map(|plugin| known.refused(plugin));
-    let texts = |all: &[portcullis_audit::Fault]| all.iter().map(ToString::to_string).collect();
-    Ok(Facts {
-        format: FORMAT,
-        host: env!("CARGO_PKG_VERSION").to_owned(),
-        time: portcullis_audit::now(),
-        configuration: setup.source.as_ref().map(|file| file.display().to_string()),
-        roots: setup.roots.iter().map(|root| root.path().display().to_string()).collect(),
-        plugins: loaded.chain(refused).collect(),
-        upstreams: summaries.iter().map(|summary| known.upstream(summary)).collect(),
-        audit: AuditFacts {
-            folder: folder.display().to_string(),
-            since: known.uses.since.clone(),
-            segments: verified.segments.len() as u64,
-            lines: verified.segments.iter().map(|segment| segment.lines).sum(),
-            digest: verified.index_end.map(|digest| digest.to_string()),
-            // A folder that does not exist yet has no index.
-            faults: if verified.segments.is_empty() { Vec::new() } else { texts(&verified.faults) },
-            remarks: texts(&verified.remarks),
-            deleted: DeletedFacts {
-                records: dropped.records,
-                from: dropped.from,
-                until: dropped.until,
-            },
-        },
-        warnings: super::safety::warnings(setup),
-    })
+    let upstreams = summaries.iter().map(|summary| known.upstream(summary)).collect();
+    known.facts(setup, loaded.chain(refused).collect(), upstreams)
+}
+
+/// The facts about components that are not installed, with the configuration and the audit of this host.
+pub fn facts_of_uninstalled(
+    setup: &Setup,
+    inspected: &[Result<Inspection, Refused>],
+) -> anyhow::Result<Facts> {
+    let known = Known::read(setup)?;
+    let plugins = inspected.iter().map(|one| match one {
+        Ok(inspection) => known.uninstalled(inspection),
+        Err(refused) => known.refused(refused),
+    });
+    known.facts(setup, plugins.collect(), Vec::new())
 }
 
 impl Known {
+    fn facts(
+        &self,
+        setup: &Setup,
+        plugins: Vec<PluginFacts>,
+        upstreams: Vec<UpstreamFacts>,
+    ) -> anyhow::Result<Facts> {
+        let folder = &self.folder;
+        let verified = verify(folder);
+        let verified =
+            verified.with_context(|| format!("reading the audit in {}", folder.display()))?;
+        let texts = |all: &[portcullis_audit::Fault]| all.iter().map(ToString::to_string).collect();
+        Ok(Facts {
+            format: FORMAT,
+            host: env!("CARGO_PKG_VERSION").to_owned(),
+            time: portcullis_audit::now(),
+            configuration: setup.source.as_ref().map(|file| file.display().to_string()),
+            roots: setup.roots.iter().map(|root| root.path().display().to_string()).collect(),
+            plugins,
+            upstreams,
+            audit: AuditFacts {
+                folder: folder.display().to_string(),
+                since: self.uses.since.clone(),
+                segments: verified.segments.len() as u64,
+                lines: verified.segments.iter().map(|segment| segment.lines).sum(),
+                digest: verified.index_end.map(|digest| digest.to_string()),
+                // A folder that does not exist yet has no index.
+                faults: match verified.segments.is_empty() {
+                    true => Vec::new(),
+                    false => texts(&verified.faults),
+                },
+                remarks: texts(&verified.remarks),
+                deleted: DeletedFacts {
+                    records: self.dropped.records,
+                    from: self.dropped.from.clone(),
+                    until: self.dropped.until.clone(),
+                },
+            },
+            warnings: super::safety::warnings(setup),
+        })
+    }
+
     fn loaded(&self, loaded: &LoadedPlugin) -> PluginFacts {
         let LoadedPlugin { plugin, imports, manifest, features, .. } = loaded;
         let compared = compare(loaded);
@@ -152,6 +190,35 @@ impl Known {
                 None => Vec::new(),
             },
             used: self.used(name),
+            ..PluginFacts::default()
+        }
+    }
+
+    fn uninstalled(&self, inspection: &Inspection) -> PluginFacts {
+        let Inspection { name, origin, digest, info, tools, defect, remarks, .. } = inspection;
+        let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
+        // The use of an installed plugin with this name is not that of the component.
+        let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
+            let facts = self.capability("", capability, &info.imports, wants);
+            is_about_something(&facts).then_some(facts)
+        });
+        let offered = |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
+        let refused = granted_imports(&info.imports).filter(offered).map(|import| {
+            format!("it imports {}, which this host offers to nobody", import.interface)
+        });
+        PluginFacts {
+            name: name.clone(),
+            version: info.manifest.as_ref().map(|one| one.version.clone()).unwrap_or_default(),
+            origin: origin.to_string(),
+            digest: Some(digest.clone()),
+            state: State::Uninstalled,
+            refusal: defect.clone(),
+            is_foreign: !info.features.contains(&Feature::Manifest),
+            capabilities: capabilities.collect(),
+            cannot: cannot_facts(&info.imports, &info.features, wants),
+            tools: tools.iter().map(tool).collect(),
+            settings: settings(wants).into_iter().map(str::to_owned).collect(),
+            remarks: remarks.iter().cloned().chain(refused).collect(),
             ..PluginFacts::default()
         }
     }

@@ -1,9 +1,11 @@
-//! Components that are not installed: in a file, in a folder, or at an address. For `portcullis audit`.
+//! Components that are not installed: in a file, in a folder, or at an address. For `portcullis audit` and
+//! `portcullis report`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use portcullis_core::plugins::Refused;
 use portcullis_core::plugins::inspect::{Inspection, inspect_file};
 use portcullis_engine::MAX_COMPONENT_BYTES;
 use portcullis_sanitize::{visible, visible_line};
@@ -41,19 +43,27 @@ impl Uninstalled {
         is_path.then(|| Self::Path(path.to_owned()))
     }
 
-    /// Inspects the components, and prints what they could do. Exit code 1: one of them cannot be a plugin.
-    pub async fn run(self, setup: &Setup, is_json: bool) -> anyhow::Result<End> {
+    /// Inspects the components.
+    pub async fn inspect(self, setup: &Setup) -> anyhow::Result<Vec<Result<Inspection, Refused>>> {
         let downloads = tempfile::tempdir().context("creating a temporary folder")?;
         let files = match self {
             Self::Path(path) => components(&path)?,
             Self::Address(url) => vec![fetch(url, downloads.path()).await?],
         };
         let sandbox = setup.sandbox();
-        let (mut all, mut end) = (Vec::new(), End::Done);
+        let mut all = Vec::new();
         for file in files {
             let what = format!("inspecting {} (it is compiled first)", file.display());
             let inspecting = inspect_file(&file, &sandbox, &setup.config, &setup.folders);
-            let inspected = report_if_slow(&what, inspecting).await;
+            all.push(report_if_slow(&what, inspecting).await);
+        }
+        Ok(all)
+    }
+
+    /// Prints what the components could do. Exit code 1: one of them cannot be a plugin.
+    pub async fn run(self, setup: &Setup, is_json: bool) -> anyhow::Result<End> {
+        let (mut all, mut end) = (Vec::new(), End::Done);
+        for inspected in self.inspect(setup).await? {
             if !matches!(&inspected, Ok(Inspection { defect: None, .. })) {
                 end = End::Failed;
             }
