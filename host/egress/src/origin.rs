@@ -40,7 +40,7 @@ pub enum OriginError {
     #[error("hosts are named one by one")]
     Wildcard,
     /// The text is more than a host: it has a scheme or a port.
-    #[error("it is a host alone, without a scheme and a port")]
+    #[error("write a host alone, without a scheme and a port")]
     HostOnly,
     /// The text of a grant contains a path, a query or a fragment.
     #[error("a path cannot be granted, only a host")]

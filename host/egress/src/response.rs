@@ -114,7 +114,7 @@ impl Body for Scrubbed {
                     }
                 },
                 Some(Err(fault)) => {
-                    // The bytes held back may be the begin of a secret. They are not returned.
+                    // The bytes held back may be the beginning of a secret. They are not returned.
                     this.stream = None;
                     return Poll::Ready(Some(Err(fault)));
                 }

@@ -138,7 +138,7 @@ impl KnownSecrets {
         for (owner, secrets) in secrets {
             for (name, secret) in secrets {
                 let read = secret.header();
-                // A secret of another origin that cannot be read now is not sent by this request either.
+                // A secret of another origin that cannot be read now is ignored, because this request does not send it.
                 if let Ok((_, parts_of_secret)) = &read {
                     parts.extend(parts_of_secret.clone());
                 }

@@ -40,7 +40,7 @@ impl Callers {
         self.oauth.as_ref()
     }
 
-    /// The caller for whose rate limit a request counts, as far as it is known without verifying an access token. It
+    /// The caller whose rate limit a request counts for, if the caller is known without verifying an access token. This
     /// does not authenticate the caller.
     pub(crate) fn recognise(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.token.is_none() && self.oauth.is_none() {

@@ -79,7 +79,9 @@ impl fmt::Display for KeysUnavailable {
         write!(f, "the keys of {}: ", self.issuer)?;
         match &self.cause {
             Some(cause) => cause.fmt(f),
-            None => f.write_str("they could not be had a moment ago"),
+            None => f.write_str(
+                "the last attempt to fetch them failed, and it is too early for another one",
+            ),
         }
     }
 }
@@ -111,7 +113,7 @@ enum RefreshError {
         cause: serde_json::Error,
     },
     /// The metadata is that of another issuer.
-    #[error("{url} is of {issuer}")]
+    #[error("{url} is the metadata of another issuer, {issuer}")]
     OtherIssuer { url: Url, issuer: String },
     /// The metadata was found at neither place.
     #[error("{}", joined(.0))]

@@ -171,7 +171,7 @@ impl Legacy {
 }
 
 impl Session {
-    /// Whether a message is accepted. A request is not, if another request with its id waits for its response.
+    /// Whether a message is accepted. A request is not accepted while another request with the same id has no response.
     fn admits(&self, message: &ClientJsonRpcMessage) -> bool {
         let mut waiting = self.waiting.lock();
         match message {

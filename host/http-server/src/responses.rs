@@ -37,7 +37,7 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> HttpResponse {
     response
 }
 
-/// A JSON-RPC error, in response to a body that is not a JSON-RPC message.
+/// A JSON-RPC error with HTTP status 400, in response to a body that is not accepted.
 pub(crate) fn rpc_error(code: i32, id: Value, message: &str) -> HttpResponse {
     let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
     let media_type = HeaderValue::from_static("application/json");
@@ -46,6 +46,6 @@ pub(crate) fn rpc_error(code: i32, id: Value, message: &str) -> HttpResponse {
 
 /// Accepts a malformed JSON-RPC response with 202, and ignores it: a JSON-RPC response never gets a response.
 pub(crate) fn ignore_malformed() -> HttpResponse {
-    tracing::warn!("an answer of a client is passed over: it has both result and error");
+    tracing::warn!("a response of a client is ignored: it has both result and error");
     text_response(StatusCode::ACCEPTED, "")
 }

@@ -40,7 +40,7 @@ impl Opening {
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     open: RwLock<HashMap<SessionId, Session>>,
-    /// Size of the events that are kept of the streams of one session, in bytes.
+    /// Bytes of the events that are kept: of each open stream, and of all ended streams of a session together.
     replay_bytes: usize,
 }
 

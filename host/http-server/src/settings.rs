@@ -46,7 +46,7 @@ pub struct Settings {
     pub body_bytes: NonZeroU32,
     /// Time without a message after which a session of streamable HTTP ends.
     pub session_idle: Duration,
-    /// Size of the events that are kept for a client whose connection broke, for each session, in bytes of JSON. A
+    /// Bytes of JSON of the events that are kept: of each open stream, and of a session's ended streams together. A
     /// client that is behind by this size holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
     /// When it is cancelled, no new connections and requests are accepted. Requests in flight go on.

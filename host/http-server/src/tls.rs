@@ -68,7 +68,7 @@ pub enum TlsError {
     InvalidCertificate {
         /// Its path.
         file: PathBuf,
-        /// What is wrong with it. rustls does not make an error of this type.
+        /// What is wrong with it. It is not a `source`, because the type does not implement `Error`.
         cause: rustls::CertificateError,
     },
     /// TLS cannot use the two.

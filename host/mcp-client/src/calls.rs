@@ -15,7 +15,7 @@ use crate::text::{self, Valve};
 /// The most requests in flight to one upstream.
 pub(crate) const MOST_CALLS: usize = 1024;
 
-/// The most happenings of one request that are queued, and the most bytes of one. Further ones are dropped until
+/// The most events of one request that are queued, and the most bytes of one event. Further events are dropped until
 /// the caller reads.
 const MOST_HAPPENINGS: usize = 64;
 const HAPPENING_BYTES: usize = 64 * 1024;
@@ -23,7 +23,7 @@ const HAPPENING_BYTES: usize = 64 * 1024;
 /// The most unanswered questions of an upstream for one request.
 const MOST_ASKS: usize = 16;
 
-/// A notification that belongs to no request, or to none with certainty. It may concern any session.
+/// A notification that cannot be assigned to a request for certain. It may concern any session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     /// The method, such as `notifications/resources/updated`.
@@ -180,7 +180,7 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// Handles a message that was longer than `most` bytes, and was the answer to `id` if that is known.
+    /// Handles a message of more than `most` bytes. Ends the request `id`, or the only one in flight if `id` is `None`.
     pub(crate) fn too_large(&self, id: Option<u64>, most: usize) -> Vec<Vec<u8>> {
         let only = || {
             let open = self.open.lock();
@@ -270,15 +270,15 @@ impl Calls {
         origin: Origin,
     ) -> Result<(), &'static str> {
         let mut open = self.open.lock();
-        let call = open.whose(origin).ok_or(
-            "nobody can be asked: no request is on its way that this belongs to for certain",
-        )?;
+        let call = open
+            .whose(origin)
+            .ok_or("nobody can be asked: the question cannot be assigned to a request in flight")?;
         if call.asks.len() >= MOST_ASKS || call.asks.iter().any(|(_, asked)| asked == id) {
-            return Err("too many questions wait for their answers, or this one is there twice");
+            return Err("too many questions are unanswered, or one with this id is open already");
         }
         let key = AskKey(self.next.fetch_add(1, Ordering::Relaxed));
         let ask = Happening::Ask { key, method, params };
-        call.happenings.try_send(ask).map_err(|_| "nobody listens")?;
+        call.happenings.try_send(ask).map_err(|_| "the client does not read the questions")?;
         call.asks.push((key, id.clone()));
         Ok(())
     }
@@ -339,7 +339,7 @@ impl Calls {
 }
 
 impl Open {
-    /// The request that a message belongs to. A message on a shared channel does not say so: it is given to the newest
+    /// The request that a message belongs to. On a shared channel, a message names no request: it is given to the newest
     /// request if all requests are of one session, and to none otherwise.
     fn whose(&mut self, origin: Origin) -> Option<&mut Call> {
         let id = match origin {
@@ -366,7 +366,7 @@ impl Open {
                 return;
             }
         }
-        // The ids of the upstream are not ours. Of our requests, it may only end subscriptions.
+        // The id is not that of a question, so it is that of our request. The upstream may end only subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
         if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
             let ended = Trouble::lost("it has ended this request by itself");

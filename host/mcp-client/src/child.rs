@@ -101,8 +101,7 @@ impl Child {
         let mut process = on_a_thread_that_stays(move || process.spawn()).map_err(|error| {
             let program = command.program.display();
             Trouble::NotRunning(
-                format!("starting {program}: {error}; see that `command` and `cwd` are there")
-                    .into(),
+                format!("starting {program}: {error}; check that `command` and `cwd` exist").into(),
             )
         })?;
         let pipes = Pipes {

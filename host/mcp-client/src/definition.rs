@@ -202,7 +202,7 @@ pub enum DefinitionError {
     #[error("`headers`: `{0}` is there twice")]
     HeaderTwice(String),
     /// The settings of the login cannot be used.
-    #[error("`oauth`")]
+    #[error("`oauth`: its settings cannot be used")]
     Login(#[from] portcullis_login::SettingsError),
 }
 

@@ -90,7 +90,7 @@ impl Events {
             self.line.extend_from_slice(part);
             return;
         };
-        // Only as much of the line is kept as shows whether it has data.
+        // Only the beginning of the line is kept. It shows whether the line is a `data` field.
         let missing = DATA.len().saturating_sub(self.line.len()).min(part.len());
         self.line.extend_from_slice(&part[..missing]);
         if self.line == DATA {

@@ -16,7 +16,7 @@ pub struct Fault {
     pub trouble: Trouble,
 }
 
-/// What happened.
+/// What happened. "It" is the upstream, here and in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {
     /// It could not be started or reached.
@@ -25,26 +25,26 @@ pub enum Trouble {
     Login(Box<str>),
     /// It could not be started or reached before, and it is not tried again yet.
     Connecting {
-        /// When it is tried again.
+        /// The time until the next attempt.
         again: Duration,
         /// Why it failed.
         because: Box<str>,
     },
     /// It did not answer in time.
     TimedOut(Duration),
-    /// It sent more than the so many bytes that its definition allows.
+    /// It sent a message with more bytes than its definition allows: the limit.
     TooLarge(usize),
     /// It sent a message that would take too much memory, or is nested too deep: which, and how much.
     TooManyValues(Box<str>),
     /// The connection ended while the request was on its way.
     Lost(Box<str>),
-    /// It said what is no MCP.
+    /// It sent something that is not valid MCP.
     Protocol(Box<str>),
     /// It answered with this status of HTTP.
     Refused(u16, Box<str>),
     /// So many requests are waiting for it already.
     Busy(usize),
-    /// This side has closed it.
+    /// The host has closed the connection to it.
     Closed,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Trouble {
             Self::Busy(most) => {
                 write!(f, "{most} requests wait for it already; let some of them finish first")
             }
-            Self::Closed => f.write_str("it has been closed by us"),
+            Self::Closed => f.write_str("the host has closed the connection to it"),
         }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) async fn initialize(
 }
 
 /// Performs the legacy handshake while the modern request is unanswered: the upstream may start slowly, or ignore
-/// unknown requests. The answer to the handshake decides, because a server for both eras is in a session after it.
+/// unknown requests. The answer to the handshake decides, because it opens a session on a server for both eras.
 async fn both(
     channel: &Channel,
     client: &ClientSettings,
@@ -156,7 +156,7 @@ fn judge(done: Done) -> Result<Verdict, Trouble> {
                 Trouble::from(ConnectFailure::Refused(error)).to_string(),
             ));
         }
-        // These it would also be with the legacy protocol.
+        // The legacy protocol would fail for the same reason.
         Done::Trouble(
             trouble @ (Trouble::NotRunning(_)
             | Trouble::Login(_)
@@ -166,13 +166,15 @@ fn judge(done: Done) -> Result<Verdict, Trouble> {
             | Trouble::Refused(401 | 403, _)),
         ) => return Err(trouble),
         Done::Trouble(trouble) => return Ok(Verdict::NotModern(trouble.to_string())),
-        Done::SessionGone => return Err(Trouble::protocol("it ends a session that there is not")),
+        Done::SessionGone => {
+            return Err(Trouble::protocol("it ended a session that did not exist"));
+        }
     };
     if !names_modern(result.get("supportedVersions")) {
-        return Ok(Verdict::NotModern("it does not name it".to_owned()));
+        return Ok(Verdict::NotModern("it does not list this revision".to_owned()));
     }
     let Value::Object(mut result) = result else {
-        return Ok(Verdict::NotModern("it does not name it".to_owned()));
+        return Ok(Verdict::NotModern("it does not list this revision".to_owned()));
     };
     let named = result
         .get_mut("_meta")
@@ -195,7 +197,9 @@ fn welcomed(done: Done) -> Result<Peer, Trouble> {
         }
         Done::Answer(Err(error), _) => return Err(ConnectFailure::Refused(error).into()),
         Done::Trouble(trouble) => return Err(trouble),
-        Done::SessionGone => return Err(Trouble::protocol("it ends a session that there is not")),
+        Done::SessionGone => {
+            return Err(Trouble::protocol("it ended a session that did not exist"));
+        }
     };
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(version) = LEGACY.iter().find(|known| **known == version) else {

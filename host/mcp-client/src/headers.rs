@@ -17,11 +17,11 @@ const ENCODED: (&str, &str) = ("=?base64?", "?=");
 /// Why a schema breaks the rules for `x-mcp-header`. Arguments are named by their path.
 #[derive(Debug, Error)]
 pub(crate) enum HeaderParamError {
-    #[error("`x-mcp-header` is where no single argument is described")]
+    #[error("`x-mcp-header` is at a place that does not describe exactly one argument")]
     Place,
     #[error("`x-mcp-header` of {0} is not the name of a header")]
     Name(String),
-    #[error("`x-mcp-header` of {0} is that of another argument")]
+    #[error("`x-mcp-header` of {0} is the same as that of another argument")]
     Twice(String),
     #[error("`x-mcp-header` is set for {0}, which is not a string, an integer or a boolean")]
     Kind(String),
@@ -46,7 +46,7 @@ pub(crate) fn params_of(schema: &Object) -> Result<Vec<HeaderParam>, HeaderParam
     Ok(found)
 }
 
-/// Goes through a schema. `path`: how it is reached from the outermost by `properties` alone, if so.
+/// Goes through a schema. `path`: the properties that lead to it. `None`: other keywords lead to it, too.
 fn walk(
     schema: &Object,
     mut path: Option<&mut Vec<String>>,

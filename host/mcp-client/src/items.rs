@@ -35,7 +35,7 @@ enum ItemError {
     NameLength,
     #[error("there is another with its name")]
     SameName,
-    #[error("its name is made to be another's")]
+    #[error("the name that it would get is already the name of another item")]
     ForgedName,
     #[error("it has no `inputSchema`")]
     NoInputSchema,
@@ -148,7 +148,9 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
         let address = resource.get(key).and_then(Value::as_str);
         if !address.is_some_and(|address| !address.is_empty() && text::is_plain(address)) {
             let shown = text::line(address.unwrap_or_default(), NAME);
-            warnings.push(format!("the resource {shown:?} is left out: its `{key}` is none"));
+            warnings.push(format!(
+                "the resource {shown:?} is left out: its `{key}` is not a valid address"
+            ));
             continue;
         }
         clean(&mut resource, "name", |name| text::line(name, NAME));

@@ -1,5 +1,5 @@
-//! Starts a program so that it ends with this process, however this process ends, with all processes that it
-//! started.
+//! Starts a program so that the program and all processes that it started end with this process, however this process
+//! ends.
 //!
 //! Between the host and the program is a keeper: this program itself, started once more with
 //! [`SUBCOMMAND`]. On Linux the keeper adopts every process that the program leaves behind (it is their
@@ -31,7 +31,7 @@ pub fn main() -> String {
         None => (cfg!(not(target_os = "linux")), first.parse::<i32>()),
     };
     let (Ok(parent), Some(program)) = (parent, arguments.next()) else {
-        return format!("{SUBCOMMAND} is for {} itself", env!("CARGO_PKG_NAME"));
+        return format!("{SUBCOMMAND} is an internal command of {}", env!("CARGO_PKG_NAME"));
     };
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]

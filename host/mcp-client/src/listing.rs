@@ -79,7 +79,7 @@ pub(crate) struct Fetched {
     pub(crate) fresh_for: Option<Duration>,
 }
 
-/// Fetches all lists of an upstream. A page has at most `most` bytes, and takes at most `time`.
+/// Fetches all lists of an upstream. One list has at most `most` bytes in all, and one page takes at most `time`.
 pub(crate) async fn fetch(
     connection: &Connection,
     client: &ClientSettings,
@@ -170,7 +170,9 @@ impl Pages<'_> {
                 None | Some("") => return Ok(things),
                 Some(next) if next.len() > CURSOR_BYTES || !cursors.insert(next.to_owned()) => {
                     let shown = text::line(next, 40);
-                    self.warnings.push(format!("{method}: it goes round in circles at {shown:?}"));
+                    self.warnings.push(format!(
+                        "{method}: the cursor {shown:?} was returned twice, or is too long"
+                    ));
                     return Ok(things);
                 }
                 Some(next) => cursor = Some(next.to_owned()),

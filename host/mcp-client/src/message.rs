@@ -93,7 +93,7 @@ pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
 ///
 /// What it has too much of, and the number of the request that it is the answer to.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
-    // A message of so few bytes has few values, and the parser knows a depth of its own.
+    // A message of so few bytes has few values, and the parser has its own limit of depth.
     if bytes.len() <= SURELY_SMALL {
         return Ok(());
     }
@@ -131,7 +131,7 @@ fn value(bytes: &[u8]) -> serde_json::Result<Value> {
     })
 }
 
-/// An object, or an empty one in the place of what is none.
+/// The object, or an empty object if the value is not an object.
 pub(crate) fn object(value: Value) -> Object {
     let Value::Object(object) = value else { return Object::new() };
     object
@@ -188,7 +188,7 @@ pub(crate) fn notification(method: &str, params: Option<&Object>) -> Vec<u8> {
     bytes(&Outgoing::<u64> { jsonrpc: "2.0", id: None, method, params })
 }
 
-/// That a request of ours is no longer wanted, as bytes.
+/// The notification that cancels a request of ours, as bytes.
 pub(crate) fn cancelled(id: u64) -> Vec<u8> {
     let params = json!({"requestId": id, "reason": "no longer wanted"});
     notification("notifications/cancelled", params.as_object())

@@ -24,7 +24,7 @@ impl Names {
         Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
     }
 
-    /// A legal name for an illegal one: its legal characters and a digest of all of it, so that it is the same each
+    /// A legal name for an illegal one: `_` for each illegal character, and a digest of the name. It is the same each
     /// time. `None`: another item has this name, which does not happen by accident.
     pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
         let digest = hex(&Sha256::digest(original));

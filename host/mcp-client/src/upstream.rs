@@ -45,7 +45,7 @@ pub enum UpstreamState {
     },
     /// It could not be started or reached.
     Resting {
-        /// When the next use tries again.
+        /// The time until a use connects again.
         again: Duration,
         /// Why.
         because: String,

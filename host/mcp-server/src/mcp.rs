@@ -43,7 +43,7 @@ use portcullis_core::sandbox::Feature;
 use session::Session;
 use shared::MAX_CALLS;
 
-/// One session, or, on transports without sessions, one request.
+/// The MCP server for one session, or for one request that belongs to no session.
 #[derive(Clone)]
 pub struct Server {
     shared: Arc<Shared>,

@@ -366,7 +366,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`GuestFailure`]. Nothing of a failed call outlives it.
+    /// [`GuestFailure`]. The instance of a failed call is dropped.
     pub async fn run(&self, gate: Gate, job: Run) -> Result<Answer, GuestFailure> {
         let Run { work, preopens, context, wall } = job;
         let wait = async {

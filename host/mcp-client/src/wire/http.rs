@@ -25,7 +25,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// The longest session id, in bytes.
 const SESSION_BYTES: usize = 1024;
 
-/// How long to wait before a stream is opened again if the server names no time, and at most after failures.
+/// How long to wait before a stream is opened again if the server names no time, and the longest wait after failures.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
@@ -180,7 +180,7 @@ impl Shared {
     fn keep_session(&self, response: &Response) -> Result<(), Done> {
         let Some(session) = response.headers().get(SESSION) else { return Ok(()) };
         if session.len() > SESSION_BYTES || session.to_str().is_err() {
-            return Err(Done::Trouble(Trouble::protocol("the id of its session is none")));
+            return Err(Done::Trouble(Trouble::protocol("its session id is not valid")));
         }
         *self.session.lock() = Some(session.clone());
         Ok(())

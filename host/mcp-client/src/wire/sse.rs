@@ -166,8 +166,8 @@ impl Stream {
                 std::str::from_utf8(&data).ok().and_then(|data| url.join(data.trim()).ok());
             return match endpoint {
                 Some(endpoint) if endpoint.origin() == url.origin() => Ok(endpoint),
-                Some(_) => Err(Trouble::protocol("it sends our messages to another server")),
-                None => Err(Trouble::protocol("it does not say where our messages go")),
+                Some(_) => Err(Trouble::protocol("its endpoint for messages is on another server")),
+                None => Err(Trouble::protocol("its endpoint for messages is not a valid address")),
             };
         }
     }

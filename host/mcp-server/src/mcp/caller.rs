@@ -18,7 +18,7 @@ pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
 pub struct Caller {
     /// The revision of MCP.
     pub protocol: String,
-    /// Whether the client speaks 2026-07-28 or later: questions to it are part of answers.
+    /// Whether the client speaks 2026-07-28 or later. Such a client gets questions as the answer to its request.
     pub modern: bool,
     /// The capabilities that the client declared.
     pub capabilities: ClientCapabilities,

@@ -29,7 +29,7 @@ pub fn answer_without_asking(
     let asked = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
     (!asked).then(|| {
         tracing::warn!(
-            "`{name}` may not: {kind} {short}: this client cannot ask its user; to allow it \
+            "`{name}` may not: {kind} {short}: the user cannot be asked; to allow it \
              without a question, add to portcullis.toml:\n\
              [plugins.{name}.grants.client]\nagreed.{kind} = [\"{short}\"]"
         );

@@ -14,8 +14,8 @@ use rmcp::model::{
 use serde::de::Error as _;
 use serde_json::{Error, Map, Value, json};
 
-/// A plugin's answer has no representation in rmcp's types: the plugin adds members or kinds of blocks that rmcp does not
-/// know, or texts that are not JSON.
+/// A plugin's answer has no representation in rmcp's types: the plugin uses kinds of blocks that rmcp does not
+/// know, members of a wrong type, or texts that are not JSON. Unknown members are not an error: rmcp drops them.
 #[derive(Debug, thiserror::Error)]
 #[error("{part}: {cause}")]
 pub struct Unrepresentable {

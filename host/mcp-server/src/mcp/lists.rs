@@ -26,7 +26,7 @@ use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Feature;
 use portcullis_core::source::Source;
 
-/// Number of resources after which a page ends. The last plugin's page on it is complete, so it may be longer.
+/// A page ends when it has this number of resources. It may have more, because a plugin's page is never split.
 const PAGE_SIZE: usize = 200;
 
 /// Maximum number of plugins' pages that form one page of the host.

@@ -81,7 +81,7 @@ pub struct TaskWork {
     pub loaded: Arc<LoadedPlugin>,
     /// The work that the plugin does.
     pub work: Work,
-    /// The session's directories.
+    /// The session's roots.
     pub roots: Roots,
     /// The caller.
     pub caller: Caller,

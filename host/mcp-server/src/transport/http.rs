@@ -73,7 +73,7 @@ pub async fn serve_pages(
 ///
 /// # Errors
 ///
-/// A setting is invalid: an allowed host or origin.
+/// A setting is invalid, such as an allowed host, the path of a page, or the OAuth resource.
 pub async fn serve(
     shared: Arc<Shared>,
     listener: TcpListener,

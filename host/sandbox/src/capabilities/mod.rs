@@ -171,7 +171,7 @@ macro_rules! register {
                 }
             }
 
-            /// Whether these wants leave any use of a value of a grant.
+            /// Whether a plugin with these wants can use a value of a grant at all.
             pub fn want_value(&self, capability: Capability, value: &str) -> bool {
                 match capability {
                     $(Capability::$capability => self

@@ -1,7 +1,7 @@
 //! Short forms of grants for the command line, such as `http=POST@api.example`, and how they change the keys of a grant.
 //!
 //! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and removing
-//! values never changes any other value, or the result shows that it did: two grants are compared by their values.
+//! values must not change any other value. A comparison of the values before and after shows whether they did.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ pub(super) trait ShortForms: Sized {
         true
     }
 
-    /// Whether the plugin's wants leave any use of the value.
+    /// Whether a plugin with these wants can use the value at all.
     fn is_wanted(value: &str, wants: &Self) -> bool {
         Self::HAS_ONE_VALUE || wants.values().iter().any(|wanted| wanted == value)
     }

@@ -81,7 +81,7 @@ pub struct Context {
     pub state: Option<Vec<u8>>,
     /// Set when the client has cancelled the call.
     pub cancelled: Arc<AtomicBool>,
-    /// Whether no client waits for the answer.
+    /// Whether the call continues work that the plugin deferred, or is a deferred job.
     pub background: bool,
     /// The receiver of notifications, if the client wants any.
     pub notices: Option<UnboundedSender<Notice>>,

@@ -148,7 +148,7 @@ impl fmt::Display for WantedArgument {
 }
 
 impl HttpGrant {
-    /// Whether hosts that calls name are granted as these wants have them. Which hosts, only the operator says.
+    /// Whether this grant has the wanted methods, and no others, for hosts that calls name. The hosts are not compared.
     pub(super) fn has_arguments_as(&self, wants: &Self) -> bool {
         let granted = || self.arguments.iter().flat_map(|rule| &rule.methods);
         let mut wanted = wants.wanted_arguments.iter().flat_map(WantedArgument::methods);

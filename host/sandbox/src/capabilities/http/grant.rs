@@ -69,11 +69,11 @@ struct Unchecked {
     /// this call. Default: none.
     #[serde(default)]
     arguments: Vec<ArgumentRule>,
-    /// Private networks in which the hosts may be: addresses with a length of prefix, such as `10.0.0.0/8`.
+    /// Private networks in which the hosts may be, in CIDR notation, such as `10.0.0.0/8`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     addresses: Vec<IpNet>,
-    /// Headers that the host adds to each request, by the host they are for and their name. The plugin does not
+    /// Headers that Portcullis adds to each request: by the request's host and the header's name. The plugin does not
     /// see them.
     #[serde(default)]
     headers: Secrets,

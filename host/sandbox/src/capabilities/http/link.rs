@@ -20,7 +20,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 pub struct Http(Client);
 
 impl Http {
-    /// A whole allowance.
+    /// A client that has sent no request of the call yet.
     pub fn new(gate: Gate, limits: &Limits) -> Self {
         let limits = RequestLimits {
             requests: limits.http_requests.get(),

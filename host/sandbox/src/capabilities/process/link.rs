@@ -38,8 +38,8 @@ impl State {
         let known = self.places.commands.get(command);
         let fits = known.as_ref().is_none_or(|command| command.takes(arguments));
         let fault = match (&opened, fits) {
-            (Some(None), _) => Some("which is no directory of this call"),
-            (_, false) => Some("with arguments that its `more-args` does not allow"),
+            (Some(None), _) => Some("(it is not a directory of this call)"),
+            (_, false) => Some("(its `more-args` does not allow these arguments)"),
             (Some(Some(_)) | None, true) => None,
         };
         let opened = opened.flatten();

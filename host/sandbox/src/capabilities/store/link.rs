@@ -16,10 +16,10 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     store::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }
 
-/// A guest's handle of one.
+/// A guest's handle of a keyspace.
 type Handle = Resource<Keyspace>;
 
-/// What a guest is answered. The outer error ends its call: a fault of this program.
+/// The result for a guest. The outer error is a fault of this program and ends the call.
 type Outcome<T> = wasmtime::Result<Result<T, StoreError>>;
 
 impl store::Host for State {}
@@ -121,7 +121,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.expect("reading and writing records does not panic")
 }
 
-/// What the plugin may read of a fault of the host's disk: no path of the host.
+/// The error that the plugin gets if the host's disk fails. It contains no path of the host.
 fn other(error: std::io::Error) -> StoreError {
     tracing::warn!("store: {error}");
     StoreError::Other("the host could not read or write its store".into())
