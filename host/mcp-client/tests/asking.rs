@@ -82,7 +82,7 @@ async fn over_one_pipe_with_two_sessions_questions_are_refused() {
         let upstream = child(&["legacy"]);
         let other = hanging(&upstream, "other").await;
         let told = said(&upstream, "ask", json!({})).await;
-        assert!(told.contains("belongs to for certain"), "{told}");
+        assert!(told.contains("cannot be assigned to a request"), "{told}");
         // Nor is anybody told what may be for another.
         let mut notices = upstream.notices();
         let mut logging = call(&upstream, "log", json!({}));

@@ -84,7 +84,7 @@ async fn lists_whose_cursors_form_a_circle_end() {
         let listing = child(&["circle"]).listing().await.unwrap();
         let names: Vec<_> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["first", "second"]);
-        assert!(listing.warnings.iter().any(|warning| warning.contains("circles")));
+        assert!(listing.warnings.iter().any(|warning| warning.contains("was returned twice")));
     })
     .await;
 }
